@@ -1,11 +1,11 @@
 //! The ideal FCT: a flow alone in the fabric, sent at line rate by a host that needs no window.
 //!
-//! Packets cross a chain of links, each at its own rate, each link sending them in order. The n-th packet's arrival is
-//! the longest path through the grid of packets and links; all packets but the last are equally long, so that the path
+//! Packets cross a chain of links, each at its own rate, and each link sends them in order. The n-th packet's arrival
+//! is the longest path through the grid of packets and links. All packets but the last are equally long. So the path
 //! follows the first packet, then the slowest link for all others but the last, then the last packet.
 //!
-//! Where a stage of the way has m equal links and packets are spread over them, it holds a packet back only every m-th
-//! time; the value is then a lower bound of what any spreading can do. On one way it is exact.
+//! If a stage of the path has m equal links and packets are spread over them, it delays a packet only every m-th time.
+//! The value is then a lower bound for any spreading. On a single path it is exact.
 
 use flowsieve_core::{Rate, Time};
 
@@ -14,16 +14,16 @@ use crate::topology::Stage;
 /// Bytes of a packet after which a cut-through switch forwards it: Ethernet, IPv4 and TCP headers.
 pub const CUT_THROUGH_BYTES: u32 = 64;
 
-/// One stage of the way between two hosts.
+/// One stage of the path between two hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {
     /// Rate of each link of the stage.
     pub rate: Rate,
-    /// Propagation, and the host's delay where an end is a host.
+    /// Propagation delay, plus the host's delay if an end is a host.
     pub delay: Time,
     /// Equal links over which the packets of one flow may be spread.
     pub parallel: u32,
-    /// The far end forwards after so many bytes; `None`: after the whole packet.
+    /// The far end forwards a packet after this many bytes; `None`: after the whole packet.
     pub forwards_after: Option<u32>,
 }
 
@@ -41,35 +41,36 @@ impl From<&Stage> for Hop {
 /// Sizes of packets on the wire, in bytes with preamble and gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Train {
-    /// Packets of the message.
+    /// Number of packets of the message.
     pub packets: u64,
-    /// All but the last.
+    /// Bytes of each packet but the last.
     pub full: u32,
-    /// The last.
+    /// Bytes of the last packet.
     pub last: u32,
 }
 
 impl Train {
-    /// A message of `bytes` in packets of `segment` bytes and `beside` bytes of headers, preamble and gap.
+    /// Builds the train of a message of `bytes` in packets of `segment` bytes, plus `beside` bytes of headers, preamble
+    /// and gap each.
     pub fn new(bytes: u64, segment: u16, beside: u32) -> Train {
         let packets = bytes.div_ceil(u64::from(segment)).max(1);
         let last = bytes - (packets - 1) * u64::from(segment);
         Train { packets, full: u32::from(segment) + beside, last: last as u32 + beside }
     }
 
-    /// How long a link of this rate takes for all of it.
+    /// Returns how long a link of this rate takes to send all of it.
     pub fn time_on(&self, rate: Rate) -> Time {
         Time((self.packets - 1).saturating_mul(rate.serialise(self.full).0).saturating_add(rate.serialise(self.last).0))
     }
 }
 
-/// From the message's start to the arrival of its last byte.
+/// Returns the time from the message's start to the arrival of its last byte.
 pub fn arrival(hops: &[Hop], train: Train) -> Time {
     if train.packets == 1 || hops.iter().all(|hop| hop.parallel == 1) {
         return in_order(hops, train);
     }
-    // On other ways the last packet, where it is short, may overtake the others. What it then holds back is the last
-    // link's work, from the first packet's arrival there; the others, all alike, lose nothing by changing places.
+    // On other paths a short last packet may overtake the others. It then delays them only by the last link's work,
+    // from the first packet's arrival there. The others are equal, so they lose nothing by changing places.
     let full = Train { packets: train.packets - 1, last: train.full, ..train };
     let last = Train { packets: 1, ..train };
     let waits = |hop: Option<&Hop>| hop.map_or(0, |hop| full.packets * hop.rate.serialise(train.full).0);
@@ -85,7 +86,7 @@ pub fn arrival(hops: &[Hop], train: Train) -> Time {
     in_order(hops, full).max(last).max(work)
 }
 
-/// The same where packets keep their order.
+/// Returns the same time if packets keep their order.
 fn in_order(hops: &[Hop], train: Train) -> Time {
     let lag = |hop: &Hop, bytes: u32| hop.rate.serialise(hop.forwards_after.map_or(bytes, |head| head.min(bytes)));
     let delays: u64 = hops.iter().map(|hop| hop.delay.0).sum();
@@ -97,10 +98,10 @@ fn in_order(hops: &[Hop], train: Train) -> Time {
     let mut longest = 0;
     let (mut first, mut slowest) = (0, 0);
     for (at, hop) in hops.iter().enumerate() {
-        // The path leaves the packet before the last at this hop.
+        // The longest path leaves the last packet but one at this hop.
         let full = hop.rate.serialise(train.full).0;
         let m = u64::from(hop.parallel);
-        // Up to the turn of the last packet but one over all hops so far; with m ways a hop is passed m at a time.
+        // Until the last packet but one is due, over all hops so far; with m links, m packets pass a hop at a time.
         slowest = slowest.max((train.packets - 2) / m * full);
         let turn = if m == 1 { full } else { 0 };
         let heads: u64 = hops[at..hops.len() - 1].iter().map(|hop| lag(hop, train.last).0).sum();
@@ -110,7 +111,7 @@ fn in_order(hops: &[Hop], train: Train) -> Time {
     Time(delays + longest)
 }
 
-/// From the arrival of the last byte to the arrival of its ACK of `bytes`, on the way back.
+/// Returns the time from the arrival of the last byte to the arrival of its ACK of `bytes`, on the way back.
 pub fn acknowledgement(hops: &[Hop], bytes: u32) -> Time {
     arrival(hops, Train { packets: 1, full: bytes, last: bytes })
 }
@@ -125,7 +126,7 @@ mod tests {
         Hop { rate, delay: Time::from_ns(200), parallel: 1, forwards_after }
     }
 
-    /// The recursion that the closed form solves: packet by packet, hop by hop.
+    /// Computes the recursion that the closed form solves: packet by packet, hop by hop.
     fn by_recursion(hops: &[Hop], train: Train) -> Time {
         let mut free = vec![0; hops.len()];
         let mut arrived = 0;

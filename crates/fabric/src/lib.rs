@@ -1,8 +1,8 @@
-//! Fabrics: what is linked to what, at which rates and delays, and what an empty fabric does to a packet.
+//! Fabrics: their links with rates and delays, and the time that a packet takes in an empty fabric.
 //!
-//! [`topology`] builds a [`Fabric`](topology::Fabric) from the settings of `[topology]`: hosts, switches, links and routes. [`ideal`] is the time
-//! that a flow takes alone, and [`round_trip`] that of one packet and its answer. Every engine shares them, and schemes may read rates and
-//! round trips of any path before they are built.
+//! [`topology`] builds a [`Fabric`](topology::Fabric) from the settings of `[topology]`: hosts, switches, links and
+//! routes. [`ideal`] computes the time that a flow takes alone, and [`round_trip`] the time of one packet and its
+//! answer. All engines use them. Schemes may read rates and round trips of any path before they are built.
 
 pub mod ideal;
 pub mod round_trip;

@@ -1,4 +1,4 @@
-//! The base round trip: a full packet alone in the fabric and its answer, serialisation included.
+//! The base round trip: the time of a full packet alone in the fabric and its answer, with serialisation.
 
 use flowsieve_core::{Rate, Time};
 
@@ -10,32 +10,33 @@ use crate::topology::{Fabric, Link, Node};
 pub struct Exchange {
     /// A full packet of data.
     pub packet: u32,
-    /// What answers it.
+    /// Its answer.
     pub answer: u32,
 }
 
 impl Exchange {
-    /// Of a transport with this payload of a full packet and these headers, in bytes; `wire_overhead`: preamble, checksum and gap.
+    /// Builds the exchange of a transport with these bytes of payload and headers in a full packet; `wire_overhead`:
+    /// preamble, checksum and gap.
     pub fn new(segment: u16, header: u16, wire_overhead: u16) -> Exchange {
         let answer = u32::from(header) + u32::from(wire_overhead);
         Exchange { packet: u32::from(segment) + answer, answer }
     }
 }
 
-/// The way between two hosts that takes longest among the equal ones.
+/// The slowest of the equal paths between two hosts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoundTrip {
     /// From the first bit of the packet to the last bit of its answer.
     pub time: Time,
-    /// Rate of the slowest link on the way there.
+    /// Rate of the slowest link from the sender to the receiver.
     pub rate: Rate,
 }
 
 impl Fabric {
-    /// The base round trip from one host to another, by the longest of their equal ways.
+    /// Returns the base round trip from one host to another, over the slowest of their equal paths.
     pub fn round_trip(&self, from: u32, to: u32, exchange: Exchange) -> RoundTrip {
         let there: Vec<&Link> = self.longest_way(from, to).iter().map(|&link| &self.links[link as usize]).collect();
-        // A link and the one back differ in nothing but in whether their ends cut through.
+        // A link and its reverse differ only in whether their ends cut through.
         let back = |link: &&Link| Hop { forwards_after: self.back(link).and_then(forwards_after), ..hop(link) };
         let forth: Vec<Hop> = there.iter().map(|link| hop(link)).collect();
         let back: Vec<Hop> = there.iter().rev().map(back).collect();
@@ -45,7 +46,7 @@ impl Fabric {
         RoundTrip { time, rate: rate.unwrap_or(self.links[0].rate) }
     }
 
-    /// The link in the other direction.
+    /// Returns the link in the other direction.
     fn back(&self, link: &Link) -> Option<&Link> {
         match link.to {
             Node::Host(host) => Some(&self.links[self.host_uplink[host as usize] as usize]),

@@ -1,19 +1,19 @@
-//! Fabrics: hosts, switches, the links between them, and every shortest way.
+//! Fabrics: hosts, switches, the links between them, and all shortest paths.
 //!
-//! A fabric is made in four steps, one module each: a shape or an edge list gives a plan of two-way links
-//! ([`shapes`](self::kinds), `custom`); the delays are fitted to the round trip (`delays`); `[[topology.link]]` changes
-//! or fails single links (`overrides`); and the plan becomes directed links with routes (`assemble`, `routes`).
+//! A fabric is made in four steps, one module each. A shape or an edge list gives a plan of two-way links
+//! ([`shapes`](self::kinds), `custom`). The delays are fitted to the round trip (`delays`). `[[topology.link]]` changes
+//! or fails single links (`overrides`). The plan becomes directed links with routes (`assemble`, `routes`).
 //!
-//! Numbering, which is part of the model because events of one instant are taken in the order of links:
-//! - links: first every host's link into the fabric, by host; then every switch's link to a host, by host; then, for
-//!   each link between switches in the order of the shape or the file, the direction away from the hosts (in a file:
-//!   as the row has it) and the one back. A failed link takes no number.
-//! - switches: leaves (or edge switches), spines (or aggregation switches), cores; pod by pod; those of an edge list as
-//!   they first appear. A switch's partition has its number, and its hosts are in it; without switches each host is a
-//!   partition of its own.
+//! The numbering is part of the model, because events of one instant are handled in the order of links:
+//! - links: first every host's link into the fabric, by host; then every switch's link to a host, by host; then the
+//!   links between switches in the order of the shape or the file, each with the direction away from the hosts (in a
+//!   file: as in the row) before its reverse. A failed link has no number.
+//! - switches: leaves (or edge switches), spines (or aggregation switches), cores; pod by pod; those of an edge list in
+//!   order of appearance. A switch's partition has its number and contains its hosts. Without switches, each host is a
+//!   partition.
 //!
-//! Units: rates in bit/s, delays in ps. Left out: links of different rates in their two directions, hosts with several
-//! links, hosts that forward, routes that are not shortest in hops, and links that fail during a run.
+//! Units: rates in bit/s, delays in ps. Not modelled: links with different rates in their two directions, hosts with
+//! several links, hosts that forward, routes that are not shortest in hops, and links that fail during a run.
 
 mod assemble;
 mod custom;
@@ -40,7 +40,7 @@ use flowsieve_settings::{Key, Place, Section, Setting, Settings, SettingsError};
 use std::path::Path;
 
 declare! {
-    /// Whether a packet is sent on before all of it has come.
+    /// Whether switches forward a packet before they have received all of it.
     static FORWARDING: Setting<bool> = Setting::choice(
         Section::Topology,
         "forwarding",
@@ -50,15 +50,15 @@ declare! {
     .with_default(false);
 }
 
-/// Every setting of fabrics, by the part that declares it.
+/// All settings of fabrics, by the part that declares them.
 pub const FABRIC_SETTINGS: &[&[&Key]] =
     &[shapes::SETTINGS, custom::SETTINGS, delays::SETTINGS, SETTINGS, overrides::SETTINGS];
 
-/// Hosts that a fabric may have.
+/// The most hosts of a fabric.
 pub const MAX_HOSTS: u64 = 65_535;
-/// Directed links that a fabric may have.
+/// The most directed links of a fabric.
 pub const MAX_LINKS: u64 = 1 << 20;
-/// Hosts times switches that a fabric may have: each pair takes two bytes of routes.
+/// The largest product of hosts and switches: each pair takes two bytes of routes.
 pub const MAX_ROUTES: u64 = 1 << 27;
 
 /// A switch.
@@ -66,7 +66,7 @@ pub const MAX_ROUTES: u64 = 1 << 27;
 pub struct Switch {
     /// Its name in drawings and in `[[topology.link]]`.
     pub name: String,
-    /// How far it is from the hosts: a leaf has hosts, a spine is linked to a leaf, all others are cores.
+    /// Its tier: a leaf has hosts, a spine is linked to a leaf, all others are cores.
     pub place: Place,
     /// The partition that simulates it.
     pub partition: u32,
@@ -81,17 +81,17 @@ pub struct Link {
     pub to: Node,
     /// Its rate.
     pub rate: Rate,
-    /// Propagation, and the host's delay for each end that is a host.
+    /// Propagation delay, plus the host's delay for each end that is a host.
     pub delay: Time,
     /// Probability that a packet is lost on it.
     pub loss: f64,
     /// Index into [`Fabric::classes`].
     pub class: u16,
-    /// Which it is of the links between its ends, from 1; 0 where it is the only one.
+    /// Its number among the links between its ends, from 1; 0 if it is the only one.
     pub nth: u16,
-    /// Whether its far end may send a packet on before it has all of it: forwarding is cut-through, the far end is a
-    /// switch, and no link out of that switch is faster, so that a packet never runs dry on its way out. A switch
-    /// with one faster link out stores and forwards whatever comes over this one.
+    /// Whether its far end may forward a packet before it has all of it. This holds if forwarding is cut-through, the
+    /// far end is a switch, and no link out of that switch is faster, so that no packet is cut short on its way out. A
+    /// switch with one faster outgoing link stores and forwards all packets from this link.
     pub cut_through: bool,
 }
 
@@ -100,31 +100,31 @@ pub struct Link {
 pub struct Fabric {
     /// The kind's name.
     pub kind: &'static str,
-    /// How many hosts it has.
+    /// Number of hosts.
     pub hosts: u32,
-    /// Names of the hosts, where an edge list names them; none where they are `host0`, `host1`, …
+    /// Names of the hosts, if an edge list names them; empty if they are `host0`, `host1`, …
     pub host_names: Vec<String>,
     /// The partition that simulates each host: that of its switch.
     pub host_partition: Vec<u32>,
     /// Its switches.
     pub switches: Vec<Switch>,
-    /// Its links, each direction for itself; a failed link is absent.
+    /// Its links, each direction separately; a failed link is absent.
     pub links: Vec<Link>,
     /// The link that leaves each host.
     pub host_uplink: Vec<u32>,
     /// The links that leave each switch, ascending.
     pub ports: Vec<Vec<u32>>,
-    /// Names of the classes of links, such as `leaf-up`: from where, and whether to or from the hosts.
+    /// Names of the classes of links, such as `leaf-up`: the sending tier and the direction, to or from the hosts.
     pub classes: Vec<&'static str>,
-    /// How many partitions there are.
+    /// Number of partitions.
     pub partitions: u32,
-    /// The ways out of each switch.
+    /// The next hops of each switch.
     pub routes: Vec<SwitchRoutes>,
     /// The delay that a host adds at its end of a link.
     pub host_delay: Time,
     /// Whether switches cut through where they can.
     pub cut_through: bool,
-    /// What `[[topology.link]]` changed, a sentence each.
+    /// A sentence for each change by `[[topology.link]]`.
     pub changes: Vec<String>,
     /// Columns of its edge list that are not read.
     pub unread: Vec<String>,
@@ -134,12 +134,12 @@ pub struct Fabric {
 }
 
 impl Fabric {
-    /// The fabric that settings describe; the path of an edge list is relative to the working folder.
+    /// Builds the fabric that settings describe; the path of an edge list is relative to the working folder.
     pub fn from_settings(settings: &Settings) -> Result<Fabric, SettingsError> {
         Fabric::from_settings_in(settings, Path::new(""))
     }
 
-    /// The fabric that settings describe; the path of an edge list is relative to `folder`.
+    /// Builds the fabric that settings describe; the path of an edge list is relative to `folder`.
     pub fn from_settings_in(settings: &Settings, folder: &Path) -> Result<Fabric, SettingsError> {
         let scope = settings.common();
         let kind = scope.read(&shapes::KIND)?;
@@ -152,7 +152,7 @@ impl Fabric {
             .map_err(|cut| overrides::explain(cut, &plan, settings))
     }
 
-    /// The place whose ports feed the links out of a node.
+    /// Returns the place whose ports feed the links out of a node.
     pub fn place_of(&self, node: Node) -> Place {
         match node {
             Node::Host(_) => Place::Nic,
@@ -160,24 +160,24 @@ impl Fabric {
         }
     }
 
-    /// Propagation and host delays of a packet and its answer between the hosts that are farthest from each other,
-    /// without serialisation, over the quickest of their equal-cost ways.
+    /// Returns the propagation and host delays of a packet and its answer between the two hosts that are farthest
+    /// apart, without serialisation, over the fastest of their equal-cost paths.
     pub fn base_rtt(&self) -> Time {
         self.base_rtt
     }
 
-    /// The kinds of path that there are, by rising number of links, each with the two hosts that are farthest from each other.
+    /// Returns the kinds of path by number of links, each with the two hosts that are farthest apart on such a path.
     pub fn reaches(&self) -> &[Reach] {
         &self.reaches
     }
 
-    /// What each class of links carries when every host sends to every other alike; in the order of
+    /// Returns the load of each class of links when every host sends equally to every other one; in the order of
     /// [`Fabric::classes`].
     pub fn class_shares(&self) -> &[ClassShare] {
         &self.shares
     }
 
-    /// A link by its ends: "leaf0 to host3"; one of a bundle with its number: "leaf0 to spine1 #2".
+    /// Names a link by its ends: "leaf0 to host3"; one of a bundle with its number: "leaf0 to spine1 #2".
     pub fn link_name(&self, link: u32) -> String {
         match self.links[link as usize].nth {
             0 => self.ends_name(link),
@@ -185,13 +185,13 @@ impl Fabric {
         }
     }
 
-    /// A link by its ends alone, which those of a bundle share.
+    /// Names a link by its ends alone, so that links of a bundle share the name.
     pub fn ends_name(&self, link: u32) -> String {
         let Link { from, to, .. } = &self.links[link as usize];
         format!("{} to {}", self.name(*from), self.name(*to))
     }
 
-    /// A node's name.
+    /// Returns a node's name.
     pub fn name(&self, node: Node) -> String {
         match node {
             Node::Host(host) => plan::host_name(&self.host_names, host),

@@ -1,4 +1,4 @@
-//! What is wrong with a setting, and where it was given.
+//! Errors of settings: what is wrong, and where the value was given.
 
 use std::fmt;
 use std::ops::Range;
@@ -9,23 +9,23 @@ use std::sync::Arc;
 pub enum Origin {
     /// In a file.
     File {
-        /// Its path, as the person named it.
+        /// Its path, as the user wrote it.
         file: Arc<str>,
         /// Line, from 1.
         line: u32,
         /// Column in characters, from 1.
         column: u32,
-        /// The bytes of the file's text, for an excerpt.
+        /// The range of bytes in the file's text, for an excerpt.
         span: Range<usize>,
     },
     /// On the command line, as this argument.
     CommandLine(Arc<str>),
-    /// Nowhere: a default applies.
+    /// Not given: a default applies.
     Default,
 }
 
 impl Origin {
-    /// The key of an argument such as `--set workload.load=0.5`.
+    /// Returns the key of an argument such as `--set workload.load=0.5`.
     pub fn key_of_argument(&self) -> Option<&str> {
         let Origin::CommandLine(argument) = self else { return None };
         let (key, _) = argument.strip_prefix("--set ")?.split_once('=')?;
@@ -43,25 +43,25 @@ impl fmt::Display for Origin {
     }
 }
 
-/// One wrong setting: where, what is wrong, what was expected.
+/// An error in one setting: where, what is wrong, what was expected.
 ///
-/// It is a value rather than a text, so that the command can show the excerpt of the file and the nearest valid name.
+/// It is a value, not a text, so that the command can show the excerpt of the file and the nearest valid name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{origin}: {problem}{}", .expected.as_ref().map(|e| format!("; expected {e}")).unwrap_or_default())]
 pub struct SettingsError {
     /// Where the value was given.
     pub origin: Origin,
-    /// What is wrong, as a sentence without a full stop.
+    /// The problem, as a sentence without a full stop.
     pub problem: String,
-    /// What would have been right.
+    /// What would be valid.
     pub expected: Option<String>,
-    /// The name and those it may be, when the problem is a name.
+    /// The wrong name and the valid ones, if the problem is a name.
     pub wrong_name: Option<Box<WrongName>>,
-    /// The key that is at fault, if one is.
+    /// The key at fault, if there is one.
     fault: Option<Box<Fault>>,
 }
 
-/// A key at fault, and the table in which it could be given, if it is given nowhere.
+/// A key at fault and, if it is not given, the table in which it could be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Fault {
     key: String,
@@ -71,14 +71,14 @@ struct Fault {
 /// A name that is not among the valid ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrongName {
-    /// As given.
+    /// The name given.
     pub given: String,
-    /// What it may be.
+    /// The valid names.
     pub valid: Vec<String>,
 }
 
 impl SettingsError {
-    /// An error without a list of names.
+    /// Builds an error without a list of names.
     pub fn new(origin: Origin, problem: impl Into<String>) -> Self {
         SettingsError { origin, problem: problem.into(), expected: None, wrong_name: None, fault: None }
     }
@@ -89,29 +89,29 @@ impl SettingsError {
         self
     }
 
-    /// Adds the key that is at fault, where it is given.
+    /// Adds the key at fault, which is given.
     pub fn of_key(mut self, key: &str) -> Self {
         self.fault = Some(Box::new(Fault { key: key.to_owned(), table: None }));
         self
     }
 
-    /// Adds the key that is at fault because it is not given, and the table in which it could be.
+    /// Adds the key at fault, which is not given, and the table in which it could be.
     pub fn of_missing(mut self, key: &str, table: &'static str) -> Self {
         self.fault = Some(Box::new(Fault { key: key.to_owned(), table: Some(table) }));
         self
     }
 
-    /// The key that is at fault, if one is.
+    /// Returns the key at fault, if there is one.
     pub fn key(&self) -> Option<&str> {
         self.fault.as_ref().map(|fault| fault.key.as_str())
     }
 
-    /// The table in which that key could be given, such as `workload`, if it is given nowhere.
+    /// Returns the table in which that key could be given, such as `workload`; `None` if it is given.
     pub fn table(&self) -> Option<&'static str> {
         self.fault.as_ref()?.table
     }
 
-    /// Adds the wrong name and the valid ones, from which the nearest is shown.
+    /// Adds the wrong name and the valid ones; the nearest is shown.
     pub fn names<S: Into<String>>(mut self, given: impl Into<String>, valid: impl IntoIterator<Item = S>) -> Self {
         let valid = valid.into_iter().map(Into::into).collect();
         self.wrong_name = Some(Box::new(WrongName { given: given.into(), valid }));

@@ -15,16 +15,16 @@ declare! {
     .with_default(1_500);
 }
 
-/// A view of the settings: one scheme variant, one place, or what holds for all.
+/// A view of the settings: of one scheme variant, at one place, or for all of them.
 #[derive(Debug, Clone)]
 pub struct Scope<'a> {
     settings: &'a Settings,
     variant: Option<String>,
     place: Option<Place>,
     link: Option<usize>,
-    /// It is the scheme of one class of flow, under another one.
+    /// The class of flow, if this is the scheme of a class under another scheme.
     class: Option<usize>,
-    /// The `[[workload]]` whose keys it reads, where there are several.
+    /// The `[[workload]]` whose keys it reads, if there are several.
     workload: Option<String>,
 }
 
@@ -38,63 +38,64 @@ impl<'a> Scope<'a> {
         Scope { settings, variant, place, link, class: None, workload: None }
     }
 
-    /// The same scheme at a place.
+    /// Returns the same scheme at a place.
     pub fn at(&self, place: Place) -> Scope<'a> {
         Scope { place: Some(place), ..self.clone() }
     }
 
-    /// The same where it is one class of flow of another scheme: the effective configuration then tells the two apart.
+    /// Returns the same scheme as one class of flow of another scheme: the effective configuration then separates the
+    /// two.
     #[must_use]
     pub fn of_class(self, class: usize) -> Scope<'a> {
         Scope { class: Some(class), ..self }
     }
 
-    /// The same with the keys of one of several workloads.
+    /// Returns the same scope with the keys of one of several workloads.
     pub(super) fn of_workload(self, workload: Option<String>) -> Scope<'a> {
         Scope { workload, ..self }
     }
 
-    /// The name of the one of several workloads whose keys it reads.
+    /// Returns the name of the workload whose keys it reads, if there are several.
     pub fn workload(&self) -> Option<&str> {
         self.workload.as_deref()
     }
 
-    /// The settings as they hold for every scheme and place.
+    /// Returns the settings for every scheme and place.
     pub fn common(&self) -> Scope<'a> {
         self.settings.common()
     }
 
-    /// The scheme variant's name; empty for what holds for all.
+    /// Returns the scheme variant's name; empty for the scope of all schemes.
     pub fn variant(&self) -> &str {
         self.variant.as_deref().unwrap_or("")
     }
 
-    /// A setting as given, or else its own default. Sizes are in bytes; a `pkt` is the scope's `mtu`.
+    /// Reads a setting: the given value, or its own default. Sizes are in bytes; a `pkt` is the scope's `mtu`.
     ///
     /// # Errors
-    /// Also where it is not given and has no default.
+    /// Also fails if the setting is not given and has no default.
     pub fn read<T: Clone + PartialEq>(&self, setting: &Setting<T>) -> Result<T, SettingsError> {
         let found = self.value(setting, setting.default())?;
         found.ok_or_else(|| self.invalid(setting, setting.kind.expects()))
     }
 
-    /// The same with the reader's default, for one that depends on the scheme or on other settings.
+    /// Reads a setting with the reader's default, which may depend on the scheme or on other settings.
     pub fn read_or<T: Clone + PartialEq>(&self, setting: &Setting<T>, default: T) -> Result<T, SettingsError> {
         Ok(self.value(setting, Some(default.clone()))?.unwrap_or(default))
     }
 
-    /// A setting, if given.
+    /// Reads a setting, if given.
     pub fn optional<T: Clone + PartialEq>(&self, setting: &Setting<T>) -> Result<Option<T>, SettingsError> {
         self.value(setting, None)
     }
 
-    /// Adds to the effective configuration what stands in the file that a setting names, by its digest.
+    /// Adds the digest of a file that a setting names to the effective configuration.
     pub fn note_digest(&self, key: &Key, digest: &str) {
         self.settings.note(&format!("{}.digest", self.address(key)), digest);
     }
 
-    /// Adds to the effective configuration what is not a key. What is called `workload.…` is of this scope's one of several
-    /// workloads, if it is of one.
+    /// Adds an entry to the effective configuration that is not a key. A name `workload.…` belongs to this scope's
+    /// workload, if there are several.
     pub fn note(&self, name: &str, value: impl std::fmt::Display) {
         match (&self.workload, name.strip_prefix("workload.")) {
             (Some(workload), Some(rest)) => self.settings.note(&format!("workload.{workload}.{rest}"), value),
@@ -102,17 +103,17 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Whether the setting is given for this scope; does not count as reading it.
+    /// Returns whether the setting is given for this scope; does not count as reading it.
     pub fn is_given(&self, key: &Key) -> bool {
         self.lookup(key).is_some()
     }
 
-    /// Whether this scope has read the setting, given or by default.
+    /// Returns whether this scope has read the setting, given or by default.
     pub fn has_read(&self, key: &Key) -> bool {
         self.settings.record().values.contains_key(&self.address(key))
     }
 
-    /// The error that refuses a setting's value, pointing at where it was given.
+    /// Builds the error that refuses a setting's value, pointing at where it was given.
     pub fn invalid(&self, key: &Key, expected: impl Into<String>) -> SettingsError {
         let name = key.name;
         let problem = match self.lookup(key) {
@@ -125,7 +126,7 @@ impl<'a> Scope<'a> {
         self.error(key, problem).expected(expected)
     }
 
-    /// An error about a setting with its own sentence, pointing at where the setting was given.
+    /// Builds an error about a setting with its own sentence, pointing at where the setting was given.
     pub fn error(&self, key: &Key, problem: impl Into<String>) -> SettingsError {
         match self.lookup(key) {
             Some((_, given)) => SettingsError::new(given.origin.clone(), problem).of_key(key.name),
@@ -133,7 +134,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Looks a setting up, notes that it was read and with which value; `None` when neither given nor defaulted.
+    /// Looks up a setting, records the read and its value; `None` if neither given nor defaulted.
     fn value<T: Clone + PartialEq>(
         &self,
         setting: &Setting<T>,
@@ -161,7 +162,7 @@ impl<'a> Scope<'a> {
         Ok(Some(setting.read(value)))
     }
 
-    /// A size without packets, checked against the setting's limits once these have become bytes.
+    /// Converts a size to bytes, and checks it against the setting's limits.
     fn in_bytes(&self, key: &Key, size: Size) -> Result<Size, SettingsError> {
         let Size::MilliPackets(_) = size else { return Ok(size) };
         if key.name == MTU.name {
@@ -179,7 +180,7 @@ impl<'a> Scope<'a> {
         })
     }
 
-    /// The most specific table that gives the key, and its value there.
+    /// Finds the most specific table that gives the key, and its value there.
     fn lookup(&self, key: &Key) -> Option<(Table, &'a Given)> {
         let mut tables = Vec::with_capacity(4);
         if let Some(index) = self.link {
@@ -205,7 +206,7 @@ impl<'a> Scope<'a> {
         })
     }
 
-    /// The key's name in the effective configuration.
+    /// Returns the key's name in the effective configuration.
     fn address(&self, key: &Key) -> String {
         let place = self.place.map(|place| format!("{}.", place.name())).unwrap_or_default();
         match (self.link, &self.variant) {

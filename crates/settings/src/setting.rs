@@ -1,11 +1,11 @@
-//! How a part declares what it reads. Files, `--set`, help and error messages derive from the declarations.
+//! How a part declares its settings. Files, `--set`, help and error messages derive from the declarations.
 //!
-//! A setting is declared once, beside the part that reads it: where it stands, what it holds and within which limits, what
-//! it does, and its default where that depends on nothing. A choice is a list of texts with what they stand for, so that
-//! readers match on an enum and never on a text. [`declare!`](crate::declare) joins the settings of a part; whoever reads
-//! files joins those of all parts.
+//! A setting is declared once, next to the part that reads it: its section, its kind and limits, its effect, and its
+//! default if that is a constant. A choice is a list of texts with their values, so that readers match on an enum and
+//! never on a text. [`declare!`](crate::declare) joins the settings of a part. The reader of files joins those of all
+//! parts.
 //!
-//! A name stands for one setting in all sections, so that `[sweep]` and `--set` can use it alone.
+//! A name belongs to one setting across all sections, so that `[sweep]` and `--set` can use it alone.
 
 use std::fmt::Debug;
 use std::ops::Deref;
@@ -13,24 +13,24 @@ use std::ops::Deref;
 use super::units::Size;
 use super::value::{Kind, Names, Value};
 
-/// The part of an experiment file in which a key stands.
+/// The part of an experiment file that holds a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Section {
     /// `[topology]`: the fabric.
     Topology,
     /// `[[topology.link]]`: a link that differs from its class.
     Link,
-    /// `[workload]`: what is sent, and when.
+    /// `[workload]`: the flows and their arrivals.
     Workload,
     /// `[network]`: ports, packets, load balancing; also per place.
     Network,
     /// `[transport]`: the end hosts.
     Transport,
-    /// `[run]`: seeds, what is measured, for how long.
+    /// `[run]`: seeds, measurement, duration.
     Run,
     /// `[report]`: how results are grouped.
     Report,
-    /// `[schemes.<name>]` only: what belongs to one scheme.
+    /// `[schemes.<name>]` only: keys of one scheme.
     Scheme,
 }
 
@@ -47,7 +47,7 @@ impl Section {
         Section::Scheme,
     ];
 
-    /// The table's path in a file.
+    /// Returns the table's path in a file.
     pub fn path(self) -> &'static str {
         match self {
             Section::Topology => "topology",
@@ -62,31 +62,31 @@ impl Section {
     }
 }
 
-/// A setting as files, help and error messages know it.
+/// A setting as files, help and error messages use it.
 #[derive(Debug, Clone, Copy)]
 pub struct Key {
-    /// Where it stands.
+    /// Its section.
     pub section: Section,
     /// Its name, unique over all sections.
     pub name: &'static str,
-    /// What it holds.
+    /// The kind of its value.
     pub kind: Kind,
-    /// What it does, in one sentence.
+    /// Its effect, in one sentence.
     pub help: &'static str,
     /// Whether a smaller scale lowers it.
     pub scaled: Scaled,
-    /// What has to stand next to it, where nothing reads it otherwise.
+    /// What must be set with it, since otherwise nothing reads it.
     pub needs: Option<&'static str>,
 }
 
 /// Whether a smaller scale of an experiment lowers a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scaled {
-    /// It stays.
+    /// No.
     No,
-    /// It says how much is run, or how much is written of it.
+    /// It is an amount: how much is run, or how much of that is written.
     Amount,
-    /// It is a time of the run's course: a scale may also shorten the course alone.
+    /// It is a time in the course of the run: a scale may also shorten the course alone.
     Course,
 }
 
@@ -96,15 +96,15 @@ impl Key {
     }
 }
 
-/// A setting as its reader declares it, which gets a `T`: bytes, ps, bit/s and whole numbers are `u64`.
+/// A setting as its reader declares it, which reads a `T`: bytes, ps, bit/s and whole numbers are `u64`.
 #[derive(Debug)]
 pub struct Setting<T: 'static> {
     key: Key,
     default: Option<T>,
     choices: &'static [(&'static str, T)],
-    /// From a value of the key's kind that is no choice.
+    /// Converts a value of the key's kind, unless it is a choice.
     read: fn(Value) -> Option<T>,
-    /// The value of what is no choice.
+    /// Converts back to a value, unless it is a choice.
     write: fn(&T) -> Option<Value>,
 }
 
@@ -117,18 +117,18 @@ impl<T> Deref for Setting<T> {
 }
 
 impl<T> Setting<T> {
-    /// As files, help and error messages know it.
+    /// Returns the setting as files, help and error messages use it.
     pub const fn key(&self) -> &Key {
         &self.key
     }
 
-    /// The same, and a smaller scale lowers it.
+    /// Returns the setting, lowered by a smaller scale as `scaled` says.
     pub const fn scaled(mut self, scaled: Scaled) -> Setting<T> {
         self.key.scaled = scaled;
         self
     }
 
-    /// The same, and errors say that it needs this next to it where nothing reads it.
+    /// Returns the setting with what it needs, for the error when nothing reads it.
     pub const fn needs(mut self, needs: &'static str) -> Setting<T> {
         self.key.needs = Some(needs);
         self
@@ -145,33 +145,33 @@ impl<T> Setting<T> {
 }
 
 impl<T: Copy> Setting<T> {
-    /// The same with what holds where nothing is given.
+    /// Returns the setting with this default.
     pub const fn with_default(self, default: T) -> Setting<T> {
         Setting { default: Some(default), ..self }
     }
 }
 
 impl<T: Clone + PartialEq> Setting<T> {
-    /// What holds where nothing is given; `None`: nothing, or what the reader says.
+    /// Returns the default; `None` if there is none, or if the reader decides.
     pub fn default(&self) -> Option<T> {
         self.default.clone()
     }
 
-    /// The choices, each with its text.
+    /// Returns the choices, each with its text.
     pub fn choices(&self) -> &'static [(&'static str, T)] {
         self.choices
     }
 
-    /// The text of a choice.
+    /// Returns the text of a choice.
     ///
     /// # Panics
-    /// When it is not in the list: a mistake of the program.
+    /// Panics if it is not in the list, which is a bug in the program.
     pub fn text_of(&self, choice: &T) -> &'static str {
         let found = self.choices.iter().find(|(_, value)| value == choice);
         found.map(|(text, _)| *text).unwrap_or_else(|| panic!("no choice of `{}`", self.key.name))
     }
 
-    /// What a value of the key's kind stands for.
+    /// Converts a value of the key's kind.
     pub(super) fn read(&self, value: Value) -> T {
         let choice = match &value {
             Value::Text(text) => self.choices.iter().find(|(choice, _)| choice == text).map(|(_, of)| of.clone()),
@@ -180,7 +180,7 @@ impl<T: Clone + PartialEq> Setting<T> {
         choice.or_else(|| (self.read)(value)).unwrap_or_else(|| panic!("`{}` is of another kind", self.key.name))
     }
 
-    /// The value that stands for `of`.
+    /// Converts back to a value.
     pub(super) fn write(&self, of: &T) -> Value {
         (self.write)(of).unwrap_or_else(|| Value::Text(self.text_of(of).to_owned()))
     }
@@ -208,15 +208,15 @@ constructors! {
         /// A link rate in bit/s.
         rate() = Kind::Rate;
     [u64, Time]
-        /// A time from and up to these, in ps.
+        /// A time in ps, between these limits (inclusive).
         time(from: u64, to: u64) = Kind::Time(from, to);
     [u64, Count]
-        /// A whole number from and up to these.
+        /// A whole number between these limits (inclusive).
         count(from: u64, to: u64) = Kind::Count(from, to);
     [f64, Number]
-        /// A number from and up to these.
+        /// A number between these limits (inclusive).
         number(from: f64, to: f64) = Kind::Number(from, to);
-        /// A number above the first and up to the second.
+        /// A number above the first limit, at most the second.
         number_above(above: f64, to: f64) = Kind::NumberAbove(above, to);
     [bool, Flag]
         /// `true` or `false`.
@@ -233,7 +233,7 @@ constructors! {
         /// Whole numbers of at least 1.
         counts() = Kind::CountList;
     [Vec<f64>, NumberList]
-        /// Numbers, each from and up to these.
+        /// Numbers, each between these limits (inclusive).
         numbers(from: f64, to: f64) = Kind::NumberList(from, to);
     [Vec<String>, TextList]
         /// Texts.
@@ -241,7 +241,7 @@ constructors! {
 }
 
 impl Setting<u64> {
-    /// A size from and up to these, in bytes.
+    /// Declares a size in bytes, between these limits (inclusive).
     pub const fn size(section: Section, name: &'static str, from: u64, to: u64, help: &'static str) -> Setting<u64> {
         let key = Key::new(section, name, Kind::Size(from, to), help);
         Setting::new(
@@ -254,7 +254,7 @@ impl Setting<u64> {
 }
 
 impl Setting<Vec<u64>> {
-    /// Sizes in bytes.
+    /// Declares a list of sizes in bytes.
     pub const fn sizes(section: Section, name: &'static str, help: &'static str) -> Setting<Vec<u64>> {
         let key = Key::new(section, name, Kind::SizeList, help);
         Setting::new(key, &[], bytes, |sizes| Some(size_list(sizes)))
@@ -262,7 +262,7 @@ impl Setting<Vec<u64>> {
 }
 
 impl<T: Debug + Sync> Setting<T> {
-    /// One of these texts, each with what it stands for.
+    /// Declares a choice among these texts, each with its value.
     pub const fn choice<const N: usize>(
         section: Section,
         name: &'static str,
@@ -279,12 +279,12 @@ impl<T: Debug + Sync> Setting<T> {
 pub enum SizesOr<T> {
     /// Sizes in bytes.
     Sizes(Vec<u64>),
-    /// What the name stands for.
+    /// The value of the name.
     Named(T),
 }
 
 impl<T: Debug + Sync> Setting<SizesOr<T>> {
-    /// A list of sizes, or one of these texts.
+    /// Declares a list of sizes, or one of these texts.
     pub const fn sizes_or<const N: usize>(
         section: Section,
         name: &'static str,
@@ -325,7 +325,7 @@ macro_rules! declare {
     ($($(#[$doc:meta])* $visible:vis static $name:ident: $type:ty = $setting:expr;)*) => {
         $($(#[$doc])* $visible static $name: $type = $setting;)*
 
-        /// Every setting that this part declares.
+        /// All settings that this part declares.
         pub(crate) static SETTINGS: &[&$crate::Key] = &[$($name.key()),*];
     };
 }

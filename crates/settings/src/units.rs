@@ -1,7 +1,8 @@
-//! Quantities with a unit, as a person writes them: `360KB`, `81.6us`, `10Gbps`, `65pkt`.
+//! Quantities with a unit, as users write them: `360KB`, `81.6us`, `10Gbps`, `65pkt`.
 //!
-//! Everything is exact: numbers are decimal, so that `81.6us` is 81 600 000 ps and nothing near it. What is not a whole number of bytes, picoseconds or bits per second is refused, not rounded.
-//! KB, MB and GB are decimal, as network papers use them; KiB and MiB are the binary ones.
+//! Everything is exact: numbers are decimal, so `81.6us` is exactly 81 600 000 ps. A quantity that is not a whole
+//! number of bytes, picoseconds or bits per second is refused, not rounded. KB, MB and GB are decimal, as in network
+//! papers; KiB and MiB are binary.
 
 use std::fmt;
 
@@ -48,7 +49,7 @@ pub enum Size {
 }
 
 impl Size {
-    /// The size in bytes for packets of `mtu_bytes`, headers included; `None` when that is no whole number or too large.
+    /// Returns the size in bytes for packets of `mtu_bytes`, headers included; `None` if it is not whole or too large.
     pub fn in_bytes(self, mtu_bytes: u64) -> Option<u64> {
         match self {
             Size::Bytes(bytes) => Some(bytes),
@@ -60,7 +61,7 @@ impl Size {
     }
 }
 
-/// Why a text is no quantity.
+/// Why a text is not a quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnitError {
     /// It does not start with a decimal number.
@@ -69,7 +70,7 @@ pub enum UnitError {
     Negative,
     /// The number has no unit.
     NoUnit,
-    /// The unit is not one of the kind's.
+    /// The unit does not belong to the kind.
     WrongUnit,
     /// It is finer than the smallest unit that the program counts in.
     TooFine,
@@ -105,13 +106,13 @@ fn split(text: &str) -> Result<(Decimal, &str), UnitError> {
     }
     let number = Decimal::from_str_exact(number).map_err(|error| match error {
         rust_decimal::Error::Underflow => UnitError::TooFine,
-        // All else that can be wrong with digits is their number.
+        // Any other error in digits is their number.
         _ => UnitError::TooLarge,
     })?;
     Ok((number, unit.trim_start()))
 }
 
-/// A number times `factor`, when that is a whole number of 64 bits.
+/// Multiplies a number by `factor`; fails unless the result is a whole number of 64 bits.
 fn times(number: Decimal, factor: u64) -> Result<u64, UnitError> {
     let scaled = number.checked_mul(factor.into()).ok_or(UnitError::TooLarge)?;
     if !scaled.is_integer() {
@@ -143,7 +144,7 @@ pub fn parse_time(text: &str) -> Result<u64, UnitError> {
     parse(text, TIME_UNITS)
 }
 
-/// Reads a rate into bit/s: `10Gbps`. Limits are the caller's business.
+/// Reads a rate into bit/s: `10Gbps`. The caller checks limits.
 pub fn parse_rate(text: &str) -> Result<u64, UnitError> {
     parse(text, RATE_UNITS)
 }

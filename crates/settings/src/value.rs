@@ -1,10 +1,11 @@
-//! Values: as a file holds them ([`Raw`]), what a key wants ([`Kind`]), and as the program reads them ([`Value`]).
+//! Values: as a file holds them ([`Raw`]), as a key requires them ([`Kind`]), and as the program reads them
+//! ([`Value`]).
 
 use super::error::{Origin, SettingsError};
 use super::units::{self, Size, UnitError};
 use std::fmt;
 
-/// A value as TOML or a command line gives it, before anyone knows which key it is for.
+/// A value from TOML or the command line, before its key is known.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Raw {
     /// A text.
@@ -17,7 +18,7 @@ pub enum Raw {
     Flag(bool),
     /// A list, each item with its own place in the file.
     List(Vec<(Raw, Origin)>),
-    /// Anything else that TOML has (dates, tables), by its name.
+    /// Another TOML type (dates, tables), by its name.
     Other(&'static str),
 }
 
@@ -66,26 +67,26 @@ impl fmt::Display for Raw {
     }
 }
 
-/// A list of choices as far as their names go, whatever they stand for.
+/// The names in a list of choices, for any type of value.
 pub trait Names: fmt::Debug + Sync {
-    /// The names, in the order of the list.
+    /// Returns the names, in the order of the list.
     fn names(&self) -> Vec<&'static str>;
 }
 
-/// What a key holds, with its limits.
+/// The kind of a key's value, with its limits.
 #[derive(Debug, Clone, Copy)]
 pub enum Kind {
-    /// A size with a unit, from and up to these bytes (limits of packet counts are the reader's).
+    /// A size with a unit, between these limits in bytes (inclusive). The reader checks limits of packet counts.
     Size(u64, u64),
     /// A link rate, within [`units::MIN_RATE_BPS`] and [`units::MAX_RATE_BPS`].
     Rate,
-    /// A time with a unit, from and up to these picoseconds.
+    /// A time with a unit, between these limits in ps (inclusive).
     Time(u64, u64),
-    /// A whole number from and up to these.
+    /// A whole number between these limits (inclusive).
     Count(u64, u64),
-    /// A number from and up to these.
+    /// A number between these limits (inclusive).
     Number(f64, f64),
-    /// A number above the first and up to the second.
+    /// A number above the first limit, at most the second.
     NumberAbove(f64, f64),
     /// `true` or `false`.
     Flag,
@@ -99,7 +100,7 @@ pub enum Kind {
     SizeList,
     /// A list of times.
     TimeList,
-    /// A list of numbers, each from and up to these.
+    /// A list of numbers, each between these limits (inclusive).
     NumberList(f64, f64),
     /// A list of whole numbers of at least 1.
     CountList,
@@ -138,7 +139,7 @@ pub enum Value {
     TextList(Vec<String>),
 }
 
-/// Names in prose: `"a", "b" or "c"`.
+/// Joins names in prose: `"a", "b" or "c"`.
 pub fn one_of(names: &[&str]) -> String {
     match names {
         [] => String::new(),
@@ -151,7 +152,7 @@ pub fn one_of(names: &[&str]) -> String {
 }
 
 impl Kind {
-    /// What the key wants, in words: the "expected" of an error and the help of `list settings`.
+    /// Describes valid values, for the "expected" of an error and the help of `list settings`.
     pub fn expects(&self) -> String {
         match self {
             Kind::Size(low, high) => format!(
@@ -187,13 +188,13 @@ impl Kind {
         }
     }
 
-    /// Whether it holds a list, as some values or as all.
+    /// Returns whether it accepts a list, always or for some values.
     pub fn is_list(&self) -> bool {
         use Kind::{CountList, NumberList, SizeList, SizeListOr, TextList, TimeList};
         matches!(self, SizeList | TimeList | NumberList(..) | CountList | TextList | SizeListOr(_))
     }
 
-    /// Whether a value, given or default, is of this kind.
+    /// Returns whether a value, given or default, is of this kind.
     pub(super) fn holds(&self, value: &Value) -> bool {
         matches!(
             (self, value),
@@ -242,7 +243,7 @@ impl Kind {
                 return Err(no_quantity(UnitError::NoUnit));
             }
             (Kind::Count(low, high), Raw::Integer(number)) => {
-                // A negative number is out of every range, as the largest one is.
+                // A negative number is out of every range, as is the largest one.
                 let count = u64::try_from(*number).unwrap_or(u64::MAX);
                 Value::Count(within(count, *low, *high)?)
             }
@@ -304,8 +305,8 @@ impl Kind {
     }
 }
 
-/// The values of a list's items, stopping at the first error. A kind reads only values of its own variant, so that
-/// `take` leaves none out.
+/// Collects the values of a list's items, stopping at the first error. A kind reads only values of its own variant, so
+/// `take` skips none.
 fn collect<T>(
     items: impl Iterator<Item = Result<Value, SettingsError>>,
     take: impl Fn(Value) -> Option<T>,
@@ -316,7 +317,7 @@ fn collect<T>(
 /// The longest time that a setting can hold: ten days, in ps.
 pub const MAX_TIME_PS: u64 = 864_000 * 1_000_000_000_000;
 
-/// The canonical text, which stands in the effective configuration: the same value has the same text however it was written.
+/// The canonical text of the effective configuration: the same value has the same text, however it was written.
 impl fmt::Display for Value {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         fn list<T>(items: &[T], text: impl Fn(&T) -> String) -> String {

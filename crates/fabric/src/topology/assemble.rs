@@ -7,7 +7,7 @@ use flowsieve_core::units::{Rate, Time};
 use flowsieve_settings::Place;
 use std::collections::BTreeMap;
 
-/// Every class of links that there can be, in the order in which fabrics list theirs: up, down, sideways.
+/// All possible classes of links, in the order in which fabrics list theirs: up, down, sideways.
 const CLASSES: [(Tier, Tier, &str); 10] = [
     (Tier::Host, Tier::Leaf, "host-up"),
     (Tier::Leaf, Tier::Spine, "leaf-up"),
@@ -31,7 +31,7 @@ pub(super) enum Tier {
 }
 
 impl Tier {
-    /// The tier of a switch at `place`.
+    /// Returns the tier of a switch at `place`.
     pub(super) fn of(place: Place) -> Tier {
         match place {
             Place::Nic => Tier::Host,
@@ -43,7 +43,7 @@ impl Tier {
 }
 
 impl Fabric {
-    /// Gives a plan its directions and routes; fails when two hosts cannot reach each other.
+    /// Gives a plan its directions and routes; fails if two hosts cannot reach each other.
     pub(super) fn assemble(
         kind: &'static str,
         plan: &Plan,
@@ -102,8 +102,8 @@ impl Fabric {
     }
 }
 
-/// Both directions of every link that has not failed, in the order that the head of the topology module states, and
-/// the names of their classes.
+/// Returns both directions of every link that has not failed, in the order that the topology module documents, and the
+/// names of their classes.
 fn directed(plan: &Plan, places: &[Place], host_delay: Time) -> (Vec<Link>, Vec<&'static str>) {
     let tier = |node: Node| match node {
         Node::Host(_) => Tier::Host,
@@ -151,7 +151,7 @@ fn directed(plan: &Plan, places: &[Place], host_delay: Time) -> (Vec<Link>, Vec<
     (links, classes)
 }
 
-/// Tells links between the same two switches apart, by their order.
+/// Numbers the links between the same two switches, in their order.
 fn number_bundles(links: &mut [Link]) {
     let mut of_ends: BTreeMap<(Node, Node), Vec<usize>> = BTreeMap::new();
     for (place, link) in links.iter().enumerate() {
@@ -162,7 +162,7 @@ fn number_bundles(links: &mut [Link]) {
     }
 }
 
-/// Marks the links whose far end may send on what it has not all of yet.
+/// Marks the links whose far end may forward a packet before it has all of it.
 fn set_cut_through(links: &mut [Link], ports: &[Vec<u32>]) {
     let fastest_out: Vec<u64> = ports
         .iter()

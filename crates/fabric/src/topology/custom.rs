@@ -1,12 +1,15 @@
 //! A fabric from an edge list: CSV rows `from,to,rate,delay` and optionally `loss` and `bundle`.
 //!
-//! A row is a link in both directions: its ends' names, its rate (`10Gbps`), its propagation delay (`200ns`), the
-//! probability that it loses a packet (0 where it is left out) and how many such links lie side by side (1). `host0`, `host1`, …
-//! are the hosts, each with one link; every other name is a switch. In a list without such names, or with leading zeros in them, the hosts
-//! are those that have a single link, whatever they are called, numbered as they first appear, or by their names where all of these are
-//! numbers: a switch with one link would carry nothing. The header is optional and may name the columns in any order; columns that it adds are
-//! named and not read. `#` starts a comment line, blank lines are skipped.
-//! No field needs quotes, so a row is a line, and an error can name the line as an editor counts it.
+//! A row is a link in both directions: the names of its ends, its rate (`10Gbps`), its propagation delay (`200ns`), its
+//! loss probability (default 0), and the number of such links in parallel (default 1).
+//!
+//! `host0`, `host1`, … are hosts, each with one link; every other name is a switch. If a list has no such names, or any
+//! with leading zeros, the hosts are the nodes with a single link, whatever their names: a switch with one link would
+//! carry nothing. They are numbered in order of appearance, or by name if all of their names are numbers.
+//!
+//! The header is optional and may name the columns in any order. Further columns are reported and not read. `#` starts
+//! a comment line, and blank lines are skipped. No field needs quotes, so each row is one line, and an error can give
+//! the line number that an editor shows.
 
 use super::delays::MAX_DELAY_PS;
 use super::plan::{Edge, Plan};
@@ -21,16 +24,16 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Longest file that is read: a row of the largest fabric has 128 bytes.
+/// The longest file that is read: a row of the largest fabric has 128 bytes.
 const MAX_BYTES: u64 = 64 << 20;
-/// Longest name of a switch.
+/// The longest name of a switch.
 const MAX_NAME: usize = 64;
 const COLUMNS: &str = "`from,to,rate,delay`, then `loss` and `bundle` where they are needed";
-/// The columns in the order that they have without a header.
+/// The columns in their order without a header.
 const NAMES: [&str; 6] = ["from", "to", "rate", "delay", "loss", "bundle"];
-/// How many of them there have to be.
+/// Number of required columns.
 const REQUIRED: usize = 4;
-/// Links side by side that a row may have.
+/// The most parallel links of a row.
 const MAX_BUNDLE: u32 = 1_024;
 
 declare! {
@@ -51,14 +54,14 @@ tor0,agg1,10Gbps,1us,0.001
 tor1,agg1,10Gbps,1us,0.001
 ";
 
-/// The fabric of a small edge list.
+/// Builds the fabric of a small edge list.
 pub(super) fn example(settings: &Settings) -> Result<Fabric, SettingsError> {
     let mut plan = parse("example.csv", EXAMPLE)?;
     let host_delay = delays::fit(settings, &mut plan)?;
     Fabric::assemble("custom", &plan, host_delay, false).map_err(|cut| super::overrides::explain(cut, &plan, settings))
 }
 
-/// The plan in the settings' `file`, whose path is relative to `folder`.
+/// Reads the plan from the settings' `file`, whose path is relative to `folder`.
 pub(super) fn plan(settings: &Settings, folder: &Path) -> Result<Plan, SettingsError> {
     let scope = settings.common();
     let Some(file) = scope.optional(&FILE)? else {
@@ -78,7 +81,7 @@ pub(super) fn plan(settings: &Settings, folder: &Path) -> Result<Plan, SettingsE
     parse(&name, &text)
 }
 
-/// The plan that `text` describes; errors call it `name`.
+/// Parses the plan in `text`; errors call it `name`.
 pub(super) fn parse(name: &str, text: &str) -> Result<Plan, SettingsError> {
     let file: Arc<str> = name.into();
     let mut list = List::default();
@@ -89,7 +92,7 @@ pub(super) fn parse(name: &str, text: &str) -> Result<Plan, SettingsError> {
         last = header;
     }
     let ends = || rows.clone().flat_map(|row| [list.layout.get(&row, 0), list.layout.get(&row, 1)]);
-    // `host07` is a name, and where there is one `host10` is, too.
+    // `host07` is a custom name; if a list has one, `host10` is a custom name, too.
     list.numbered = ends().any(|name| host_number(name).is_some()) && !ends().any(has_leading_zeros);
     for row in rows {
         list.add(&row)?;
@@ -98,30 +101,30 @@ pub(super) fn parse(name: &str, text: &str) -> Result<Plan, SettingsError> {
     list.finish(&last)
 }
 
-/// Whether it is the name of a numbered host, but for zeros in front of the number.
+/// Returns whether it is the name of a numbered host, except for leading zeros.
 fn has_leading_zeros(name: &str) -> bool {
     let digits = name.strip_prefix("host").filter(|digits| digits.bytes().all(|digit| digit.is_ascii_digit()));
     digits.is_some_and(|digits| digits.len() > 1 && digits.starts_with('0'))
 }
 
-/// Whether a first row names columns: all that there have to be, or any in the place of a rate.
+/// Returns whether a first row names columns: all required ones, or any in the position of the rate.
 fn is_header(row: &Row<'_>) -> bool {
     let named = |name: &&str| row.fields().any(|field| field == *name);
     NAMES[..REQUIRED].iter().all(named) || ["rate", "delay"].iter().all(named)
 }
 
-/// Where the columns stand in a row.
+/// The positions of the columns in a row.
 struct Layout {
-    /// By column; none where the file does not have it.
+    /// By column; `None` if the file does not have it.
     at: [Option<usize>; NAMES.len()],
-    /// How many fields a row has at least and at most.
+    /// The least and the greatest number of fields in a row.
     fields: (usize, usize),
     /// Names of columns that are not read.
     unread: Vec<String>,
 }
 
 impl Default for Layout {
-    /// Without a header.
+    /// Returns the layout without a header.
     fn default() -> Layout {
         Layout { at: std::array::from_fn(Some), fields: (REQUIRED, NAMES.len()), unread: Vec::new() }
     }
@@ -140,7 +143,7 @@ impl Layout {
                         .expected("each column once"));
                 }
                 Some(column) => layout.at[column] = Some(place),
-                // The index of a table of pandas has no name.
+                // The index column of a pandas table has no name.
                 None => layout.unread.push(if name.is_empty() { "(without a name)".to_owned() } else { excerpt(name) }),
             }
         }
@@ -150,25 +153,25 @@ impl Layout {
                 Err(header.error(0, format!("no column `{name}`")).of_key(name).expected(COLUMNS))
             }
             None => {
-                // A row may leave out what stands behind all that there have to be.
+                // A row may leave out the fields after the last required one.
                 layout.fields.0 = layout.at[..REQUIRED].iter().flatten().max().map_or(REQUIRED, |last| last + 1);
                 Ok(layout)
             }
         }
     }
 
-    /// A field by its column; empty where it is left out.
+    /// Returns a field by its column; empty if it is left out.
     fn get<'a>(&self, row: &Row<'a>, column: usize) -> &'a str {
         self.at[column].and_then(|place| row.fields().nth(place)).unwrap_or_default()
     }
 
-    /// The place of a column, for an error.
+    /// Returns the position of a column, for an error.
     fn place(&self, column: usize) -> usize {
         self.at[column].unwrap_or_default()
     }
 }
 
-/// The lines that are neither blank nor a comment.
+/// Returns the lines that are neither blank nor comments.
 fn rows<'a>(file: &'a Arc<str>, text: &'a str) -> impl Iterator<Item = Row<'a>> + Clone {
     let mut start = 0;
     let lines = text.split_inclusive('\n').zip(1u32..).map(move |(raw, line)| {
@@ -188,7 +191,7 @@ struct Row<'a> {
     line: u32,
     /// Where its text starts in the file, in bytes.
     start: usize,
-    /// The line without blanks around it.
+    /// The line without surrounding blanks.
     text: &'a str,
 }
 
@@ -197,7 +200,7 @@ impl<'a> Row<'a> {
         self.text.split(',').map(str::trim)
     }
 
-    /// A problem of the n-th field.
+    /// Builds an error about the n-th field.
     fn error(&self, nth: usize, problem: impl Into<String>) -> SettingsError {
         let before: usize = self.text.split(',').take(nth).map(|field| field.len() + 1).sum();
         let (left, rest) = self.text.split_at_checked(before).unwrap_or((self.text, ""));
@@ -215,16 +218,16 @@ impl<'a> Row<'a> {
     }
 }
 
-/// What has been read so far.
+/// The rows read so far.
 #[derive(Default)]
 struct List {
     layout: Layout,
-    /// Whether hosts are those called `host0`, `host1`, …
+    /// Whether hosts are the nodes named `host0`, `host1`, …
     numbered: bool,
     switches: Vec<String>,
     by_name: BTreeMap<String, u32>,
     edges: Vec<Edge>,
-    /// The line of each link, to name the earlier one of two.
+    /// The line of each link, to report the earlier one of a duplicate.
     lines: BTreeMap<(Node, Node), u32>,
     /// The line of each host's link.
     hosts: BTreeMap<u32, u32>,
@@ -273,7 +276,7 @@ impl List {
         if links > 1 && ends.iter().any(|end| matches!(end, Node::Host(_))) {
             return Err(wrong(5, "bundle", bundle, "is of a host", ONE_LINK));
         }
-        // A host is the lower end, whichever column it is in.
+        // A host is the lower end, in either column.
         let (lower, upper) = if matches!(b, Node::Host(_)) { (b, a) } else { (a, b) };
         let edge = Edge { delay_ps, loss, ..Edge::new(lower, upper, rate) };
         self.edges.extend(std::iter::repeat_n(edge, links as usize));
@@ -311,7 +314,7 @@ impl List {
         Ok(Node::Switch(switch))
     }
 
-    /// The plan, once all rows have been read; `last` is the last of them.
+    /// Builds the plan, once all rows have been read; `last` is the last of them.
     fn finish(mut self, last: &Row<'_>) -> Result<Plan, SettingsError> {
         let host_names = if self.numbered { Vec::new() } else { self.name_hosts(last)? };
         let hosts = if self.numbered { self.hosts.len() } else { host_names.len() } as u64;
@@ -320,7 +323,7 @@ impl List {
             let expected = "at least host0 and host1, or two nodes with a single link each";
             return Err(last.error(0, format!("this edge list has {has}")).expected(expected));
         }
-        // The keys ascend, so the first one beside its place follows a gap.
+        // The keys ascend, so the first one out of place follows a gap.
         if let Some(((host, line), missing)) = self.hosts.iter().zip(0u32..).find(|((host, _), place)| *host != place) {
             let problem = format!("there is a host{host} (line {line}), but no host{missing}");
             return Err(last.error(0, problem).expected("hosts numbered from 0 without a gap"));
@@ -335,7 +338,7 @@ impl List {
         Ok(Plan { hosts: hosts as u32, host_names, switches: self.switches, edges: self.edges, hops: None, unread })
     }
 
-    /// Makes hosts of the nodes that have a single link, and gives their names.
+    /// Turns the nodes with a single link into hosts, and returns their names.
     fn name_hosts(&mut self, last: &Row<'_>) -> Result<Vec<String>, SettingsError> {
         let mut links = vec![0u32; self.switches.len()];
         let of_node = |node: Node| match node {
@@ -367,7 +370,7 @@ impl List {
     }
 }
 
-/// In which order nodes get their numbers: as they first appear, but hosts by their names where all of these are numbers.
+/// Returns the order in which nodes are numbered: by appearance, but hosts by name if all of their names are numbers.
 fn numeric_order(names: &[String], links: &[u32]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..names.len()).collect();
     let numbers: Option<Vec<u64>> =
@@ -389,7 +392,7 @@ fn parse_delay(text: &str) -> Result<u64, String> {
     if delay_ps > MAX_DELAY_PS { Err("is too long".to_owned()) } else { Ok(delay_ps) }
 }
 
-/// The probability, 0 for an empty field.
+/// Parses the probability; 0 for an empty field.
 fn parse_loss(text: &str) -> Option<f64> {
     if text.is_empty() {
         return Some(0.0);
@@ -397,20 +400,20 @@ fn parse_loss(text: &str) -> Option<f64> {
     text.parse().ok().filter(|loss| (0.0..=0.999).contains(loss))
 }
 
-/// How many links lie side by side; one for an empty field.
+/// Parses the number of parallel links; 1 for an empty field.
 fn parse_bundle(text: &str) -> Option<u32> {
     if text.is_empty() {
         return Some(1);
     }
-    // A column of pandas with a gap has `2.0`.
+    // pandas writes `2.0` in a column with a gap.
     text.strip_suffix(".0").unwrap_or(text).parse().ok().filter(|links| (1..=MAX_BUNDLE).contains(links))
 }
 
-/// What to do about a host with several links.
+/// How to correct a host with several links.
 const ONE_LINK: &str = "one link for each host: keep one of them, or give each port of a server a host of its own, with flows of \
                         its own; links between switches may be a bundle";
 
-/// The start of a field, short and printable enough for a message.
+/// Returns the start of a field, short and printable enough for a message.
 fn excerpt(text: &str) -> String {
     const SHOWN: usize = 40;
     let shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();

@@ -1,10 +1,10 @@
 //! The delays of links and hosts, fitted to the base round trip.
 //!
-//! A packet and its answer cross every link of the way twice and a host four times (out and in, there and back):
-//! rtt = 2 · links · link_delay + 4 · host_delay between the hosts that are farthest from each other. Whoever gives
-//! `rtt` leaves one of the two delays to be derived, `host_delay` unless that is given. An edge list has its own
-//! propagation delays, and they are whole: its hosts add nothing unless `host_delay` is given, or follows from `rtt`. `rtt` is
-//! meant before `[[topology.link]]` changes single links.
+//! A packet and its answer cross every link of the path twice and a host four times (out and in, there and back): rtt =
+//! 2 · links · link_delay + 4 · host_delay between the two hosts that are farthest apart. If you give `rtt`, one of the
+//! two delays is derived from it: `host_delay` unless you give that. An edge list has its own, complete propagation
+//! delays: its hosts add nothing unless `host_delay` is given or follows from `rtt`. `rtt` holds before
+//! `[[topology.link]]` changes single links.
 
 use super::plan::Plan;
 use super::{Fabric, overrides};
@@ -13,9 +13,9 @@ use flowsieve_settings::declare;
 use flowsieve_settings::units::format_time;
 use flowsieve_settings::{MAX_TIME_PS, Scope, Section, Setting, Settings, SettingsError};
 
-/// Largest delay of a link or a host, in ps: one second. Sums over a way stay far below the end of `u64`.
+/// Largest delay of a link or a host, in ps: one second. Sums over a path stay far below `u64::MAX`.
 pub(super) const MAX_DELAY_PS: u64 = 1_000_000_000_000;
-/// In words.
+/// The limit in words.
 pub(super) const AT_MOST: &str = "at most 1s";
 
 declare! {
@@ -33,10 +33,10 @@ declare! {
     );
 }
 
-/// How often a host adds its delay to a round trip.
+/// How many times a host adds its delay to a round trip.
 const HOST_TIMES: u64 = 4;
 
-/// Sets the links' delays and gives the hosts' delay.
+/// Sets the links' delays and returns the hosts' delay.
 pub(super) fn fit(settings: &Settings, plan: &mut Plan) -> Result<Time, SettingsError> {
     let scope = settings.common();
     let rtt = scope.optional(&RTT)?;
@@ -49,7 +49,7 @@ pub(super) fn fit(settings: &Settings, plan: &mut Plan) -> Result<Time, Settings
             plan.edges.iter_mut().for_each(|edge| edge.delay_ps = link);
             2 * hops * link
         }
-        // Only a given `rtt` needs to know it, so that routes are not made twice for nothing.
+        // Compute this only if `rtt` is given, because it takes routes.
         None if rtt.is_some() => {
             let bare = Fabric::assemble("custom", plan, Time::ZERO, false);
             bare.map_err(|cut| overrides::explain(cut, plan, settings))?.base_rtt().0
@@ -63,12 +63,12 @@ pub(super) fn fit(settings: &Settings, plan: &mut Plan) -> Result<Time, Settings
     Ok(Time(host))
 }
 
-/// A delay, given or default, within the limit.
+/// Reads a delay, given or default, within the limit.
 fn delay(scope: &Scope<'_>, setting: &Setting<u64>) -> Result<u64, SettingsError> {
     within(scope, setting, scope.read(setting)?)
 }
 
-/// A delay within the limit.
+/// Checks that a delay is within the limit.
 fn within(scope: &Scope<'_>, setting: &Setting<u64>, delay: u64) -> Result<u64, SettingsError> {
     if delay > MAX_DELAY_PS { Err(scope.invalid(setting, AT_MOST)) } else { Ok(delay) }
 }
@@ -111,7 +111,7 @@ fn host_delay(
     Ok(host)
 }
 
-/// What is left of the round trip beside `known`, divided over its `times` parts.
+/// Divides the round trip, less `known`, over its `times` parts.
 fn share(scope: &Scope<'_>, rtt: u64, known: u64, what: &str, times: u64) -> Result<u64, SettingsError> {
     match rtt.checked_sub(known) {
         None => {

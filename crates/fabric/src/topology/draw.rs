@@ -1,8 +1,8 @@
-//! A fabric as text, at most [`WIDTH`] columns wide: a row for each tier, from the cores down to the hosts, with the
-//! links between tiers as a bar, and on the right how many there are, their rates and delays.
+//! A fabric as text, at most [`WIDTH`] columns wide: a row for each tier, from the cores down to the hosts. A bar shows
+//! the links between tiers; the text at the right gives their number, rates and delays.
 //!
-//! A tier of many switches shows its first three and its last. Rates and delays are written as experiment files have
-//! them. Oversubscription of a switch is what its links towards hosts carry over what its links away from them do.
+//! A tier of many switches shows its first three and its last. Rates and delays are written as in experiment files. A
+//! switch's oversubscription is the total rate of its links towards hosts, divided by that of its links away from them.
 
 use super::assemble::Tier;
 use super::{Fabric, Link, Node};
@@ -13,15 +13,15 @@ use std::collections::BTreeMap;
 
 /// Columns of a drawing.
 pub(super) const WIDTH: usize = 100;
-/// Columns of its picture; the rest is for words.
+/// Columns of its picture; the rest is for text.
 const PICTURE: usize = 50;
 /// Places in a row of the picture.
 const SLOTS: usize = 5;
-/// Changed links that are listed.
+/// The most changed links that are listed.
 const CHANGES: usize = 10;
 
 impl Fabric {
-    /// The drawing, with a line break at the end of each line.
+    /// Returns the drawing, with a line break at the end of each line.
     pub fn draw(&self) -> String {
         let mut lines = vec![self.title(), String::new()];
         if self.switches.is_empty() {
@@ -43,7 +43,7 @@ impl Fabric {
         format!("{}: {} hosts{switches}, {}", self.kind, self.hosts, count(links, "link", "links"))
     }
 
-    /// The last host's name, and the round trip of a packet to it with serialisation.
+    /// Returns the last host's name, and the round trip of a packet to it with serialisation.
     fn round_trip_of_a_packet(&self) -> String {
         let last = self.hosts - 1;
         let way = |src, dst, bytes| {
@@ -102,7 +102,7 @@ impl Fabric {
         lines.push(row(&cells(&shown, hosts), &delays));
     }
 
-    /// The switches of a tier.
+    /// Returns the switches of a tier.
     fn members(&self, tier: Tier) -> Vec<u32> {
         let switches = self.switches.iter().zip(0u32..);
         switches.filter(|(switch, _)| Tier::of(switch.place) == tier).map(|(_, number)| number).collect()
@@ -115,13 +115,13 @@ impl Fabric {
         }
     }
 
-    /// Both directions of the links between two tiers.
+    /// Returns both directions of the links between two tiers.
     fn between(&self, a: Tier, b: Tier) -> Vec<&Link> {
         let ends = |link: &Link| (self.tier(link.from), self.tier(link.to));
         self.links.iter().filter(|link| ends(link) == (a, b) || ends(link) == (b, a)).collect()
     }
 
-    /// The rates and the delays of links, in words.
+    /// Writes the rates and the delays of links.
     fn words(&self, links: &[&Link]) -> [String; 2] {
         let mut by_rate: BTreeMap<u64, usize> = BTreeMap::new();
         for link in links {
@@ -147,7 +147,7 @@ impl Fabric {
         [rates, delays]
     }
 
-    /// How the switches of a tier are linked to those below.
+    /// Describes how the switches of a tier are linked to those below.
     fn wiring(&self, upper: Tier) -> &'static str {
         match (self.kind, upper) {
             ("leaf-spine", _) => "every leaf to every spine",
@@ -174,7 +174,7 @@ impl Fabric {
         count(n, one, many)
     }
 
-    /// The oversubscription of switches, in words; nothing where there is no tier above.
+    /// Writes the oversubscription of switches; empty if there is no tier above.
     fn oversubscription(&self, members: &[u32]) -> String {
         let mut ratios: Vec<f64> = Vec::new();
         for switch in members {
@@ -201,7 +201,7 @@ impl Fabric {
         format!(", oversubscription {}", range(&text(least), &text(most)))
     }
 
-    /// What stands below the picture.
+    /// Returns the remarks below the picture.
     fn remarks(&self) -> Vec<String> {
         let forwarding = if self.cut_through { "cut-through" } else { "store-and-forward" };
         let rtt = format_time(self.base_rtt().0);
@@ -254,12 +254,12 @@ fn clip(text: &str, columns: usize) -> String {
     text.chars().take(columns - 1).chain(['…']).collect()
 }
 
-/// A line: picture and words.
+/// Builds a line from picture and text.
 fn row(picture: &str, words: &str) -> String {
     format!("{picture:PICTURE$} {words}")
 }
 
-/// The members that are shown; none stands for those left out.
+/// Returns the members that are shown; `None` stands for those left out.
 fn shown(members: &[u32]) -> Vec<Option<u32>> {
     match members {
         [first, second, third, .., last] if members.len() > SLOTS => {
@@ -269,12 +269,12 @@ fn shown(members: &[u32]) -> Vec<Option<u32>> {
     }
 }
 
-/// The middle column of each of `n` cells.
+/// Returns the middle column of each of `n` cells.
 fn centres(n: usize) -> Vec<usize> {
     (0..n).map(|cell| PICTURE * (2 * cell + 1) / (2 * n)).collect()
 }
 
-/// Texts around their middle columns.
+/// Centres texts on their middle columns.
 fn cells(shown: &[Option<u32>], text: impl Fn(&Option<u32>) -> String) -> String {
     let mut line = String::new();
     let width = PICTURE / shown.len().max(1) - 1;
@@ -291,7 +291,7 @@ fn bars(at: &[usize]) -> String {
     (0..PICTURE).map(|column| if at.contains(&column) { '│' } else { ' ' }).collect()
 }
 
-/// The bar that joins the columns above with those below.
+/// Draws the bar that joins the columns above with those below.
 fn bus(above: &[usize], below: &[usize]) -> String {
     let all = || above.iter().chain(below).copied();
     let (left, right) = (all().min().unwrap_or(0), all().max().unwrap_or(0));

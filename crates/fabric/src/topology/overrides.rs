@@ -1,6 +1,7 @@
 //! `[[topology.link]]`: single links that differ from their class, lose packets at random, or have failed.
 //!
-//! Both directions of a link change alike, and so do all links of a bundle. A changed `delay` is the propagation; a host's delay still comes on top.
+//! A change applies to both directions of a link, and to all links of a bundle. A changed `delay` is the propagation
+//! delay; a host's delay is added to it.
 
 use super::Node;
 use super::custom::FILE;
@@ -29,7 +30,7 @@ declare! {
         .with_default(false);
 }
 
-/// Changes the plan as the settings want, and says so in a sentence for each link.
+/// Changes the plan as the settings ask, and returns a sentence for each link.
 pub(super) fn apply(plan: &mut Plan, settings: &Settings) -> Result<Vec<String>, SettingsError> {
     let mut changed = BTreeSet::new();
     let mut sentences = Vec::new();
@@ -49,8 +50,8 @@ pub(super) fn apply(plan: &mut Plan, settings: &Settings) -> Result<Vec<String>,
     Ok(sentences)
 }
 
-/// The error for two hosts that cannot reach each other: a failed link's fault if there is one, the edge list's
-/// otherwise.
+/// Builds the error for two hosts that cannot reach each other: it names a failed link if there is one, and the edge
+/// list otherwise.
 pub(super) fn explain(cut: Cut, plan: &Plan, settings: &Settings) -> SettingsError {
     let [from, to] = [cut.from, cut.to].map(|host| plan.name(Node::Host(host)));
     let no_way = format!("{from} has no way to {to}");
@@ -63,11 +64,11 @@ pub(super) fn explain(cut: Cut, plan: &Plan, settings: &Settings) -> SettingsErr
     }
 }
 
-/// The links that a table is about: their places in the plan, several where they are a bundle, and their ends' names.
+/// Finds the links of a table: their indices in the plan (several for a bundle), and the names of their ends.
 fn find(plan: &Plan, scope: &Scope<'_>) -> Result<(Vec<usize>, String), SettingsError> {
     let names = scope.optional(&BETWEEN)?.unwrap_or_default();
     let [a, b] = names.as_slice() else {
-        // The table itself has no place in the file, but what else it gives has.
+        // The table itself has no position in the file, but its other keys have.
         let keys: [&Key; 5] = [&BETWEEN, &RATE, &DELAY, &LOSS, &FAILED];
         let given = keys.into_iter().find(|key| scope.is_given(key));
         let problem = "`between` does not name the two ends of a link";
@@ -97,7 +98,7 @@ fn node(plan: &Plan, scope: &Scope<'_>, name: &str) -> Result<Node, SettingsErro
     })
 }
 
-/// Whom a node is linked to, in words.
+/// Lists the nodes that a node is linked to, in words.
 fn links_of(plan: &Plan, node: Node) -> String {
     const SHOWN: usize = 6;
     let mut peers: Vec<String> = plan
@@ -109,14 +110,14 @@ fn links_of(plan: &Plan, node: Node) -> String {
             _ => None,
         })
         .collect();
-    // A bundle is named once.
+    // Name a bundle once.
     peers.dedup();
     let shown = peers.iter().take(SHOWN).cloned().collect::<Vec<String>>().join(", ");
     let more = if peers.len() > SHOWN { format!(" and {} more", peers.len() - SHOWN) } else { String::new() };
     format!("one of the links of {}: to {shown}{more}", plan.name(node))
 }
 
-/// Changes one link, and says how.
+/// Changes one link, and describes the change.
 fn change(edge: &mut Edge, scope: &Scope<'_>) -> Result<String, SettingsError> {
     if scope.read(&FAILED)? {
         edge.failed = true;
@@ -138,7 +139,7 @@ fn change(edge: &mut Edge, scope: &Scope<'_>) -> Result<String, SettingsError> {
         said.push(format!("loses packets with probability {loss}"));
         edge.loss = loss;
     }
-    // `failed = false` says so too: a sweep over `failed` needs it.
+    // Report `failed = false` too: a sweep over `failed` needs it.
     if said.is_empty() && !scope.is_given(&FAILED) {
         let problem = "this [[topology.link]] changes nothing";
         return Err(scope.error(&BETWEEN, problem).expected("a `rate`, `delay` or `loss`, or `failed = true`"));

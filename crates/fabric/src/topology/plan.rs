@@ -8,46 +8,47 @@ use flowsieve_workload::host_number;
 /// A link in both directions.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Edge {
-    /// A host if there is one; in a shape the end that is nearer to the hosts, in an edge list the one named first.
+    /// A host if there is one. Otherwise, in a shape the end nearer to the hosts, in an edge list the first one named.
     pub(super) lower: Node,
     /// The other end.
     pub(super) upper: Node,
     pub(super) rate: Rate,
-    /// Propagation, without what hosts add.
+    /// Propagation delay, without the hosts' delay.
     pub(super) delay_ps: u64,
     pub(super) loss: f64,
     pub(super) failed: bool,
 }
 
 impl Edge {
-    /// A link that loses nothing; its delay is still to be set.
+    /// Builds a link without losses, whose delay is set later.
     pub(super) fn new(lower: Node, upper: Node, rate: Rate) -> Edge {
         Edge { lower, upper, rate, delay_ps: 0, loss: 0.0, failed: false }
     }
 
-    /// Whether it is between these two, in any order.
+    /// Returns whether it joins these two nodes, in either order.
     pub(super) fn joins(&self, a: Node, b: Node) -> bool {
         (self.lower, self.upper) == (a, b) || (self.lower, self.upper) == (b, a)
     }
 }
 
-/// What a fabric is made of.
+/// The parts of a fabric.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Plan {
     pub(super) hosts: u32,
-    /// Names of the hosts, where they are not called `host0`, `host1`, …; else none.
+    /// Names of the hosts; empty if they are `host0`, `host1`, …
     pub(super) host_names: Vec<String>,
     /// Names of the switches.
     pub(super) switches: Vec<String>,
     pub(super) edges: Vec<Edge>,
-    /// Links between the farthest hosts, where all links have one delay; none for an edge list with its own delays.
+    /// Number of links between the farthest hosts, if all links have one delay; `None` for an edge list with its own
+    /// delays.
     pub(super) hops: Option<u64>,
     /// Columns of an edge list that are not read.
     pub(super) unread: Vec<String>,
 }
 
 impl Plan {
-    /// A node's name.
+    /// Returns a node's name.
     pub(super) fn name(&self, node: Node) -> String {
         match node {
             Node::Host(host) => host_name(&self.host_names, host),
@@ -55,7 +56,7 @@ impl Plan {
         }
     }
 
-    /// The node of this name.
+    /// Finds the node of this name.
     pub(super) fn find(&self, name: &str) -> Option<Node> {
         let place = |names: &[String]| names.iter().position(|known| known == name).map(|place| place as u32);
         match host_number(name).filter(|_| self.host_names.is_empty()) {
@@ -64,8 +65,8 @@ impl Plan {
         }
     }
 
-    /// Where each switch is: with hosts a leaf, linked to a leaf a spine, a core otherwise. Failed links count, so that
-    /// a failure does not turn a spine into a core.
+    /// Returns the place of each switch: a leaf has hosts, a spine is linked to a leaf, all others are cores. Failed
+    /// links count, so that a failure does not turn a spine into a core.
     pub(super) fn places(&self) -> Vec<Place> {
         let mut places = vec![Place::Core; self.switches.len()];
         for edge in &self.edges {
@@ -86,12 +87,12 @@ impl Plan {
     }
 }
 
-/// A host's name: that of `names`, or where these are none `host12`.
+/// Returns a host's name: from `names`, or `host12` if that is empty.
 pub(super) fn host_name(names: &[String], host: u32) -> String {
     names.get(host as usize).cloned().unwrap_or_else(|| format!("host{host}"))
 }
 
-/// Refuses a fabric that is too small or too large, before any of it is made; the error points at `key`.
+/// Refuses a fabric that is too small or too large, before it is built; the error points at `key`.
 pub(super) fn check_size(
     scope: &Scope<'_>,
     key: &Key,

@@ -1,26 +1,25 @@
-//! How far hosts are from each other, by kinds of path: those of equally many links. Of each kind the two hosts are kept between
-//! which a packet and its answer take longest, and by which of the equal ways, so that what depends on round trips needs no look
-//! at every pair.
+//! The distances between hosts, by kind of path: paths with equally many links. For each kind, this keeps the two hosts
+//! with the longest round trip and the path that it takes. So what depends on round trips need not look at every pair.
 
 use super::{Fabric, Link, Node};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Bytes there and back by which ways are compared: a full Ethernet packet and its ACK. The time that a run's own packets take
-/// is computed of the way that was found ([`crate::round_trip`]).
+/// Bytes there and back by which paths are compared: a full Ethernet packet and its ACK. [`crate::round_trip`] then
+/// computes the time of a run's own packets on the path found.
 const BYTES: [u32; 2] = [1_500, 40];
 
-/// A kind of path, by the hosts that are farthest from each other on one.
+/// A kind of path, with the two hosts that are farthest apart on one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reach {
-    /// So many links lead from one to the other.
+    /// Number of links between the two hosts.
     pub links: u32,
-    /// One of the two.
+    /// One of the two hosts.
     pub from: u32,
-    /// The other.
+    /// The other host.
     pub to: u32,
 }
 
-/// What a link adds to a round trip, in ps.
+/// Returns how much a link adds to a round trip, in ps.
 fn cost(link: &Link) -> u64 {
     let on_line: u64 = BYTES.iter().map(|&bytes| link.rate.serialise(bytes).0).sum();
     2 * link.delay.0 + on_line
@@ -29,14 +28,14 @@ fn cost(link: &Link) -> u64 {
 /// The hosts of a switch that are farthest from it: (cost, host).
 type Farthest = [Option<(u64, u32)>; 2];
 
-/// What is found while routes are.
+/// Collects kinds of path while routes are found.
 pub(super) struct Reaches<'a> {
     links: &'a [Link],
     /// By link.
     cost: Vec<u64>,
     /// By switch.
     hosts: BTreeMap<u32, Farthest>,
-    /// By number of links: the longest round trip, and between which hosts.
+    /// By number of links: the longest round trip, and its two hosts.
     longest: BTreeMap<u32, (u64, u32, u32)>,
 }
 
@@ -68,14 +67,14 @@ impl<'a> Reaches<'a> {
         }
     }
 
-    /// Adds the paths to the hosts of a switch: `order` has the switches by rising distance, itself first, and `next` the
-    /// links of each that are nearer to it.
+    /// Adds the paths to the hosts of a switch. `order` has the switches by distance, the switch itself first; `next`
+    /// has the links of each that lead nearer to it.
     pub(super) fn add(&mut self, destination: usize, order: &[u32], next: &[Vec<u32>]) {
         let Some(&[Some((last, to)), beside]) = self.hosts.get(&(destination as u32)) else { return };
         if let Some((other, from)) = beside {
             self.keep(2, last + other, from, to);
         }
-        // The longest of the equal ways of each switch, and its links.
+        // By switch: the longest of its equal paths, and the number of links.
         let mut ways = vec![(0u64, 0u32); next.len()];
         for &switch in order.iter().skip(1) {
             let over = |&link: &u32| match self.links[link as usize].to {
@@ -99,12 +98,12 @@ impl<'a> Reaches<'a> {
 }
 
 impl Fabric {
-    /// The links from one host to another by the longest of the equal ways, as one flow may have it.
+    /// Returns the links from one host to another over the longest of the equal paths, as one flow may take it.
     pub fn longest_way(&self, from: u32, to: u32) -> Vec<u32> {
         let first = self.host_uplink[from as usize];
         let towards = |switch: u32| self.routes[switch as usize].towards(to);
         let end = |link: u32| self.links[link as usize].to;
-        // Each link leads one step nearer, so that a switch comes after all that are farther.
+        // Each link leads one step nearer, so that a switch comes after all that are farther away.
         let (mut order, mut seen) = (Vec::new(), BTreeSet::new());
         if let Node::Switch(switch) = end(first) {
             order.push(switch);
@@ -120,7 +119,7 @@ impl Fabric {
                 }
             }
         }
-        // Of each switch what its longest way costs, and the first link of that.
+        // By switch: the cost of its longest path, and the first link of that path.
         let mut longest: BTreeMap<u32, (u64, u32)> = BTreeMap::new();
         for &switch in order.iter().rev() {
             let over = |&link: &u32| {

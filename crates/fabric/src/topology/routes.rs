@@ -1,29 +1,30 @@
-//! Every shortest way between hosts, and what follows from the ways: the base round trip, what each class of links
-//! carries, and the stages of a path.
+//! All shortest paths between hosts, and what follows from them: the base round trip, the load of each class of links,
+//! and the stages of a path.
 //!
-//! Shortest is in hops, by breadth-first search from the switch of every destination; all hosts of one switch share
-//! the result. Because each link has both directions, with one delay, the ways back are the ways there reversed.
+//! Paths are shortest in hops, found by breadth-first search from the switch of every destination. All hosts of a
+//! switch share the result. Each link has both directions with one delay, so return paths are the forward paths
+//! reversed.
 
 use super::reach::{Reach, Reaches};
 use super::{Fabric, Link, Node};
 use flowsieve_core::units::{Rate, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The ways out of one switch.
+/// The next hops of one switch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SwitchRoutes {
-    /// Index into [`SwitchRoutes::groups`] by destination host; [`SwitchRoutes::NONE`] where there is no way, to which
-    /// no packet ever comes.
+    /// Index into [`SwitchRoutes::groups`] by destination host; [`SwitchRoutes::NONE`] if there is no path: no packet
+    /// for that host ever comes.
     pub next: Vec<u16>,
-    /// Groups of links, ascending, that are equally short ways.
+    /// Groups of links, ascending, with equally short paths.
     pub groups: Vec<Vec<u32>>,
 }
 
 impl SwitchRoutes {
-    /// Stands for no way.
+    /// Marks a destination without a path.
     pub const NONE: u16 = u16::MAX;
 
-    /// The links towards a host, all equally short; none where there is no way.
+    /// Returns the links towards a host, all equally short; none if there is no path.
     pub fn towards(&self, host: u32) -> &[u32] {
         self.groups.get(usize::from(self.next[host as usize])).map_or(&[], Vec::as_slice)
     }
@@ -32,27 +33,27 @@ impl SwitchRoutes {
 /// The links that a packet between two hosts can take as its n-th hop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stage {
-    /// The rate of the fastest of them.
+    /// The rate of the fastest link.
     pub rate: Rate,
-    /// The delay of the quickest of them.
+    /// The delay of the fastest link.
     pub delay: Time,
-    /// How many there are.
+    /// Number of links.
     pub links: u32,
-    /// The class of the first of them: index into [`Fabric::classes`].
+    /// The class of the first link: index into [`Fabric::classes`].
     pub class: u16,
-    /// Whether the far end of one of them may send on what it has not all of yet.
+    /// Whether the far end of any link may forward a packet before it has all of it.
     pub cut_through: bool,
 }
 
-/// What a class of links has and carries.
+/// The size and load of a class of links.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ClassShare {
-    /// How many links it has.
+    /// Number of links.
     pub links: u32,
     /// The sum of their rates, in bit/s.
     pub rate_total_bps: u64,
-    /// How many of its links a packet between two hosts drawn uniformly crosses on average, when each switch spreads
-    /// traffic evenly over equally short ways, whatever their rates.
+    /// The mean number of its links that a packet between two random hosts crosses. Hosts are drawn uniformly, and each
+    /// switch spreads traffic evenly over equally short paths, whatever their rates.
     pub crossing: f64,
 }
 
@@ -63,7 +64,7 @@ pub(super) struct Cut {
     pub(super) to: u32,
 }
 
-/// What [`find`] finds.
+/// The results of [`find`].
 pub(super) struct Found {
     pub(super) routes: Vec<SwitchRoutes>,
     pub(super) base_rtt: Time,
@@ -75,19 +76,19 @@ pub(super) struct Found {
 #[derive(Debug, Clone, Default)]
 struct Rack {
     hosts: Vec<u32>,
-    /// The largest delays of its hosts' links, falling.
+    /// The two largest delays of its hosts' links, falling.
     slowest: [u64; 2],
 }
 
-/// All shortest ways from every switch to one of them.
+/// All shortest paths from every switch to one of them.
 struct Ways {
-    /// Switches that have a way, by rising distance.
+    /// Switches that have a path, by distance.
     order: Vec<u32>,
-    /// The next links of each switch; empty without a way and at the destination.
+    /// The next links of each switch; empty without a path and at the destination.
     next: Vec<Vec<u32>>,
 }
 
-/// Finds all routes and what follows from them.
+/// Finds all routes and the values that follow from them.
 pub(super) fn find(links: &[Link], ports: &[Vec<u32>], host_uplink: &[u32], classes: usize) -> Result<Found, Cut> {
     let hosts = host_uplink.len();
     let racks = racks(links, ports.len(), host_uplink)?;
@@ -97,7 +98,7 @@ pub(super) fn find(links: &[Link], ports: &[Vec<u32>], host_uplink: &[u32], clas
     let mut known: Vec<BTreeMap<Vec<u32>, u16>> = vec![BTreeMap::new(); ports.len()];
     let mut crossings = vec![0.0; classes];
     let mut reaches = Reaches::of(links, host_uplink);
-    // The two hosts of a fabric without switches are each other's only way.
+    // In a fabric without switches, the only path leads from one host to the other.
     let mut farthest = if ports.is_empty() { links.iter().map(|link| link.delay.0).max().unwrap_or(0) } else { 0 };
     for (destination, rack) in racks.iter().enumerate().filter(|(_, rack)| !rack.hosts.is_empty()) {
         let ways = Ways::to(destination as u32, &neighbours);
@@ -133,7 +134,7 @@ pub(super) fn find(links: &[Link], ports: &[Vec<u32>], host_uplink: &[u32], clas
     Ok(Found { routes, base_rtt: Time(2 * farthest), shares, reaches: reaches.finish() })
 }
 
-/// The hosts of each switch.
+/// Returns the hosts of each switch.
 fn racks(links: &[Link], switches: usize, host_uplink: &[u32]) -> Result<Vec<Rack>, Cut> {
     let mut racks = vec![Rack::default(); switches];
     for (uplink, host) in host_uplink.iter().map(|uplink| links[*uplink as usize]).zip(0u32..) {
@@ -144,7 +145,7 @@ fn racks(links: &[Link], switches: usize, host_uplink: &[u32]) -> Result<Vec<Rac
                 let [first, second] = rack.slowest;
                 rack.slowest = [first.max(uplink.delay.0), second.max(first.min(uplink.delay.0))];
             }
-            // Two hosts on one link reach each other and no third.
+            // Two hosts on one link reach each other and no third host.
             Node::Host(peer) => {
                 if let Some(third) = (0..host_uplink.len() as u32).find(|third| *third != host && *third != peer) {
                     return Err(Cut { from: host, to: third });
@@ -156,8 +157,8 @@ fn racks(links: &[Link], switches: usize, host_uplink: &[u32]) -> Result<Vec<Rac
 }
 
 impl Ways {
-    /// By breadth-first search from the destination; `neighbours` has each switch's links to switches, with their far
-    /// ends.
+    /// Finds the paths by breadth-first search from the destination; `neighbours` has each switch's links to switches,
+    /// with their far ends.
     fn to(destination: u32, neighbours: &[Vec<(u32, u32)>]) -> Ways {
         let mut hops = vec![u32::MAX; neighbours.len()];
         let mut order = vec![destination];
@@ -180,7 +181,8 @@ impl Ways {
         Ways { order, next }
     }
 
-    /// One-way delay of the farthest pair of hosts of which one is at the destination, over the quickest of their ways.
+    /// Returns the one-way delay of the farthest pair of hosts with one at the destination, over the fastest of their
+    /// paths.
     fn farthest(&self, destination: usize, links: &[Link], racks: &[Rack]) -> u64 {
         let end = &racks[destination];
         let mut delay = vec![0; self.next.len()];
@@ -198,7 +200,7 @@ impl Ways {
         farthest
     }
 
-    /// Adds, for one packet from every host to each host of the destination, the links crossed of each class.
+    /// Adds the links of each class that one packet from every host to each host of the destination crosses.
     fn add_crossings(&self, destination: usize, links: &[Link], racks: &[Rack], crossings: &mut [f64]) {
         let here = racks[destination].hosts.len() as f64;
         let mut passing: Vec<f64> = racks.iter().map(|rack| rack.hosts.len() as f64 * here).collect();
@@ -238,8 +240,8 @@ fn shares(links: &[Link], crossings: &[f64], hosts: f64) -> Vec<ClassShare> {
 }
 
 impl Fabric {
-    /// Every link on the ways from one host to another, with the share of a packet that crosses it on average when
-    /// each switch spreads traffic evenly over equally short ways.
+    /// Returns every link on the paths from one host to another, with the mean share of a packet that crosses it when
+    /// each switch spreads traffic evenly over equally short paths.
     pub fn shares_on_ways(&self, src: u32, dst: u32) -> Vec<(u32, f64)> {
         let mut shares = Vec::new();
         let mut stage = BTreeMap::from([(self.host_uplink[src as usize], 1.0)]);
@@ -257,8 +259,8 @@ impl Fabric {
         shares
     }
 
-    /// The stages of links from one host to another: for a lower bound of any packet's time, each has the best rate
-    /// and delay of its links. Distinct links of a stage can carry packets at once.
+    /// Returns the stages of links from one host to another. Each has the best rate and delay of its links, which gives
+    /// a lower bound of any packet's time. Distinct links of a stage can carry packets at once.
     pub fn path_links(&self, src: u32, dst: u32) -> Vec<Stage> {
         let mut stages = Vec::new();
         let mut stage = BTreeSet::from([self.host_uplink[src as usize]]);

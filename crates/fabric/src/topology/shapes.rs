@@ -1,4 +1,4 @@
-//! The kinds of fabric: which keys each reads, and the plan that it makes of them.
+//! The kinds of fabric: the keys that each reads, and the plan that it builds from them.
 //!
 //! The fat-tree is that of Al-Fares, Loukissas and Vahdat (SIGCOMM 2008, section 3) when `hosts_per_edge` is k/2.
 
@@ -13,7 +13,7 @@ use std::path::Path;
 /// A kind of fabric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FabricKind {
-    /// Two hosts and nothing between them.
+    /// Two hosts and a link.
     SingleLink,
     /// One switch.
     SingleSwitch,
@@ -97,21 +97,21 @@ declare! {
     );
 }
 
-/// The rate of `fabric_link` where nothing says otherwise, in bit/s.
+/// The default rate of `fabric_link`, in bit/s.
 const FABRIC_LINK_BPS: u64 = 40_000_000_000;
 
-/// Every kind of fabric.
+/// Returns every kind of fabric.
 pub fn kinds() -> impl Iterator<Item = FabricKind> {
     KIND.choices().iter().map(|(_, kind)| *kind)
 }
 
 impl FabricKind {
-    /// Its name in `[topology]`.
+    /// Returns its name in `[topology]`.
     pub fn name(self) -> &'static str {
         KIND.text_of(&self)
     }
 
-    /// What it is, in one sentence.
+    /// Describes it in one sentence.
     pub fn summary(self) -> &'static str {
         match self {
             FabricKind::SingleLink => "two hosts on one link",
@@ -126,8 +126,8 @@ impl FabricKind {
         }
     }
 
-    /// The keys of `[topology]` that make its shape, each with a default but for `file`; all kinds have `forwarding`,
-    /// `rtt` and `host_delay` besides, and all but `custom` have `link_delay`.
+    /// Returns the keys of `[topology]` that define its shape, each with a default except `file`. All kinds also have
+    /// `forwarding`, `rtt` and `host_delay`, and all but `custom` have `link_delay`.
     pub fn keys(self) -> Vec<&'static str> {
         let keys: &[&Key] = match self {
             FabricKind::SingleLink => &[&HOST_LINK],
@@ -142,7 +142,7 @@ impl FabricKind {
         keys.iter().map(|key| key.name).collect()
     }
 
-    /// Its plan for these settings; paths are relative to `folder`.
+    /// Builds its plan for these settings; paths are relative to `folder`.
     pub(super) fn plan(self, settings: &Settings, folder: &Path) -> Result<Plan, SettingsError> {
         let scope = &settings.common();
         match self {
@@ -156,7 +156,7 @@ impl FabricKind {
         }
     }
 
-    /// The drawing of the fabric that the defaults make; for `custom`, of a small edge list.
+    /// Draws the fabric with default settings; for `custom`, that of a small edge list.
     pub fn example(self) -> Result<String, SettingsError> {
         let mut settings = Settings::default();
         let name = Raw::from(self.name());
@@ -168,23 +168,23 @@ impl FabricKind {
     }
 }
 
-/// A setting's rate in bit/s as a link's.
+/// Converts a setting's rate in bit/s to a link's.
 pub fn link_rate(scope: &Scope<'_>, key: &Key, bps: u64) -> Result<Rate, SettingsError> {
     Rate::new(bps).ok_or_else(|| scope.invalid(key, "1Mbps to 800Gbps"))
 }
 
-/// A link's rate.
+/// Reads a link's rate.
 fn rate(scope: &Scope<'_>, setting: &Setting<u64>, default: u64) -> Result<Rate, SettingsError> {
     link_rate(scope, setting, scope.read_or(setting, default)?)
 }
 
-/// The rate of the hosts' links.
+/// Reads the rate of the hosts' links.
 pub fn host_rate(scope: &Scope<'_>) -> Result<Rate, SettingsError> {
     let scope = scope.common();
     link_rate(&scope, &HOST_LINK, scope.read(&HOST_LINK)?)
 }
 
-/// Names `what0`, `what1`, ….
+/// Returns the names `what0`, `what1`, ….
 fn numbered(what: &str, count: u32) -> impl Iterator<Item = String> {
     (0..count).map(move |number| format!("{what}{number}"))
 }
@@ -279,14 +279,14 @@ fn three_tier(scope: &Scope<'_>) -> Result<Plan, SettingsError> {
     Ok(pods.plan([host_link, fabric_link, core_link], |_| 0..pods.cores))
 }
 
-/// The key of the largest count, which is the one to blame when a fabric is too large; one that is given before one
-/// that is not, so that the error has a place to point at.
+/// Returns the key of the largest count, which is to blame if a fabric is too large. Given keys come before defaults,
+/// so that the error can point at a place.
 fn largest(scope: &Scope<'_>, counts: &[(&'static Key, u64)]) -> &'static Key {
     let largest = counts.iter().max_by_key(|(key, count)| (scope.is_given(key), *count));
     largest.map_or(&KIND, |(key, _)| key)
 }
 
-/// Hosts under each of `leaves` switches, rack by rack.
+/// Returns the hosts under each of `leaves` switches, rack by rack.
 fn racks(leaves: u32, hosts_each: u32, link: Rate) -> Vec<Edge> {
     let host = |host| Edge::new(Node::Host(host), Node::Switch(host / hosts_each), link);
     (0..leaves * hosts_each).map(host).collect()
@@ -314,7 +314,8 @@ impl Pods {
         self.hosts() + self.pods * self.aggs_per_pod * (self.edges_per_pod + cores_per_agg)
     }
 
-    /// Links of the rates `[host, fabric, core]`; `cores_of` gives the cores of the n-th aggregation switch of a pod.
+    /// Builds the plan with links of the rates `[host, fabric, core]`; `cores_of` returns the cores of the n-th
+    /// aggregation switch of a pod.
     fn plan(&self, rates: [Rate; 3], cores_of: impl Fn(u64) -> std::ops::Range<u64>) -> Plan {
         let [host_link, fabric_link, core_link] = rates;
         let (all_edges, all_aggs) = (self.pods * self.edges_per_pod, self.pods * self.aggs_per_pod);

@@ -1,4 +1,4 @@
-//! The sites of a fabric: where each part of the user's own is. A node's is put together when it is first asked for.
+//! The sites of a fabric: where each custom part is. A node's site is built when it is first asked for.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -17,13 +17,13 @@ pub struct Sites<'a> {
     fabric: &'a Fabric,
     seed: u64,
     racks: Arc<Racks>,
-    /// By switch.
+    /// By switch: its site.
     switches: Vec<OnceCell<Site>>,
-    /// The first host's; all others have its ways and racks.
+    /// The first host's site; all others share its paths and racks.
     host: OnceCell<Site>,
 }
 
-/// Parts that draw apart from each other.
+/// Parts with separate random numbers.
 #[derive(Clone, Copy)]
 enum Part {
     Tagger = 0,
@@ -34,28 +34,28 @@ enum Part {
 }
 
 impl<'a> Sites<'a> {
-    /// The sites of a run with this seed.
+    /// Builds the sites of a run with this seed.
     pub fn new(fabric: &'a Fabric, seed: u64) -> Sites<'a> {
         let switches = vec![OnceCell::new(); fabric.switches.len()];
         Sites { fabric, seed, racks: Arc::new(racks(fabric)), switches, host: OnceCell::new() }
     }
 
-    /// The racks of the fabric, in the order of their first hosts.
+    /// Returns the racks of the fabric, in the order of their first hosts.
     pub fn racks(&self) -> &Arc<Racks> {
         &self.racks
     }
 
-    /// That of a host's tagger for a class of flow.
+    /// Returns the site of a host's tagger for a class of flow.
     pub fn tagger(&self, host: u32, class: u8) -> Site {
         Site { seed: self.seed(Part::Tagger, host, class), ..self.node(Node::Host(host)) }
     }
 
-    /// That of a host's endpoint for a class of flow.
+    /// Returns the site of a host's endpoint for a class of flow.
     pub fn endpoint(&self, host: u32, class: u8) -> Site {
         Site { seed: self.seed(Part::Endpoint, host, class), ..self.node(Node::Host(host)) }
     }
 
-    /// That of the port at a link's sending end.
+    /// Returns the site of the port at a link's sending end.
     pub fn port(&self, link: u32) -> Site {
         let node = self.fabric.links[link as usize].from;
         let port = match node {
@@ -65,17 +65,17 @@ impl<'a> Sites<'a> {
         Site { port: Some(port), seed: self.seed(Part::Port, link, 0), ..self.node(node) }
     }
 
-    /// That of a switch's program.
+    /// Returns the site of a switch's program.
     pub fn program(&self, switch: u32) -> Site {
         Site { seed: self.seed(Part::Program, switch, 0), ..self.node(Node::Switch(switch)) }
     }
 
-    /// That of a host's controller, of the kind that stands at this place in the scheme's list.
+    /// Returns the site of a host's controller, by its kind's index in the scheme's list.
     pub fn controller(&self, host: u32, kind: u8) -> Site {
         Site { seed: self.seed(Part::Controller, host, kind), ..self.node(Node::Host(host)) }
     }
 
-    /// What a controller of the whole fabric is made with, of the kind at this place.
+    /// Returns the site of a controller of the whole fabric, by its kind's index.
     pub fn fabric(&self, kind: u8, announcements: &Arc<Announcements>) -> FabricSite {
         FabricSite {
             hosts: (0..self.fabric.hosts).map(|host| self.node(Node::Host(host))).collect(),
@@ -121,7 +121,7 @@ impl<'a> Sites<'a> {
     }
 }
 
-/// The number of the port that feeds a link, among a switch's links, ascending.
+/// Returns the number of the port that feeds a link, among a switch's links, ascending.
 fn port_of(links: &[u32], link: u32) -> u16 {
     links.partition_point(|&other| other < link) as u16
 }

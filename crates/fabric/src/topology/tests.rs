@@ -8,7 +8,7 @@ mod ways;
 use super::*;
 use flowsieve_settings::{Origin, Raw, Table};
 
-/// Settings of a kind with these counts.
+/// Returns settings of a kind with these counts.
 fn shape(kind: &str, counts: &[(&str, i64)]) -> Settings {
     let start =
         Settings::of([&[flowsieve_settings::SETTINGS], FABRIC_SETTINGS].concat().concat()).with(None, "kind", kind);
@@ -36,12 +36,12 @@ fn with_link(mut settings: Settings, ends: [&str; 2], keys: &[(&str, Raw)]) -> S
     settings
 }
 
-/// How many links each class has.
+/// Counts the links of each class.
 fn by_class(fabric: &Fabric) -> Vec<(&'static str, u32)> {
     fabric.classes.iter().copied().zip(fabric.class_shares().iter().map(|share| share.links)).collect()
 }
 
-/// The link from one node to another.
+/// Finds the link from one node to another.
 fn link<'a>(fabric: &'a Fabric, from: &str, to: &str) -> Option<&'a Link> {
     fabric.links.iter().find(|link| fabric.name(link.from) == from && fabric.name(link.to) == to)
 }

@@ -2,7 +2,7 @@ use super::super::custom::parse;
 use super::*;
 use proptest::prelude::*;
 
-/// A folder with `text` in `fabric.csv`, and the settings that read it.
+/// Writes `text` to `fabric.csv` in a folder, and returns settings that read it.
 fn written(text: &str) -> (tempfile::TempDir, Settings) {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("fabric.csv"), text).unwrap();
@@ -18,7 +18,7 @@ fn refused(text: &str) -> String {
     parse("f.csv", text).unwrap_err().to_string()
 }
 
-/// Two racks with two ways between them.
+/// Two racks with two paths between them.
 const TWO_RACKS: &str = "# racks\r\nfrom,to,rate,delay,loss\r\nhost0,tor0,10Gbps,200ns\r\n\r\ntor1,host1,10Gbps,200ns\r
 tor0,agg0,40Gbps,1us,0.25\r\nagg0, tor1, 40Gbps, 1us\r\ntor0,agg1,100Gbps,3us\r\nagg1,tor1,100Gbps,3us\r
 agg0,top,1Gbps,1ms";
@@ -34,7 +34,7 @@ fn read__takes_rows_in_any_order() {
     assert_eq!((lossy.rate.bps(), lossy.delay, lossy.loss), (40_000_000_000, Time(1_000_000), 0.25));
     assert_eq!(link(&fabric, "host1", "tor1").unwrap().delay, Time(200_000));
     assert_eq!(fabric.routes[0].towards(1).len(), 2);
-    // The quicker of the two ways: 2 (0.2 + 1 + 1 + 0.2) us.
+    // The faster of the two paths: 2 (0.2 + 1 + 1 + 0.2) us.
     assert_eq!(fabric.base_rtt(), Time(4_800_000));
 }
 
@@ -42,7 +42,7 @@ fn read__takes_rows_in_any_order() {
 fn read__takes_delays_as_whole() {
     let (folder, settings) = written("host0,tor0,10Gbps,2us\nhost1,tor0,10Gbps,3.2us");
     let of = |settings: &Settings| Fabric::from_settings_in(settings, folder.path()).unwrap();
-    // 10.40 us there and back, and not 50.40: hosts add what is given, and nothing unasked.
+    // 10.40 us there and back, not 50.40: hosts add a given delay, and none by default.
     assert_eq!((of(&settings).base_rtt(), of(&settings).host_delay), (Time(10_400_000), Time::ZERO));
     assert_eq!(settings.effective()["topology.host_delay"], "0ps");
     let given = of(&settings.with(None, "host_delay", "10us"));
@@ -138,7 +138,7 @@ fn read__changes_name_links_of_named_hosts() {
     assert!(cut.contains("db has no way to web"), "{cut}");
 }
 
-/// Four hosts, two racks, `rows` between them.
+/// Returns four hosts, two racks, and `rows` between them.
 fn racks(rows: &str) -> String {
     format!(
         "from,to,rate,delay,bundle\nhost0,a,10Gbps,1us,\nhost1,a,10Gbps,1us,\nhost2,b,10Gbps,1us,\nhost3,b,10Gbps,1us,\n{rows}"
@@ -153,7 +153,7 @@ fn bundle__is_as_many_links_under_ecmp() {
     assert_eq!(fabric.routes[0].towards(2), between);
     let names: Vec<String> = between.iter().map(|link| fabric.link_name(*link)).collect();
     assert_eq!(names, ["a to b #1", "a to b #2", "a to b #3"]);
-    // One of three links carries a third of what crosses.
+    // Each of three links carries a third of the traffic that crosses.
     let class = fabric.links[between[0] as usize].class;
     let shares = fabric.class_shares()[usize::from(class)];
     assert_eq!((shares.links, shares.rate_total_bps), (6, 60_000_000_000));
@@ -280,7 +280,7 @@ fn hosts__of_an_edge_list_as_many_as_are_said_and_not_one_more() {
     let rows = |hosts: u64, name: &str| -> String {
         (0..hosts).map(|host| format!("{name}{host},tor,10Gbps,1us\n")).collect()
     };
-    // Called as hosts are, and by names of their own.
+    // With the names of hosts, and with custom names.
     for (name, expected) in [("host", "hosts up to host65534"), ("node", "at most 65535")] {
         assert_eq!(u64::from(read(&rows(MAX_HOSTS, name)).unwrap().hosts), MAX_HOSTS, "{name}");
         let error = parse("f.csv", &rows(MAX_HOSTS + 1, name)).unwrap_err();

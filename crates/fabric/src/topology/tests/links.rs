@@ -41,7 +41,7 @@ fn rtt__is_noted_where_it_follows() {
 
 #[test]
 fn rtt__refuses_what_cannot_be() {
-    // Which key is at fault, and the number that would do.
+    // The key at fault, and the number that would do.
     for (given, key, would_do) in [
         (&[("rtt", "100us"), ("link_delay", "200ns"), ("host_delay", "20us")][..], "rtt", "81.6us"),
         (&[("rtt", "1us")], "rtt", "1.6us"),
@@ -96,7 +96,7 @@ fn change__is_of_both_directions() {
         assert_eq!((link.rate.bps(), link.delay, link.loss), (10_000_000_000, Time(5_000_000), 0.01));
     }
     assert_eq!(link(&fabric, "leaf2", "spine0").unwrap().delay, Time(200_000));
-    // The quickest of the ways counts, and three of the four are as they were.
+    // The fastest path counts, and three of the four are unchanged.
     assert_eq!(fabric.base_rtt(), Time(81_600_000));
     let stage = fabric.path_links(32, 0)[1];
     assert_eq!((stage.rate.bps(), stage.delay, stage.links), (40_000_000_000, Time(200_000), 4));
@@ -120,7 +120,7 @@ fn failed__takes_a_way() {
     assert_eq!(link(&fabric, "leaf0", "spine1"), None);
     assert_eq!(by_class(&fabric)[1], ("leaf-up", 35));
     assert_eq!(fabric.routes[0].towards(143).len(), 3);
-    // Other leaves no longer send what is for leaf 0 over spine 1.
+    // Other leaves no longer send packets for leaf 0 over spine 1.
     assert_eq!(fabric.routes[1].towards(0).len(), 3);
     assert_eq!(fabric.routes[1].towards(143).len(), 4);
     assert_eq!(fabric.switches[10].place, Place::Spine);

@@ -1,7 +1,7 @@
 use super::super::Reach;
 use super::*;
 
-/// How many links a packet crosses from host 0 to each of these hosts.
+/// Counts the links that a packet crosses from host 0 to each of these hosts.
 fn hops(fabric: &Fabric, to: &[u32]) -> Vec<usize> {
     to.iter().map(|host| fabric.path_links(0, *host).len()).collect()
 }
@@ -109,7 +109,7 @@ fn single_link__has_two_hosts_and_no_switch() {
     assert_eq!(by_class(&fabric), [("host-to-host", 2)]);
     assert_eq!(fabric.host_partition, [0, 1]);
     assert_eq!((fabric.path_links(0, 1).len(), fabric.path_links(1, 0).len()), (1, 1));
-    // One propagation and both hosts, each way.
+    // One propagation delay and both hosts' delays, each way.
     assert_eq!(fabric.base_rtt(), Time(80_400_000));
     assert_eq!(fabric.class_shares()[0].crossing, 1.0);
 }
@@ -168,7 +168,7 @@ fn from_settings__refuses_impossible_fabrics() {
 
 #[test]
 fn reaches__are_few_whatever_the_number_of_hosts() {
-    // 1,024 hosts each: what depends on round trips looks at two or three pairs.
+    // 1,024 hosts each: code that depends on round trips looks at two or three pairs.
     let of = |fabric: &Fabric| fabric.reaches().iter().map(|reach| reach.links).collect::<Vec<_>>();
     let leaf_spine = fabric("leaf-spine", &[("leaves", 32), ("spines", 8), ("hosts_per_leaf", 32)]);
     assert_eq!((leaf_spine.hosts, of(&leaf_spine)), (1_024, vec![2, 4]));
@@ -188,7 +188,7 @@ fn hosts__as_many_as_are_said_and_not_one_more() {
         let most = Fabric::from_settings(&shape(kind, &one_switch(MAX_HOSTS as i64))).unwrap();
         assert_eq!(u64::from(most.hosts), MAX_HOSTS, "{kind}");
     }
-    // One more is beyond the key's own limit, which is what the documentation says.
+    // One more exceeds the key's own limit, which the documentation states.
     let key = super::super::shapes::SETTINGS.iter().find(|key| key.name == "hosts").unwrap();
     assert_eq!(key.kind.expects(), format!("a whole number, 2 to {MAX_HOSTS}"));
     let tiers =

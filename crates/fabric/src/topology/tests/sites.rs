@@ -1,10 +1,10 @@
-//! What parts of the user's own are told of their places.
+//! What custom parts are told of their places.
 
 use super::*;
 use flowsieve_core::Site;
 use flowsieve_core::site::SitePort;
 
-/// What is behind each port, as the nodes are named.
+/// Names the nodes behind each port.
 fn behind(fabric: &Fabric, site: &Site) -> Vec<String> {
     site.ports.iter().map(|port| fabric.name(port.behind)).collect()
 }

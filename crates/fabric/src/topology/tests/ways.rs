@@ -1,9 +1,9 @@
-//! Routes of random fabrics, and what classes of links carry.
+//! Routes of random fabrics, and the load of classes of links.
 
 use super::*;
 use proptest::prelude::*;
 
-/// Follows every way from one host to another; the longest in links. Panics where a way ends or comes round.
+/// Follows every path from one host to another; returns the longest, in links. Panics if a path ends or loops.
 fn follow(fabric: &Fabric, at: Node, dst: u32, left: usize) -> usize {
     match at {
         Node::Host(host) => {
@@ -42,7 +42,7 @@ fn assert_every_pair_has_its_ways(fabric: &Fabric) {
     }
 }
 
-/// Fabrics of every shape, small.
+/// Generates small fabrics of every shape.
 fn any_shape() -> impl Strategy<Value = Settings> {
     let three_tier = (1..4i64, 1..4i64, 1..4i64, 1..4i64, 1..4i64).prop_map(|(pods, edges, aggs, cores, hosts)| {
         let counts = [("pods", pods), ("edges_per_pod", edges), ("aggs_per_pod", aggs), ("cores", cores)];
@@ -138,7 +138,7 @@ proptest! {
     }
 }
 
-/// The least delay over the equal-cost ways from a node.
+/// Returns the least delay over the equal-cost paths from a node.
 fn quickest_from(fabric: &Fabric, at: Node, dst: u32) -> u64 {
     let Node::Switch(switch) = at else { return 0 };
     let over = |link: &u32| {
@@ -148,7 +148,7 @@ fn quickest_from(fabric: &Fabric, at: Node, dst: u32) -> u64 {
     fabric.routes[switch as usize].towards(dst).iter().map(over).min().unwrap()
 }
 
-/// Splits a packet evenly over the ways from a node.
+/// Splits a packet evenly over the paths from a node.
 fn spread(fabric: &Fabric, at: Node, dst: u32, share: f64, crossed: &mut [f64]) {
     let Node::Switch(switch) = at else { return };
     let links = fabric.routes[switch as usize].towards(dst);
