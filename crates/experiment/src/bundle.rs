@@ -1,4 +1,4 @@
-//! Experiments in one file, with every file that they name: paths mean nothing on another machine.
+//! Experiments in one file, together with every file that they name: paths mean nothing on another machine.
 //!
 //! A bundle is a tar file without compression, so that it cannot grow when it is unpacked:
 //!
@@ -8,8 +8,9 @@
 //! HASH …             each file once, under its BLAKE3
 //! ```
 //!
-//! It is unpacked into a folder of its own in which the paths lead to the files, so that runs have the same keys, and results the
-//! same bytes, as without it. Nothing is written outside of that folder: paths that lead out of it are refused before.
+//! A bundle is unpacked into its own folder, in which the paths lead to the files. So runs have the same keys, and
+//! results the same bytes, as without it. Nothing is written outside of that folder: paths that lead out of it are
+//! refused first.
 
 use crate::error::Error;
 use crate::experiment_text::ExperimentText;
@@ -30,16 +31,16 @@ const SCHEMA: u32 = 1;
 const LIST: &str = "bundle.json";
 const TEXT: &str = "experiment.toml";
 
-/// Longest list of a bundle's files, in bytes.
+/// The longest list of a bundle's files, in bytes.
 const MAX_LIST_BYTES: u64 = 16 << 20;
-/// The most that the files of a bundle may have together, in bytes.
+/// The largest total size of the files in a bundle, in bytes.
 const MAX_BYTES: u64 = 16_000_000_000;
-/// The most that a bundle may have: its files, their headers, the list and the text.
+/// The largest bundle: its files, their headers, the list and the text.
 const MAX_BUNDLE_BYTES: u64 = MAX_BYTES + 1_000_000_000;
-/// Paths may lead so many folders above that of the experiment.
+/// The most folders that paths may lead above that of the experiment.
 const MAX_ABOVE: usize = 16;
 
-/// Bytes that are unpacked at a time.
+/// Bytes unpacked at a time.
 const CHUNK: usize = 1 << 16;
 
 /// `bundle.json`.
@@ -60,17 +61,17 @@ struct List {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Packed {
-    /// As the experiment writes it.
+    /// The path as the experiment writes it.
     path: String,
     blake3: String,
     bytes: u64,
 }
 
-/// A folder that is removed with the last who needs it.
+/// A folder that is removed when its last user is dropped.
 #[derive(Debug)]
 pub(crate) struct Unpacked(TempDir);
 
-/// Folders that a process which ends early has to remove.
+/// Folders that a process must remove if it ends early.
 static UNPACKED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 impl Unpacked {
@@ -80,7 +81,7 @@ impl Unpacked {
         Ok(Unpacked(folder))
     }
 
-    /// The folder of an experiment whose paths lead so far above it.
+    /// Returns the folder of an experiment whose paths lead `above` folders above it.
     fn below(&self, above: usize) -> PathBuf {
         (0..above).fold(self.0.path().to_owned(), |folder, level| folder.join(level.to_string()))
     }
@@ -92,34 +93,34 @@ impl Drop for Unpacked {
     }
 }
 
-/// Removes what bundles were unpacked into: for a process that is about to end without dropping its plans.
+/// Removes the folders of unpacked bundles: for a process that is about to end without dropping its plans.
 pub fn remove_unpacked() {
     for folder in UNPACKED.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-        // Nobody is left to hear of it.
+        // There is no one left to report an error to.
         let _ = fs::remove_dir_all(folder);
     }
 }
 
-/// Whether the file begins as tar files of a bundle do.
+/// Returns whether the file begins like the tar file of a bundle.
 pub(crate) fn is_bundle(path: &Path) -> bool {
     let mut start = [0; LIST.len()];
     flowsieve_files::open(path, MAX_BUNDLE_BYTES).and_then(|mut file| file.read_exact(&mut start)).is_ok()
         && start == LIST.as_bytes()
 }
 
-/// What a bundle holds.
+/// The content of a bundle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Content {
-    /// Files beside the experiment's own.
+    /// Number of files, without the experiment itself.
     pub files: usize,
-    /// Their bytes.
+    /// Their total size in bytes.
     pub bytes: u64,
 }
 
-/// Writes a planned experiment as a bundle into a file, which is whole or not there.
+/// Writes a planned experiment as a bundle to a file, which is complete or absent.
 ///
 /// # Errors
-/// As [`pack`] and [`whole_file`] have. The experiment itself and its files are never replaced.
+/// Fails as [`pack`] and [`whole_file`] do. The experiment itself and its files are never replaced.
 pub fn pack_file(plan: &Plan, path: &Path, existing: Existing) -> Result<Content, Error> {
     let same =
         |other: &Path| path.canonicalize().is_ok_and(|path| other.canonicalize().is_ok_and(|other| other == path));
@@ -130,10 +131,10 @@ pub fn pack_file(plan: &Plan, path: &Path, existing: Existing) -> Result<Content
     whole_file(path, existing, |out| pack(plan, out))
 }
 
-/// Writes a file that a person names. It is whole or not there, and what is there is replaced if that was said.
+/// Writes a file that the user names. The file is complete or absent; an existing one is replaced if that was allowed.
 ///
 /// # Errors
-/// Those of `write`, and where the file cannot be written.
+/// Fails if `write` fails, or if the file cannot be written.
 pub fn whole_file<T>(
     path: &Path,
     existing: Existing,
@@ -145,7 +146,8 @@ pub fn whole_file<T>(
 /// Writes a planned experiment as a bundle, with the changes that were planned.
 ///
 /// # Errors
-/// Where it names a file by its absolute path or cannot read one, and those of whatever is written to.
+/// Fails if the experiment names a file by its absolute path, if a file cannot be read, or if the output cannot be
+/// written.
 pub fn pack(plan: &Plan, out: impl Write) -> Result<Content, Error> {
     let sources = named_files(plan);
     if let Some(path) = sources.keys().find(|path| Path::new(path).is_absolute()) {
@@ -173,7 +175,7 @@ pub fn pack(plan: &Plan, out: impl Write) -> Result<Content, Error> {
     Ok(content)
 }
 
-/// The files that the points of a plan name: as written, and where they are.
+/// Lists the files that the points of a plan name: as written, and where they are.
 fn named_files(plan: &Plan) -> BTreeMap<String, PathBuf> {
     let path = |settings: &Settings, (_, name): &Address, value: &Value| match value {
         Value::Text(path) if matches!(settings.find(name)?.kind, Kind::File) => Some(path.clone()),
@@ -187,11 +189,11 @@ fn named_files(plan: &Plan) -> BTreeMap<String, PathBuf> {
         .iter()
         .flat_map(|point| of_point(&point.settings))
         .map(|path| (path.clone(), plan.folder.join(path)));
-    // Some settings take names, too: of what stands in for a recorded trace.
+    // Some settings also take names of built-in substitutes for a recorded trace.
     sources.filter(|(_, source)| flowsieve_builtin::is_file(source)).collect()
 }
 
-/// The files of a plan in a folder of their own, in which `added` has the name `name`.
+/// Copies the files of a plan into a new folder, in which `added` has the name `name`.
 pub(crate) fn beside(plan: &Plan, added: &Path, name: &str) -> Result<(PathBuf, Arc<Unpacked>), Error> {
     let unpacked = Unpacked::new().map_err(unreadable(added))?;
     let mut sources = named_files(plan);
@@ -242,7 +244,7 @@ fn digest(path: &Path) -> io::Result<(String, u64)> {
     Ok((hasher.finalize().to_hex().to_string(), bytes))
 }
 
-/// The error of a file that cannot be read.
+/// Builds the error for a file that cannot be read.
 pub fn unreadable(path: &Path) -> impl FnOnce(io::Error) -> Error {
     move |error| Error::File { path: path.display().to_string(), problem: error.to_string() }
 }
@@ -252,7 +254,7 @@ impl List {
         self.files.iter().fold(0, |sum, file| sum.saturating_add(file.bytes))
     }
 
-    /// What is wrong with it, if anything is.
+    /// Checks the list, and describes what is wrong with it.
     fn check(&self) -> Result<(), String> {
         if self.schema != SCHEMA {
             return Err(format!("it is of schema {}, expected {SCHEMA}", self.schema));
@@ -281,7 +283,7 @@ impl List {
         Ok(())
     }
 
-    /// How far its paths lead above the folder of the experiment.
+    /// Returns how many folders its paths lead above that of the experiment.
     fn above(&self) -> usize {
         most_above(self.files.iter().map(|file| file.path.as_str()))
     }
@@ -291,7 +293,7 @@ fn most_above<'a>(paths: impl Iterator<Item = &'a str>) -> usize {
     paths.filter_map(depth).map(|(above, _)| above).max().unwrap_or(0)
 }
 
-/// How far a relative path leads up, and whether it ends in a file below that.
+/// Returns how many folders a relative path leads up, and whether it ends in a file below that.
 fn depth(path: &str) -> Option<(usize, bool)> {
     let (mut above, mut level, mut below) = (0, 0_isize, false);
     for part in Path::new(path).components() {
@@ -307,7 +309,7 @@ fn depth(path: &str) -> Option<(usize, bool)> {
     Some((above, below))
 }
 
-/// The experiment in a bundle, with its files in a folder of their own.
+/// Unpacks the experiment in a bundle, with its files in a new folder.
 pub(crate) fn unpack(path: &Path) -> Result<Source, Error> {
     let name = path.display().to_string();
     let refuse = |problem: String| Error::File { path: name.clone(), problem: format!("is no bundle: {problem}") };
@@ -330,7 +332,7 @@ pub(crate) fn unpack(path: &Path) -> Result<Source, Error> {
     let scale = scale.ok_or_else(|| refuse(format!("there is no scale {:?}", list.scale)))?;
     let text = String::from_utf8(next(TEXT, crate::experiment_text::MAX_FILE_BYTES)?)
         .map_err(|_| refuse(format!("{TEXT} is not UTF-8 text")))?;
-    // What the machine's own folder lacks is no damage of the bundle.
+    // A lack of space on this machine is not an error in the bundle.
     let no_room = |error: io::Error| {
         let of_paths = [io::ErrorKind::AlreadyExists, io::ErrorKind::NotADirectory, io::ErrorKind::IsADirectory];
         if of_paths.contains(&error.kind()) {
@@ -375,7 +377,7 @@ pub(crate) fn unpack(path: &Path) -> Result<Source, Error> {
         }
         for other in &files[1..] {
             let path = place(&folder, &other.path).map_err(no_room)?;
-            // Another name of the same bytes, which takes no room.
+            // Another name for the same bytes takes no space.
             if !path.exists() && fs::hard_link(&first, &path).is_err() {
                 fs::copy(&first, path).map_err(no_room)?;
             }
@@ -388,7 +390,7 @@ pub(crate) fn unpack(path: &Path) -> Result<Source, Error> {
     Ok(Source { text: ExperimentText::new(&list.name, &text), folder, changes, unpacked: Some(Arc::new(unpacked)) })
 }
 
-/// What is wrong with an entry that should be this file of so many bytes at most.
+/// Describes what is wrong with an entry that should be this file, of at most `most` bytes.
 fn check_entry(entry: &tar::Entry<'_, impl Read>, expected: &str, most: u64) -> Result<(), String> {
     let name = entry.path().map_err(|error| error.to_string())?;
     if name != Path::new(expected) {
@@ -400,7 +402,7 @@ fn check_entry(entry: &tar::Entry<'_, impl Read>, expected: &str, most: u64) -> 
     Ok(())
 }
 
-/// Where a file belongs, with the folders that lead there.
+/// Returns the place of a file, and creates the folders on the way.
 fn place(folder: &Path, path: &str) -> io::Result<PathBuf> {
     let path = folder.join(path);
     fs::create_dir_all(path.parent().unwrap_or(folder))?;
@@ -412,7 +414,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A bundle of an experiment with a distribution, and its bytes.
+    /// Packs an experiment with a distribution, and returns the bytes.
     fn bundle(folder: &Path) -> Vec<u8> {
         fs::write(folder.join("c.csv"), "size_bytes,cdf\n1000,0.5\n20000,1\n").unwrap();
         let text = "[workload]\ncdf = \"c.csv\"\nload = 0.4\nflows = 5\n\

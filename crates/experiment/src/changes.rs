@@ -1,8 +1,8 @@
-//! What the command line changes in an experiment, and what a folder with its result is called for it.
+//! Changes to an experiment from the command line, and the name of a result's folder that shows them.
 
 use crate::scale::Scale;
 
-/// Letters of a folder's name that say what was changed.
+/// The most letters of a folder's name that describe changes.
 const SUFFIX: usize = 60;
 
 /// What the command line adds to an experiment file.
@@ -14,7 +14,7 @@ pub struct Changes {
     pub seeds: Option<u64>,
     /// `--scale`.
     pub scale: Scale,
-    /// `--resolve`: seeds are added until claims are resolved, and there are as many as the first look at them takes.
+    /// `--resolve`: seeds are added until claims are resolved; the run starts with the number for the first look.
     pub resolve: bool,
 }
 
@@ -23,7 +23,7 @@ impl Changes {
         !self.list().is_empty()
     }
 
-    /// These, and then others.
+    /// Returns these changes, followed by others.
     pub fn and(&self, others: &Changes) -> Changes {
         Changes {
             sets: self.sets.iter().chain(&others.sets).cloned().collect(),
@@ -33,8 +33,8 @@ impl Changes {
         }
     }
 
-    /// What they add to the name of a folder: the scale and each `--set`, in letters that need no quotes. Long ones end in their
-    /// hash. More seeds belong to the same result.
+    /// Returns what they add to the name of a folder: the scale and each `--set`, in letters that need no quotes. A
+    /// long name ends in its hash. Additional seeds belong to the same result.
     pub fn suffix(&self) -> String {
         let plain = |letter: char| letter.is_ascii_alphanumeric() || "=._".contains(letter);
         let scale = (self.scale != Scale::Paper).then(|| self.scale.name().to_owned());
@@ -49,7 +49,7 @@ impl Changes {
         format!("{}-{}", cut.trim_end_matches('_'), &hash[..6])
     }
 
-    /// As the manifest lists them.
+    /// Lists them as the manifest does.
     pub(crate) fn list(&self) -> Vec<String> {
         let seeds = self.seeds.map(|seeds| format!("seeds={seeds}"));
         let scale = (self.scale != Scale::Paper).then(|| format!("scale={}", self.scale.name()));

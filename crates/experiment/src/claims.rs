@@ -1,4 +1,4 @@
-//! What a paper claims, as an experiment file holds it: tables `[[claims]]`.
+//! Claims of a paper, as an experiment file holds them: tables `[[claims]]`.
 //!
 //! ```toml
 //! [[claims]]
@@ -13,18 +13,20 @@
 //! tolerance = "5%"          # how far off a measured change may be
 //! ```
 //!
-//! Without `baseline` a claim is of the scheme's figure itself: `claimed = "10KB"` or `["23KB", "28KB"]`. With `schemes`, a
-//! list, it is of all of them: `claimed = "rising"` or `"close"`. With `unmeasured`, a reason, it is listed as text.
+//! Without `baseline`, a claim is about the scheme's figure itself: `claimed = "10KB"` or `["23KB", "28KB"]`. With
+//! `schemes`, a list, it is about all of them: `claimed = "rising"` or `"close"`. With `unmeasured`, a reason, it is
+//! only listed as text.
 //!
-//! Coflows have size classes, too, and `SN`, `LN`, `SW` and `LW`; with `baseline_class` they are compared with coflows of such
-//! another class, under the same scheme unless `baseline` names one.
+//! Coflows have size classes, too, and `SN`, `LN`, `SW` and `LW`. With `baseline_class` they are compared with coflows
+//! of another such class, under the same scheme unless `baseline` names one.
 //!
-//! `series`, `of` and `time` say of which series a claim is; `workload`, `deadline`, `started` and `senders` of which
-//! flows; `at` narrows it to values of other swept keys, and `note` says what else there is to it. `stand_in` names the
-//! workload that stands in for the paper's, where that could not be had: then the claim's direction alone is judged.
-//! `repeats` names the claim that is made again under another calibration of such a workload, or by another reading of the
-//! paper; of that `reading` says in a sentence why one may read it so. `contradicts` says what else in the paper contradicts
-//! the claim, with the calculation.
+//! `series`, `of` and `time` select the series of a claim; `workload`, `deadline`, `started` and `senders` select the
+//! flows. `at` restricts it to values of other swept keys, and `note` adds a remark. `stand_in` names the workload that
+//! replaces the paper's, if that was not available: then only the claim's direction is judged.
+//!
+//! `repeats` names the claim that is repeated under another calibration of such a workload, or under another reading of
+//! the paper. `reading` justifies that reading in a sentence. `contradicts` says what else in the paper contradicts the
+//! claim, with the calculation.
 
 use crate::document::{Wrong, entries, raw_value, tables};
 use crate::experiment_text::ExperimentText;
@@ -47,12 +49,12 @@ pub(crate) struct Claims {
     pub(crate) unmeasured: Vec<Unmeasured>,
 }
 
-/// A claim with the places of what depends on the sweep.
+/// A claim, with the places of its parts that depend on the sweep.
 #[derive(Debug, Clone)]
 pub(crate) struct Given {
     pub(crate) claim: Claim,
     table: Origin,
-    /// Of the scheme, then of its baselines.
+    /// The places of the scheme, then of its baselines.
     schemes: Vec<Origin>,
 }
 
@@ -111,7 +113,7 @@ fn value(input: &ExperimentText, item: &Item) -> Value {
     }
 }
 
-/// Whether the sweep has what the claims are about.
+/// Checks that the sweep has what the claims are about.
 pub(crate) fn check(claims: &[Given], experiment: &Experiment) -> Result<(), Wrong> {
     let names = || experiment.schemes.iter().map(|scheme| scheme.name.clone());
     for given in claims {

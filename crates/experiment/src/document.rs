@@ -1,7 +1,8 @@
-//! From the text of an experiment file to settings, sweep and scheme variants, each value with its place in the text.
+//! Reads the text of an experiment file into settings, sweep and scheme variants, each value with its place in the
+//! text.
 //!
-//! Only the form is checked here: which tables and keys there are, and that each value is of its key's kind and within
-//! its limits. Whether the values fit each other is for whoever reads them.
+//! Only the form is checked here: which tables and keys there are, and that each value has its key's kind and is within
+//! its limits. Readers check whether the values fit each other.
 
 use crate::claims::{self, Claims};
 use crate::error::Error;
@@ -22,48 +23,48 @@ pub const SCHEME: &str = "scheme";
 /// One dimension of the sweep.
 #[derive(Debug, Clone)]
 pub struct Axis {
-    /// The key; none for the schemes.
+    /// The key; `None` for the schemes.
     pub key: Option<&'static Key>,
-    /// The `[[workload]]` whose key it is, where there are several.
+    /// The `[[workload]]` that the key belongs to, if there are several.
     pub workload: Option<String>,
-    /// What it takes, at least one.
+    /// Its values, at least one.
     pub values: Vec<(Raw, Origin)>,
-    /// Where its name stands.
+    /// Where its name is.
     pub origin: Origin,
 }
 
 impl Axis {
-    /// Its name in the file.
+    /// Returns its name in the file.
     pub fn name(&self) -> Cow<'static, str> {
         let name = self.key.map_or(SCHEME, |key| key.name);
         self.table().map_or(Cow::Borrowed(name), |table| table.swept(name))
     }
 
-    /// The table in which a point has its value; none for the schemes.
+    /// Returns the table in which a point has its value; `None` for the schemes.
     pub fn table(&self) -> Option<Table> {
         let key = self.key?;
         Some(self.workload.clone().map_or(Table::Section(key.section), Table::Workload))
     }
 }
 
-/// An experiment as it is written.
+/// An experiment as written.
 #[derive(Debug, Clone, Default)]
 pub struct Document {
-    /// What the person calls it.
+    /// The user's title.
     pub title: Option<String>,
-    /// Everything but the sweep.
+    /// Everything except the sweep.
     pub settings: Settings,
     /// The sweep, in the order of the file.
     pub axes: Vec<Axis>,
-    /// The tables `[schemes.<name>]`: name → where it stands.
+    /// The tables `[schemes.<name>]`: name → place in the file.
     pub variants: BTreeMap<String, Origin>,
     /// The tables `[scale.<name>]`.
     pub(crate) scales: Vec<ScaleTable>,
-    /// What a paper says of its points.
+    /// A paper's claims about its points.
     pub(crate) claims: Claims,
 }
 
-/// Reads an experiment file's text, in which these settings may stand.
+/// Reads an experiment file's text, in which these settings may be given.
 pub fn parse(input: &ExperimentText, keys: &Keys) -> Result<Document, Error> {
     Reader { input, document: Document { settings: keys.none_given(), ..Document::default() } }
         .read()
@@ -114,7 +115,7 @@ impl Reader<'_> {
         self.document.settings.declared()
     }
 
-    /// The tables `[[workload]]`.
+    /// Reads the tables `[[workload]]`.
     fn workloads(&mut self, tables: &[&dyn TableLike], origin: &Origin) -> Result<(), Wrong> {
         if tables.len() > MOST_WORKLOADS {
             let problem = format!("{} workloads", tables.len());
@@ -224,7 +225,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// A key of the sweep; of a table within it, as dots in a name without quotes make it, each of the keys in that.
+    /// Reads a key of the sweep. An unquoted name with dots makes a table within it: then each key in that table.
     fn axis(&mut self, path: &str, key: Span, item: &Item) -> Result<(), Wrong> {
         if let Some(table) = item.as_table_like() {
             return entries(table)
@@ -242,7 +243,7 @@ impl Reader<'_> {
     }
 }
 
-/// More `[[workload]]`s than anybody mixes.
+/// The most `[[workload]]`s of an experiment.
 const MOST_WORKLOADS: usize = 64;
 
 /// The key of a `[[workload]]` by which paths name it.
@@ -252,7 +253,7 @@ fn is_list(item: &Item) -> bool {
     matches!(item, Item::ArrayOfTables(_) | Item::Value(Value::Array(_)))
 }
 
-/// The name of one of several workloads: it stands in paths, in names of columns and beside keys.
+/// Checks the name of one of several workloads: it is used in paths, in names of columns and next to keys.
 fn check_workload_name(raw: &Raw, settings: &Settings, origin: &Origin) -> Result<String, Wrong> {
     let good = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let fits = |name: &&String| {
@@ -275,7 +276,7 @@ fn check_workload_name(raw: &Raw, settings: &Settings, origin: &Origin) -> Resul
     Ok(name.clone())
 }
 
-/// Refuses keys of a workload that is not there, and those of one workload where there are several.
+/// Refuses keys of an unknown workload, and keys of a single workload if there are several.
 pub(crate) fn check_workload(settings: &Settings, table: &Table, key: &Key, origin: &Origin) -> Result<(), Wrong> {
     let names = || settings.workloads().iter().map(|(name, _)| name.as_str());
     let paths: Vec<String> = names().map(|name| format!("`workload.{name}.{}`", key.name)).collect();
@@ -294,7 +295,7 @@ pub(crate) fn check_workload(settings: &Settings, table: &Table, key: &Key, orig
     }
 }
 
-/// What a name or path in [sweep] stands for: the workload, of several, and the key.
+/// Resolves a name or path in [sweep] to the workload, if there are several, and the key.
 pub(crate) fn swept_path(
     keys: &Keys,
     path: &str,
@@ -307,7 +308,7 @@ pub(crate) fn swept_path(
     known_key(keys, &table, name, origin.clone()).map(|key| (Some(workload.to_owned()), Some(key)))
 }
 
-/// What an item holds, and where it stands.
+/// Returns an item's value, and its place.
 pub(crate) fn raw_item(input: &ExperimentText, item: &Item) -> (Raw, Origin) {
     let origin = input.origin(item.span());
     match item {
@@ -320,7 +321,7 @@ pub(crate) fn raw_item(input: &ExperimentText, item: &Item) -> (Raw, Origin) {
 
 pub(crate) type Span = Option<std::ops::Range<usize>>;
 
-/// A table's entries: name, the name's span, item.
+/// Lists a table's entries: name, the name's span, item.
 pub(crate) fn entries(table: &dyn TableLike) -> Vec<(&str, Span, &Item)> {
     let span = |name: &str| table.get_key_value(name).and_then(|(key, _)| key.span());
     table.iter().map(|(name, item)| (name, span(name), item)).collect()
@@ -331,7 +332,7 @@ fn table<'a>(name: &str, item: &'a Item, origin: &Origin) -> Result<&'a dyn Tabl
         .ok_or_else(|| Wrong::new(origin.clone(), format!("`{name}` is no table")).expected(format!("[{name}]")))
 }
 
-/// The tables of `[[name]]`, or of a list of inline tables.
+/// Lists the tables of `[[name]]`, or of a list of inline tables.
 pub(crate) fn tables<'a>(
     name: &str,
     form: &str,
@@ -349,7 +350,7 @@ pub(crate) fn tables<'a>(
     }
 }
 
-/// A TOML value without its decoration.
+/// Returns a TOML value without its decoration.
 pub fn raw_value(value: &Value, origin: &dyn Fn(Span) -> Origin) -> Raw {
     match value {
         Value::String(text) => Raw::Text(text.value().clone()),
@@ -364,17 +365,17 @@ pub fn raw_value(value: &Value, origin: &dyn Fn(Span) -> Origin) -> Raw {
     }
 }
 
-/// The same where a key has the name, too: `nic = "scheme"` is the key, `[network.nic]` the place.
+/// Returns the place of this name, even if a key has it, too: `nic = "scheme"` is the key, `[network.nic]` the place.
 fn place_with(keys: &Keys, name: &str, item: &Item) -> Option<Place> {
     place_of(name).filter(|_| item.is_table_like() || keys.find(name).is_none())
 }
 
-/// The place of this name, as a sub-table.
+/// Returns the place of this name, as a sub-table.
 pub fn place_of(name: &str) -> Option<Place> {
     Place::ALL.into_iter().find(|place| place.name() == name)
 }
 
-/// The key of this name, if it may stand in the table.
+/// Returns the key of this name, if it may stand in the table.
 pub fn known_key(keys: &Keys, at: &Table, name: &str, origin: Origin) -> Result<&'static Key, Wrong> {
     if let Some(key) = keys.find(name).filter(|key| at.takes(key)) {
         return Ok(key);
@@ -391,7 +392,7 @@ pub fn known_key(keys: &Keys, at: &Table, name: &str, origin: Origin) -> Result<
         .names(name, valid))
 }
 
-/// The table in which a key stands.
+/// Returns the table that a key belongs to.
 pub fn home(key: &Key) -> String {
     match key.section {
         Section::Link => "[[topology.link]]".to_owned(),
@@ -408,7 +409,7 @@ fn unknown_at_top(keys: &Keys, name: &str, origin: Origin) -> Wrong {
     }
 }
 
-/// Names of variants become parts of paths, labels and `--set` addresses.
+/// Checks a variant's name, which becomes part of paths, labels and `--set` addresses.
 pub fn check_variant_name(name: &str, origin: &Origin) -> Result<(), Wrong> {
     let good = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if !name.is_empty() && name.len() <= 64 && name.chars().all(good) {
@@ -418,7 +419,7 @@ pub fn check_variant_name(name: &str, origin: &Origin) -> Result<(), Wrong> {
         .expected("letters, digits, `-` and `_`, 64 at most"))
 }
 
-/// The key of an axis; none for the schemes.
+/// Returns the key of an axis; `None` for the schemes.
 pub fn sweepable(keys: &Keys, name: &str, origin: &Origin) -> Result<Option<&'static Key>, Wrong> {
     if name == SCHEME {
         return Ok(None);
@@ -437,7 +438,7 @@ pub fn sweepable(keys: &Keys, name: &str, origin: &Origin) -> Result<Option<&'st
     }
 }
 
-/// The error of a value, which says where lists go if it is a list for a key that takes one value.
+/// Builds the error of a value. If it is a list for a key that takes one value, the error says where lists go.
 pub(crate) fn into_sweep(keys: &Keys, error: Wrong, key: &'static Key, raw: &Raw) -> Wrong {
     let is_list = |raw: &Raw| matches!(raw, Raw::List(_));
     let has_several = match raw {
@@ -450,7 +451,7 @@ pub(crate) fn into_sweep(keys: &Keys, error: Wrong, key: &'static Key, raw: &Raw
     }
 }
 
-/// An axis of a key, perhaps of one of several workloads, whose values fit it, each once.
+/// Builds the axis of a key, which may be of one of several workloads. Its values must fit it, each once.
 pub fn axis(
     (workload, key): (Option<String>, Option<&'static Key>),
     values: Vec<(Raw, Origin)>,

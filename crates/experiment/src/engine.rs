@@ -1,4 +1,4 @@
-//! What the experiment needs of whatever carries its flows: the simulator now, real packets later.
+//! The interface between experiments and the engines that carry their flows: the simulator now, real packets later.
 
 use crate::error::Error;
 use crate::plan;
@@ -13,39 +13,40 @@ use std::path::Path;
 
 /// Carries out points: a simulator of packets, one of rates, real packets.
 pub trait Engine: Send + Sync {
-    /// Every setting that it reads.
+    /// Returns every setting that it reads.
     fn keys(&self) -> Vec<&'static Key>;
 
-    /// Every scheme that it has.
+    /// Returns every scheme that it has.
     fn schemes(&self) -> Vec<SchemeInfo>;
 
-    /// Whether the point of these settings is for it to carry out.
+    /// Returns whether it carries out the point of these settings.
     fn carries(&self, settings: &Settings) -> Result<bool, Error>;
 
-    /// What its model has none of, as the end of "no `queues` …", where that leaves settings of networks and hosts unread.
+    /// Returns what its model lacks, as the end of "no `queues` …", if that leaves settings of networks and hosts
+    /// unread.
     fn without(&self) -> Option<&'static str> {
         None
     }
 
-    /// Reads from the settings what a scheme reads where the workload is a usual one, for explanations.
+    /// Reads the settings that a scheme reads with a common workload, for explanations.
     fn read_scheme(&self, scheme: &str, settings: &Settings);
 
-    /// Reads the point's settings, all that the run will depend on, and checks them; the expensive part is left to
+    /// Reads and checks the point's settings, all that the run will depend on; the expensive part is left to
     /// [`Prepared::run`]. Paths in the settings are relative to `folder`.
     fn prepare(&self, point: &Point, seed: u64, folder: &Path) -> Result<Prepared, Error>;
 }
 
-/// The engines that an experiment may be carried out on. The first that takes a point gets it.
+/// The engines on which an experiment may run. The first one that accepts a point gets it.
 pub struct Engines {
     list: Vec<Box<dyn Engine>>,
     keys: Keys,
 }
 
 impl Engines {
-    /// These, the most special ones first.
+    /// Collects these engines, the most specific ones first.
     ///
     /// # Errors
-    /// Where two settings have one name.
+    /// Fails if two settings have the same name.
     pub fn new(list: Vec<Box<dyn Engine>>) -> Result<Engines, Error> {
         let mut keys: Vec<&'static Key> = [points::SETTINGS, plan::SETTINGS].concat();
         for key in list.iter().flat_map(|engine| engine.keys()) {
@@ -61,12 +62,12 @@ impl Engines {
         Ok(Engines { list, keys: Keys::joined(&[&keys]) })
     }
 
-    /// Every setting that an experiment may give.
+    /// Returns every setting that an experiment may give.
     pub fn keys(&self) -> &Keys {
         &self.keys
     }
 
-    /// Every scheme of every engine, each name once.
+    /// Returns every scheme of every engine, each name once.
     pub fn schemes(&self) -> Vec<SchemeInfo> {
         let mut schemes: Vec<SchemeInfo> = Vec::new();
         for scheme in self.list.iter().flat_map(|engine| engine.schemes()) {
@@ -77,7 +78,7 @@ impl Engines {
         schemes
     }
 
-    /// Reads from the settings what a scheme reads where the workload is a usual one.
+    /// Reads the settings that a scheme reads with a common workload.
     pub fn read_scheme(&self, scheme: &str, settings: &Settings) {
         let has = |engine: &dyn Engine| engine.schemes().iter().any(|known| known.name == scheme);
         if let Some(engine) = self.list.iter().find(|engine| has(engine.as_ref())) {
@@ -85,12 +86,12 @@ impl Engines {
         }
     }
 
-    /// As [`Engine::prepare`], by the engine whose point it is.
+    /// Prepares the point as [`Engine::prepare`] does, on the engine that carries it out.
     pub fn prepare(&self, point: &Point, seed: u64, folder: &Path) -> Result<Prepared, Error> {
         self.of(&point.settings)?.prepare(point, seed, folder)
     }
 
-    /// The engine whose point it is.
+    /// Returns the engine that carries out the point.
     fn of(&self, settings: &Settings) -> Result<&dyn Engine, Error> {
         for engine in &self.list {
             if engine.carries(settings)? {
@@ -100,7 +101,7 @@ impl Engines {
         Err(Error::Input("no engine carries out a point of these settings".to_owned()))
     }
 
-    /// What no engine of these points has, if one lacks something and carries out all of them.
+    /// Returns what the engine lacks, if a single engine carries out all points and lacks something.
     pub(crate) fn without(&self, points: &[Point]) -> Option<&'static str> {
         let of_point = |point: &Point| self.of(&point.settings).ok()?.without();
         let (first, others) = points.split_first()?;
@@ -112,30 +113,31 @@ impl Engines {
 pub struct Prepared {
     /// The fabric drawn as text.
     pub fabric: String,
-    /// About how many packet-hops the run will take.
+    /// Estimated packet-hops of the run.
     pub packet_hops: f64,
-    /// About how much memory it takes at most, in bytes.
+    /// Estimated upper bound of its memory, in bytes.
     pub memory_bytes: u64,
-    /// About how large its packet trace will be; `None` where none is asked for.
+    /// Estimated size of its packet trace; `None` if no trace is asked for.
     pub trace: Option<TraceSize>,
-    /// The share of each class of links that the flows ask for, data and ACKs with framing; empty where unknown.
+    /// The offered load of each class of links as a share of its rate, data and ACKs with framing; empty if unknown.
     pub loads: Vec<(String, f64)>,
-    /// What a full packet and its answer take alone in the fabric, by kind of path; none where there are no packets.
+    /// The round trips of a full packet and its answer alone in the fabric, by kind of path; none if there are no
+    /// packets.
     pub round_trips: Vec<BaseRoundTrip>,
-    /// The demotion thresholds that hosts tag by, in bytes; none without such tags.
+    /// The demotion thresholds by which hosts tag, in bytes; none without such tags.
     pub thresholds_bytes: Vec<u64>,
-    /// What its flows are on average, where that is known.
+    /// Averages over its flows, if known.
     pub average: Option<Controls>,
-    /// What the person should know before it runs, in sentences.
+    /// What the user should know before it runs, in sentences.
     pub warnings: Vec<String>,
     /// The run itself.
     pub run: Run,
-    /// The run, with a flow followed through it; `None` where there are no packets to follow.
+    /// The run, with a flow followed through it; `None` if there are no packets to follow.
     pub follow: Option<Follow>,
 }
 
 impl Prepared {
-    /// A run on this fabric, of which nothing else is known.
+    /// Builds a run on this fabric, with nothing else known of it.
     pub fn new(fabric: &str, run: Run) -> Prepared {
         Prepared {
             fabric: fabric.to_owned(),
@@ -153,32 +155,33 @@ impl Prepared {
     }
 }
 
-/// A run of which nothing is kept but the timeline of the flow with this number.
+/// A run that keeps only the timeline of the flow with this number.
 pub type Follow = Box<dyn FnOnce(u32, &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<Timeline, Error> + Send>;
 
-/// A run that reports its progress, and ends with [`Error::Stopped`] where that is answered with a break. Its packet trace goes into the folder; without one it is left out.
+/// A run that reports its progress, and ends with [`Error::Stopped`] if the callback returns a break. Its packet trace
+/// goes into the folder; without a folder there is no trace.
 pub type Run =
     Box<dyn FnOnce(&mut dyn FnMut(Progress) -> ControlFlow<()>, Option<&Path>) -> Result<PointResult, Error> + Send>;
 
-/// What is told of events or progress where nobody listens.
+/// Ignores events or progress, and lets the run go on.
 pub fn go_on<T>(_: T) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
-/// The base round trip of a kind of path, serialisation included: between the two hosts that are farthest from each other over so
-/// many links.
+/// The base round trip of a kind of path, with serialisation: between the two hosts that are farthest apart over this
+/// number of links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct BaseRoundTrip {
-    /// Links from one host to the other.
+    /// Number of links from one host to the other.
     pub links: u32,
-    /// A full packet there, and its answer back, in ps.
+    /// The time of a full packet there and its answer back, in ps.
     pub ps: u64,
 }
 
 impl BaseRoundTrip {
-    /// Those of a fabric, for reading.
+    /// Writes those of a fabric for reading.
     pub fn in_words(all: &[BaseRoundTrip]) -> String {
-        /// More kinds of path are not told apart.
+        /// The most kinds of path that are listed separately.
         const TOLD: usize = 4;
         let of = |trip: &BaseRoundTrip| {
             let s = if trip.links == 1 { "" } else { "s" };
@@ -195,9 +198,9 @@ impl BaseRoundTrip {
 /// The size of packet traces.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TraceSize {
-    /// Packets, each counted at each traced link.
+    /// Number of packets, each counted at each traced link.
     pub packets: f64,
-    /// All files.
+    /// Size of all files, in bytes.
     pub bytes: f64,
 }
 
@@ -208,10 +211,10 @@ impl Add for TraceSize {
     }
 }
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
-    /// The share that is done, 0 to 1.
+    /// The share completed, 0 to 1.
     pub share: f64,
     /// Packet-hops so far.
     pub packet_hops: u64,

@@ -1,5 +1,5 @@
-//! What can go wrong with an experiment, and how it is shown: file, line, column, excerpt, what was expected and the
-//! nearest valid name.
+//! Errors of experiments, and how they are shown: file, line, column, excerpt, what was expected and the nearest valid
+//! name.
 
 use crate::experiment_text::ExperimentText;
 use crate::file_error::FileError;
@@ -16,15 +16,15 @@ pub enum Error {
     /// A setting is wrong.
     #[error("{error}")]
     Setting {
-        /// What and where.
+        /// The error, with its place.
         error: SettingsError,
-        /// The file in which it stands, for the excerpt.
+        /// The file that it is in, for the excerpt.
         experiment_text: Option<Box<ExperimentText>>,
     },
-    /// A file that is no experiment, or none that can be read.
+    /// A file that is not an experiment, or cannot be read.
     #[error("{path}: {problem}")]
     File {
-        /// As the person named it.
+        /// Its path, as the user wrote it.
         path: String,
         /// What is wrong with it.
         problem: String,
@@ -32,27 +32,27 @@ pub enum Error {
     /// A file that an experiment or an argument names is wrong: a CDF, a flow list, a trace …
     #[error(transparent)]
     InFile(Box<FileError>),
-    /// An argument is wrong, or what an experiment asks for cannot be; the message says what was expected.
+    /// An argument is wrong, or an experiment asks for something impossible; the message says what was expected.
     #[error("{0}")]
     Input(String),
-    /// The program's output does not take what is written to it.
+    /// The program's output cannot be written.
     #[error("the output: {0}")]
     Output(io::Error),
     /// Results cannot be written or read.
     #[error(transparent)]
     Results(#[from] ResultError),
-    /// A report that cannot be written. The result is there.
+    /// A report cannot be written. The result is there.
     #[error("no report: {0}")]
     Unreported(ResultError),
-    /// Whoever watched the runs wanted no more of them.
+    /// The caller stopped the runs.
     #[error("stopped; finished runs are kept")]
     Stopped,
     /// A point could not be simulated.
     #[error("{point}: {problem}")]
     Simulation {
-        /// Which one, in words.
+        /// The point, in words.
         point: String,
-        /// Why.
+        /// The reason.
         problem: String,
     },
 }
@@ -60,7 +60,7 @@ pub enum Error {
 /// Where an error is, and what would be right.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Details {
-    /// What kind of error it is, in a word that stays the same: `name`, `value`, `missing`, `columns`, `result` …
+    /// The kind of error, in a fixed word: `name`, `value`, `missing`, `columns`, `result` …
     pub kind: &'static str,
     /// The key, or the column of a file, at fault.
     pub key: Option<String>,
@@ -72,7 +72,7 @@ pub struct Details {
     pub column: Option<u32>,
     /// What was expected.
     pub expected: Option<String>,
-    /// The valid name that is most like the wrong one.
+    /// The valid name that is nearest to the wrong one.
     pub nearest: Option<String>,
 }
 
@@ -90,7 +90,7 @@ impl From<InputError> for Error {
 
 impl From<SettingsError> for Error {
     fn from(mut error: SettingsError) -> Self {
-        // Parts that know no settings say what they expect in their message.
+        // Parts that know no settings put what they expect into their message.
         if let (None, Some((what, expected))) = (&error.expected, error.problem.rsplit_once("; expected ")) {
             (error.expected, error.problem) = (Some(expected.to_owned()), what.to_owned());
         }
@@ -117,14 +117,15 @@ impl From<UnknownKey> for Error {
     fn from(error: UnknownKey) -> Self {
         let wrong = SettingsError::new(settings::Origin::CommandLine(error.name.as_str().into()), error.to_string());
         let swept = if error.swept.is_empty() { "a sweep of something".into() } else { error.swept.join(", ") };
-        // A key is asked for without its section.
+        // Keys are reported without their section.
         let short = |key: String| key.split_once('.').map_or(key.clone(), |(_, name)| name.to_owned());
         wrong.expected(swept).names(error.name, error.swept.into_iter().map(short).collect::<Vec<_>>()).into()
     }
 }
 
 impl Error {
-    /// Adds the file that a setting's error may point into: at what is given, or where what is missing could be given.
+    /// Adds the file that a setting's error may point into: at the given value, or where a missing value could be
+    /// given.
     pub fn in_text(self, input: &ExperimentText) -> Self {
         match self {
             Error::Setting { mut error, experiment_text: None } => {
@@ -137,7 +138,7 @@ impl Error {
         }
     }
 
-    /// Adds what was expected, where the error says where it is.
+    /// Adds what was expected, if the error says where it is.
     pub fn expecting(self, expected: String) -> Error {
         match self {
             Error::Setting { error, experiment_text } => {
@@ -148,7 +149,7 @@ impl Error {
         }
     }
 
-    /// Where it is wrong, and what would be right, as far as that is known.
+    /// Returns where the error is and what would be right, as far as known.
     pub fn details(&self) -> Details {
         let (error, experiment_text) = match self {
             Error::Setting { error, experiment_text } => (error, experiment_text),
@@ -173,7 +174,7 @@ impl Error {
         Details { kind, key, file, line, column, expected: error.expected.clone(), nearest }
     }
 
-    /// Of an error whose message is all that is known of it.
+    /// Returns the details of an error that has only a message.
     fn plain_details(&self) -> Details {
         let (kind, file) = match self {
             Error::Setting { .. } => ("setting", None),
@@ -190,7 +191,7 @@ impl Error {
         Details { kind, file, expected, ..Details::default() }
     }
 
-    /// The message for a terminal, several lines long, with colour if wanted.
+    /// Returns the message for a terminal, several lines long, with colour if wanted.
     pub fn render(&self, colour: bool) -> String {
         let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
         match self {
@@ -218,7 +219,7 @@ fn render_setting(error: &SettingsError, input: Option<&ExperimentText>, rendere
     let expected = error.expected.as_ref().map(|expected| format!("expected {expected}"));
     let in_file = match (&error.origin, input) {
         (settings::Origin::File { file, span, .. }, Some(input)) if *file == input.name => {
-            // The excerpt of an empty stretch, such as the end of the file, still needs a place to point at.
+            // The excerpt of an empty span, such as the end of the file, still needs a place to point at.
             let end = span.end.min(input.text.len());
             Some((input, span.start.min(end)..end))
         }
@@ -246,7 +247,7 @@ fn render_setting(error: &SettingsError, input: Option<&ExperimentText>, rendere
     renderer.render(&[group])
 }
 
-/// The valid name that is most like a wrong one, if any is like it at all.
+/// Returns the valid name that is nearest to a wrong one, if any is similar.
 pub fn nearest<'a>(wrong: &str, valid: &'a [String]) -> Option<&'a str> {
     let wrong = wrong.to_lowercase();
     let distance = |name: &str| strsim::damerau_levenshtein(&wrong, &name.to_lowercase());

@@ -1,8 +1,8 @@
 //! Carries out a plan: several runs at a time, each kept as soon as it is finished, joined in the order of the points.
 //!
-//! Which thread runs what, and when, changes no byte of a result: a run depends on its settings and seed alone, is
-//! written as a part under their name, and the end joins the parts in the plan's order. A run that is stopped keeps its
-//! finished parts, and the next one finds them.
+//! Results do not depend on which thread makes a run, or when. A run depends only on its settings and seed, and is
+//! written as a part under their name. At the end the parts are joined in the plan's order. A stopped execution keeps
+//! its finished parts, and the next one finds them.
 
 use crate::engine::{Engines, Progress};
 use crate::error::Error;
@@ -13,22 +13,22 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// What happens while a plan is carried out, for whoever shows progress.
+/// An event while a plan is carried out, for a progress display.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Event {
-    /// So many runs are there already, of about so many packet-hops.
+    /// This many runs exist already, of about this many packet-hops.
     Found(usize, f64),
-    /// The part of a run, by its index in the plan, was damaged: it is made again.
+    /// The part of a run, by its index in the plan, was damaged: the run is made again.
     Damaged(usize),
     /// A run has begun: its index in the plan.
     Started(usize),
-    /// A run goes on.
+    /// A run makes progress.
     Going(usize, Progress),
     /// A run is done and kept.
     Finished(usize),
 }
 
-/// Whoever hears of what happens, and says whether it goes on: a break ends all runs under way with [`Error::Stopped`].
+/// Receives the events, and decides whether to go on: a break ends all current runs with [`Error::Stopped`].
 pub type Show<'a> = &'a (dyn Fn(Event) -> ControlFlow<()> + Sync);
 
 fn and_on(answer: ControlFlow<()>) -> Result<(), Error> {
@@ -40,9 +40,9 @@ fn and_on(answer: ControlFlow<()>) -> Result<(), Error> {
 pub struct How {
     /// Runs at a time, at least one.
     pub jobs: usize,
-    /// Whether runs are made again though their results are there.
+    /// Whether runs are made again even if their results exist.
     pub fresh: bool,
-    /// Whether a result that is there may be lost: one of another experiment, scale or settings.
+    /// Whether an existing result may be lost: one of another experiment, scale or settings.
     pub replace: bool,
 }
 
@@ -51,8 +51,8 @@ pub fn execute(plan: &Plan, engines: &Engines, out: &Path, how: How, show: Show<
     execute_sharing(plan, engines, out, &out.join("parts"), how, show)
 }
 
-/// Carries out a plan into the folder `out`, with its runs in the folder `parts`: what another plan has run there is not run
-/// again.
+/// Carries out a plan into the folder `out`, with its runs in the folder `parts`: runs that another plan has made there
+/// are not made again.
 pub fn execute_sharing(
     plan: &Plan,
     engines: &Engines,
@@ -81,19 +81,19 @@ pub fn execute_sharing(
     Ok(result)
 }
 
-/// What became of the runs of a plan.
+/// What happened to the runs of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Made {
     /// Runs at a time.
     pub jobs: usize,
-    /// Those that were made.
+    /// Number of runs made now.
     pub run: usize,
-    /// Those that were there.
+    /// Number of runs that existed already.
     pub found: usize,
 }
 
-/// Makes the runs of a plan into the parts of the folder `out`, and joins nothing: others may do so at once, and make other runs
-/// of the same experiment there.
+/// Makes the runs of a plan into the parts of the folder `out`, without joining them. Other processes may do the same
+/// at once, and make other runs of the same experiment there.
 pub fn execute_parts(plan: &Plan, engines: &Engines, out: &Path, how: How, show: Show<'_>) -> Result<Made, Error> {
     make(plan, engines, &ResultWriter::create(out)?.of(&plan.experiment), how, show)
 }
@@ -111,7 +111,7 @@ fn make(plan: &Plan, engines: &Engines, writer: &ResultWriter, how: How, show: S
     Ok(Made { jobs, run, found })
 }
 
-/// The runs whose parts are not there.
+/// Returns the runs without parts.
 fn unfinished(plan: &Plan, writer: &ResultWriter, show: Show<'_>) -> Result<Vec<usize>, Error> {
     let mut todo = Vec::new();
     for (index, run) in plan.distinct() {
@@ -137,7 +137,7 @@ fn run_all(
     jobs: usize,
     show: Show<'_>,
 ) -> Result<(), Error> {
-    // The next runs, until there are none or one has failed; and the failure of the earliest run that failed.
+    // The next runs, until none is left or one has failed, and the failure of the earliest run that failed.
     let queue = Mutex::new((todo.into_iter(), None::<(usize, Error)>));
     let locked = || queue.lock().unwrap_or_else(PoisonError::into_inner);
     let next = || {

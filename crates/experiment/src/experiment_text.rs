@@ -1,4 +1,4 @@
-//! The text of an experiment file, and where in it things stand.
+//! The text of an experiment file, and the places in it.
 
 use crate::error::Error;
 use crate::file_error::FileError;
@@ -8,13 +8,13 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Longest experiment file that is read, in bytes. The largest sensible ones have a few thousand.
+/// The longest experiment file that is read, in bytes. The largest sensible ones have a few thousand.
 pub(crate) const MAX_FILE_BYTES: u64 = 256 * 1024;
 
 /// An experiment file's text with its name.
 #[derive(Debug, Clone)]
 pub struct ExperimentText {
-    /// The path as the person named it.
+    /// The path as the user wrote it.
     pub name: Arc<str>,
     /// The whole text.
     pub text: Arc<str>,
@@ -23,7 +23,7 @@ pub struct ExperimentText {
 }
 
 impl ExperimentText {
-    /// A text that is already at hand.
+    /// Wraps a text that is already in memory.
     pub fn new(name: &str, text: &str) -> ExperimentText {
         let after_newlines = text.match_indices('\n').map(|(at, _)| at + 1);
         let lines = std::iter::once(0).chain(after_newlines).collect();
@@ -50,14 +50,14 @@ impl ExperimentText {
         Ok(ExperimentText::new(&name, &text))
     }
 
-    /// The file's name without folder and extension.
+    /// Returns the file's name without folder and extension.
     pub fn stem(&self) -> String {
         let stem = Path::new(&*self.name).file_stem();
         stem.map_or_else(|| "experiment".to_owned(), |stem| stem.to_string_lossy().into_owned())
     }
 
-    /// The bytes of a table's heading, for what is missing in it; without such a table of [sweep], which every experiment has, or else
-    /// of the first line.
+    /// Returns the span of a table's heading, to report what is missing in it. If there is no such table: the heading
+    /// of [sweep], which every experiment has, or else the first line.
     pub(crate) fn table(&self, name: Option<&str>) -> Range<usize> {
         let heading = |name: &str| {
             let starts = self.lines.iter().copied();
@@ -69,7 +69,7 @@ impl ExperimentText {
         start..start + line.len()
     }
 
-    /// The key that a line gives.
+    /// Returns the key in a line.
     pub(crate) fn key_in_line(&self, line: u32) -> Option<&str> {
         let start = *self.lines.get(line.checked_sub(1)? as usize)?;
         let (key, _) = self.text.get(start..)?.lines().next()?.split_once('=')?;
@@ -78,7 +78,7 @@ impl ExperimentText {
         (!key.is_empty() && key.chars().all(is_bare)).then_some(key)
     }
 
-    /// The place of a stretch of the text.
+    /// Returns the place of a span of the text.
     pub fn origin(&self, span: Option<Range<usize>>) -> Origin {
         let span = span.unwrap_or(0..0);
         let line = self.lines.partition_point(|start| *start <= span.start).max(1);

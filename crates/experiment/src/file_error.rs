@@ -1,4 +1,4 @@
-//! What is wrong with a file that an experiment or an argument names, and where.
+//! Errors in a file that an experiment or an argument names: what is wrong, and where.
 
 use crate::error::nearest;
 use flowsieve_convert::{ConvertError, Kind};
@@ -6,39 +6,40 @@ use flowsieve_workload::{InputError, Problem};
 use std::fmt;
 use std::path::Path;
 
-/// A file that cannot be taken. It is shown as `file:line: what; expected …`.
+/// A file that cannot be used. It is shown as `file:line: what; expected …`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileError {
-    /// What kind of problem it is, in a word that stays the same: `value`, `columns`, `unreadable` …
+    /// The kind of problem, in a fixed word: `value`, `columns`, `unreadable` …
     pub kind: &'static str,
-    /// The file, as the person named it.
+    /// The file, as the user wrote it.
     pub file: String,
-    /// Its line, from 1; none where the whole file is at fault, or where it has no lines.
+    /// Its line, from 1; `None` if the whole file is at fault, or has no lines.
     pub line: Option<u64>,
-    /// The column at fault, if it is one.
+    /// The column at fault, if there is one.
     pub key: Option<String>,
     /// What is wrong, as a sentence without a full stop.
     pub problem: String,
     /// What was expected.
     pub expected: Option<String>,
-    /// What was meant, perhaps: a name, or a row as it should be.
+    /// A suggestion: a name, or a corrected row.
     pub nearest: Option<String>,
 }
 
 impl FileError {
-    /// A file that is wrong as a whole.
+    /// Builds the error for a file that is wrong as a whole.
     pub fn new(kind: &'static str, file: &Path, problem: impl Into<String>) -> FileError {
         FileError { kind, file: file.display().to_string(), problem: problem.into(), ..FileError::default() }
     }
 
-    /// A file that cannot be read; `otherwise` is expected where the system's error does not say what is.
+    /// Builds the error for a file that cannot be read; `otherwise` is what was expected if the system's error does not
+    /// say.
     pub fn unreadable(file: &Path, error: &std::io::Error, otherwise: &str) -> FileError {
         let wrong = FileError::whole(file, &format!("cannot be read: {error}"));
         let expected = wrong.expected.clone().unwrap_or_else(|| otherwise.to_owned());
         FileError { kind: "unreadable", ..wrong }.expected(expected)
     }
 
-    /// The same of a message that may say what was expected.
+    /// Builds the error for a whole file from a message that may say what was expected.
     pub fn whole(file: &Path, message: &str) -> FileError {
         match message.rsplit_once("; expected ") {
             Some((what, expected)) => FileError::new("file", file, what).expected(expected),
@@ -64,7 +65,7 @@ impl FileError {
         self
     }
 
-    /// Adds what was meant, perhaps.
+    /// Adds a suggestion.
     pub fn nearest(mut self, nearest: Option<String>) -> FileError {
         self.nearest = nearest;
         self

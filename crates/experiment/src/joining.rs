@@ -1,6 +1,7 @@
-//! Results out of parts that were made elsewhere: on other machines, or by other processes.
+//! Builds results from parts that were made elsewhere: on other machines, or by other processes.
 //!
-//! However the runs were spread, the result has the same bytes as that of one local run, but for `run.json`.
+//! The distribution of the runs does not matter: the result has the same bytes as that of one local run, except
+//! `run.json`.
 
 use crate::engine::Engines;
 use crate::error::Error;
@@ -10,26 +11,26 @@ use flowsieve_results::{ResultDir, ResultError, ResultWriter, refuse_loss};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Missing runs that a message names.
+/// The most missing runs that a message lists.
 const NAMED: usize = 20;
 
-/// What becomes of runs whose parts are nowhere.
+/// What to do with runs whose parts are missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Missing {
-    /// They are named, and nothing is joined.
+    /// List them, and join nothing.
     Refuse,
-    /// The others are joined, and the result says so.
+    /// Join the others, and say so in the result.
     LeaveOut,
-    /// They are made here.
+    /// Make them here.
     Make,
 }
 
-/// Joins a plan's parts, from these folders and from the parts that `out` has already. A folder may be one of parts or a result that
-/// has some.
+/// Joins a plan's parts, from these folders and from the parts already in `out`. A folder may contain parts or a result
+/// that has some.
 ///
 /// # Errors
-/// Where a part is damaged, was made by another version or model, or is there twice and not the same; and where parts are
-/// missing, unless they are to be left out or made.
+/// Fails if a part is damaged, was made by another version or model, or exists twice with different content. Also fails
+/// if parts are missing, unless they are to be left out or made.
 pub fn join(
     plan: &Plan,
     engines: &Engines,
@@ -39,7 +40,7 @@ pub fn join(
     how: How,
     show: Show<'_>,
 ) -> Result<ResultDir, Error> {
-    // Before any part is taken; what is joined without some runs is looked at when it is known which.
+    // Check before any part is taken. With runs left out, the check has to wait until it is known which.
     if !how.replace && missing != Missing::LeaveOut {
         refuse_loss(out, &plan.experiment)?;
     }
@@ -55,11 +56,11 @@ pub fn join(
     execute(&part, engines, out, how, show)
 }
 
-/// The keys of the runs whose parts are not in the folder `out`, in the plan's order, each once: for whoever spreads them. Damaged
-/// parts are removed, and count as missing.
+/// Returns the keys of the runs without parts in the folder `out`, in the plan's order, each once, so that they can be
+/// distributed. Damaged parts are removed, and count as missing.
 ///
 /// # Errors
-/// Where the folder holds another result that would be lost, unless it may be replaced.
+/// Fails if the folder holds another result that would be lost, unless it may be replaced.
 pub fn missing(plan: &Plan, out: &Path, replace: bool) -> Result<Vec<String>, Error> {
     if !replace {
         refuse_loss(out, &plan.experiment)?;
@@ -78,20 +79,20 @@ pub fn missing(plan: &Plan, out: &Path, replace: bool) -> Result<Vec<String>, Er
     Ok(keys)
 }
 
-/// The part of a key in the folder `out`, as an archive.
+/// Returns the part of a key in the folder `out`, as an archive.
 ///
 /// # Errors
-/// Where it is not there, or damaged.
+/// Fails if it is missing or damaged.
 pub fn archive(plan: &Plan, out: &Path, key: &str) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     ResultWriter::create(out)?.of(&plan.experiment).write_archive(key, &mut bytes)?;
     Ok(bytes)
 }
 
-/// Puts a part out of its archive into the folder `out`; says whether it was whole.
+/// Unpacks the archive of a part into the folder `out`; returns whether it was complete.
 ///
 /// # Errors
-/// Where it is no part of the plan, was made by another version or model, or differs from the one that is there.
+/// Fails if it is no part of the plan, was made by another version or model, or differs from the existing part.
 pub fn take(plan: &Plan, out: &Path, key: &str, archive: &[u8]) -> Result<bool, Error> {
     if !plan.runs.iter().any(|run| run.key == key) {
         return Err(Error::Input(format!("the plan has no run {key}; expected one of its own")));
@@ -103,14 +104,14 @@ pub fn take(plan: &Plan, out: &Path, key: &str, archive: &[u8]) -> Result<bool, 
     }
 }
 
-/// Takes what there is of a plan's parts into `out`; gives the keys of those that are nowhere.
+/// Copies the available parts of a plan into `out`; returns the keys of the missing ones.
 fn gather<'a>(plan: &'a Plan, out: &Path, from: &[PathBuf]) -> Result<BTreeSet<&'a str>, Error> {
     let writer = ResultWriter::create(out)?.of(&plan.experiment);
     let folders: Vec<PathBuf> = from.iter().map(|folder| parts_of(folder)).collect::<Result<_, _>>()?;
     let mut lacking = BTreeSet::new();
     for key in plan.distinct().map(|(_, run)| run.key.as_str()) {
         let mut found = writer.finished(key)?;
-        // Where it was taken from, now.
+        // The folder that it has just been taken from.
         let mut source: Option<&PathBuf> = None;
         for folder in &folders {
             match writer.take_part(folder, key) {
@@ -119,7 +120,7 @@ fn gather<'a>(plan: &'a Plan, out: &Path, from: &[PathBuf]) -> Result<BTreeSet<&
                     found |= taken;
                 }
                 Err(ResultError::Unequal { path, other }) => {
-                    // Nobody knows which of the two is right: neither stays.
+                    // It is unknown which of the two is right: neither stays.
                     let other = match source {
                         Some(folder) => {
                             writer.remove_part(key)?;

@@ -1,12 +1,12 @@
-//! Experiments: what a person writes, the runs that it asks for, and the results that come of them.
+//! Experiments: the file that you write, the runs that it asks for, and their results.
 //!
 //! In the order of use:
-//! 1. [`plan::read`] reads an experiment file with what the command line changes in it, and checks all of it: an
-//!    [`Error`] says where and what was expected;
-//! 2. the [`plan::Plan`] says how many runs there are and about how many packet-hops they take;
+//! 1. [`plan::read`] reads an experiment file with the changes from the command line, and checks all of it: an
+//!    [`Error`] says where a problem is and what was expected;
+//! 2. the [`plan::Plan`] gives the number of runs and an estimate of their packet-hops;
 //! 3. [`execute::execute`] carries it out on [`engine::Engines`], into a result directory.
 //!
-//! It leaves out how a point is carried out (an [`engine::Engine`]'s business) and what results mean (the results' own).
+//! An [`engine::Engine`] defines how a point is carried out; the results crate defines what results mean.
 
 #[cfg(test)]
 extern crate self as flowsieve_experiment;

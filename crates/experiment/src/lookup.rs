@@ -1,7 +1,7 @@
-//! Where experiments are found: in files, or among those that the program carries.
+//! Finds experiments: in files, or among the built-in ones.
 //!
-//! The path of a file that is there is that file. Otherwise a name is that of a built-in experiment: its path in the catalogue
-//! without the extension, such as `quickstart` or `nos2/fig06`.
+//! If the path of a file exists, it means that file. Otherwise a name means a built-in experiment: its path in the
+//! catalogue without the extension, such as `quickstart` or `nos2/fig06`.
 
 use crate::error::Error;
 use crate::experiment_text::ExperimentText;
@@ -9,16 +9,16 @@ pub use flowsieve_builtin::{ROOT, is_builtin};
 use flowsieve_settings::{Origin, SettingsError};
 use std::path::{Path, PathBuf};
 
-/// Where catalogues are looked for first: in the current directory.
+/// The first place to look for catalogues: in the current directory.
 const FOLDER: &str = "experiments";
 
-/// Folders within folders are searched for experiments this deep.
+/// How deep folders are searched for experiments.
 const DEPTH: usize = 3;
 
-/// The file of the experiment that somebody names.
+/// Returns the file of the experiment with this name.
 ///
 /// # Errors
-/// Where there is neither such a file nor such a built-in experiment.
+/// Fails if there is neither such a file nor such a built-in experiment.
 pub fn experiment(named: &Path) -> Result<PathBuf, Error> {
     let is_folder = named.is_dir();
     if flowsieve_builtin::is_file(named) || (named.exists() && !is_folder) {
@@ -41,22 +41,22 @@ pub fn experiment(named: &Path) -> Result<PathBuf, Error> {
         .into())
 }
 
-/// The text of a built-in experiment.
+/// Returns the text of a built-in experiment.
 ///
 /// # Errors
-/// Where there is none of that name.
+/// Fails if there is none of that name.
 pub fn text(name: &str) -> Result<String, Error> {
     let path = Path::new(ROOT).join(name).with_extension("toml");
     Ok(ExperimentText::read(&path)?.text.to_string())
 }
 
-/// Where the catalogue is: in the folder that is given, else in `experiments`, else built in.
+/// Returns where the catalogue is: in the given folder, else in `experiments`, else built in.
 pub fn catalogue(given: Option<&Path>) -> PathBuf {
     let folder = given.unwrap_or(Path::new(FOLDER));
     if given.is_some() || folder.is_dir() { folder.to_owned() } else { ROOT.into() }
 }
 
-/// The experiment files below a folder, sorted.
+/// Lists the experiment files below a folder, sorted.
 pub fn found(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     collect(folder, DEPTH, &mut found);
@@ -64,7 +64,7 @@ pub fn found(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// What an experiment is called where it is to be run: its path, or its name if it is built in.
+/// Returns the name under which to run an experiment: its path, or its name if it is built in.
 pub fn name(path: &Path) -> String {
     match path.strip_prefix(ROOT) {
         Ok(inner) => inner.with_extension("").display().to_string(),
@@ -114,7 +114,7 @@ mod tests {
         }
         let folder = tempfile::tempdir().unwrap();
         assert!(experiment(folder.path()).unwrap_err().to_string().ends_with("is not a file"));
-        // A whole path stays one: it names nothing that is built in.
+        // An absolute path stays as it is: it names nothing built in.
         let whole = folder.path().join("quickstart");
         assert!(experiment(&whole).is_err());
         std::fs::write(folder.path().join("quickstart.toml"), "").unwrap();

@@ -1,4 +1,4 @@
-//! What `run.json` says of the machine and the time that a run took.
+//! The machine and the duration of a run, for `run.json`.
 
 use std::time::Instant;
 
@@ -16,17 +16,17 @@ impl Clock {
         Clock { date: chrono::Utc::now().to_rfc3339(), wall: Instant::now(), cpu_seconds: cpu_seconds() }
     }
 
-    /// When it was started, as RFC 3339.
+    /// Returns when it was started, as RFC 3339.
     pub fn date(&self) -> &str {
         &self.date
     }
 
-    /// Seconds since.
+    /// Returns the wall-clock seconds since the start.
     pub fn wall_seconds(&self) -> f64 {
         self.wall.elapsed().as_secs_f64()
     }
 
-    /// Processor seconds of all threads since.
+    /// Returns the processor seconds of all threads since the start.
     pub fn cpu_seconds(&self) -> f64 {
         cpu_seconds() - self.cpu_seconds
     }
@@ -37,7 +37,7 @@ fn cpu_seconds() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// Processor, number of cores and operating system.
+/// Describes processor, number of cores and operating system.
 pub fn describe() -> String {
     let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
@@ -46,7 +46,7 @@ pub fn describe() -> String {
     format!("{model}, {cores} cores, {}", std::env::consts::OS)
 }
 
-/// How many threads the machine runs at once.
+/// Returns how many threads the machine runs at once.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }

@@ -1,10 +1,9 @@
-//! What the command line changes in an experiment: `--set key=value`.
+//! Changes to an experiment from the command line: `--set key=value`.
 //!
-//! The key is a setting's name (`load`), its path (`network.leaf.queues`, `schemes.pias.thresholds`, `workload.incast.load`) or
-//! `scheme`.
-//! The value is written as in the file, except that a text needs no quotes and a list no brackets: `thresholds=20KB`. Several,
-//! separated by commas, for a key that holds no list make a sweep, and so does one value for a key that the file sweeps
-//! already: `--set load=0.8` runs that load alone.
+//! The key is a setting's name (`load`), its path (`network.leaf.queues`, `schemes.pias.thresholds`,
+//! `workload.incast.load`) or `scheme`. The value is written as in the file, except that a text needs no quotes and a
+//! list no brackets: `thresholds=20KB`. Several values, separated by commas, make a sweep if the key holds no list. A
+//! single value also makes a sweep if the file already sweeps the key: `--set load=0.8` runs that load alone.
 
 use crate::document::{self, Axis, Document};
 use crate::error::{Error, nearest};
@@ -19,7 +18,7 @@ pub(crate) fn apply(document: &mut Document, argument: &str) -> Result<(), Error
     Ok(give(document, path.trim(), &origin, |kind| values(value.trim(), kind, &origin))?)
 }
 
-/// The same of a value that stands in the file, at `at`, under a name or path, at `origin`.
+/// Like `apply`, for a value from a `[scale.*]` table: `at` is the name or path, `origin` its place.
 pub(crate) fn apply_value(
     document: &mut Document,
     path: &str,
@@ -32,7 +31,7 @@ pub(crate) fn apply_value(
     })
 }
 
-/// Gives a setting, or a sweep, the values that it has if its key is of that kind; `None`: a sweep of schemes.
+/// Gives a setting, or a sweep, the values that `values` returns for its key's kind; `None` means a sweep of schemes.
 fn give(
     document: &mut Document,
     path: &str,
@@ -75,15 +74,15 @@ fn give(
     Ok(())
 }
 
-/// What a name or path stands for.
+/// The meaning of a name or path.
 pub enum Target {
-    /// An axis; none is the schemes.
+    /// An axis; `None` is the schemes.
     Sweep(Option<&'static Key>),
     /// A key in a table.
     Key(Table, &'static Key),
 }
 
-/// What a name or path stands for.
+/// Resolves a name or path.
 pub fn target(keys: &Keys, path: &str, origin: &Origin) -> Result<Target, SettingsError> {
     let parts: Vec<&str> = path.split('.').collect();
     let key_of = |table: Table, name: &str| {
@@ -126,7 +125,7 @@ pub fn target(keys: &Keys, path: &str, origin: &Origin) -> Result<Target, Settin
     }
 }
 
-/// The path that a wrong one which ends in a key may have meant: `pias.queues`, `leaf.queues`, `netwrok.queues`.
+/// Suggests a path for a wrong one that ends in a key: `pias.queues`, `leaf.queues`, `netwrok.queues`.
 fn meant(keys: &Keys, parts: &[&str]) -> Option<String> {
     let key = keys.find(parts.last()?).filter(|key| key.section != Section::Link)?;
     let section = key.section.path();
@@ -144,7 +143,7 @@ fn section_of(name: &str) -> Option<Section> {
     Section::ALL.into_iter().filter(plain).find(|section| section.path() == name)
 }
 
-/// The values in an argument: what stands in brackets is a list of TOML, commas separate, and what is no TOML is a text.
+/// Parses the values in an argument: brackets make a TOML list, commas separate values, and what is not TOML is a text.
 fn values(text: &str, kind: Option<Kind>, origin: &Origin) -> Vec<(Raw, Origin)> {
     let of_lists = kind.is_some_and(|kind| kind.is_list());
     let with_origin = |raw| (raw, origin.clone());
@@ -157,12 +156,13 @@ fn values(text: &str, kind: Option<Kind>, origin: &Origin) -> Vec<(Raw, Origin)>
             parts_of(text).map(|part| item(part.trim())).collect()
         }
     };
-    // Alone it may also be a text that stands for a list.
+    // A single value may also be a text that stands for a list.
     let names_a_list = matches!(kind, Some(Kind::SizeListOr(_))) && !text.starts_with(|c: char| c.is_ascii_digit());
     if of_lists && !(parts.len() == 1 && names_a_list) { vec![with_origin(Raw::List(parts))] } else { parts }
 }
 
-/// What commas separate, but for those within the brackets of a formula or within quotes: `fixed(1KB),uniform(1KB, 2KB)` has two.
+/// Splits at commas, except within the brackets of a formula or within quotes: `fixed(1KB),uniform(1KB, 2KB)` has two
+/// parts.
 fn parts_of(text: &str) -> impl Iterator<Item = &str> {
     let (mut depth, mut is_quoted) = (0u32, false);
     text.split(move |letter| {

@@ -1,4 +1,4 @@
-//! From an experiment file to the runs that it asks for, everything checked before the first one starts.
+//! Turns an experiment file into the runs that it asks for; everything is checked before the first one starts.
 
 use crate::bundle::Unpacked;
 pub use crate::changes::Changes;
@@ -50,11 +50,11 @@ declare! {
     .with_default(51);
 }
 
-/// Goes up whenever the same settings and seed give another result, so that a part of before is not taken for one of
-/// now. The changelog says why each time.
+/// Version of the model. It increases when the same settings and seed give another result, so that an old part is not
+/// taken for a new one. The changelog gives the reason each time.
 pub const MODEL: u32 = 12;
 
-/// What has changed for some settings alone, so that the parts of all others stay good.
+/// Returns the revision for settings whose results have changed alone, so that the parts of all others stay valid.
 fn revision(settings: &BTreeMap<String, String>) -> &'static str {
     let incast = settings.get("workload.pattern").is_some_and(|pattern| pattern == "incast");
     if incast { "requests of incast are coflows\n" } else { "" }
@@ -69,15 +69,15 @@ pub struct PlannedRun {
     pub seed: u64,
     /// The name of its part.
     pub key: String,
-    /// About how many packet-hops it takes.
+    /// Estimated packet-hops.
     pub packet_hops: f64,
-    /// About how much memory it takes at most, in bytes.
+    /// Estimated upper bound of its memory, in bytes.
     pub memory_bytes: u64,
-    /// About how large its packet trace will be, if it has one.
+    /// Estimated size of its packet trace, if it has one.
     pub trace: Option<TraceSize>,
 }
 
-/// What a load is on the wire.
+/// A nominal load as loads on the wire.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WireLoads {
     /// The nominal load.
@@ -91,40 +91,40 @@ pub struct WireLoads {
 pub struct Plan {
     /// The name of the experiment's file.
     pub name: String,
-    /// What is changed in it.
+    /// The changes made to it.
     pub changes: Changes,
-    /// What results say of it.
+    /// The description in its results.
     pub experiment: Experiment,
     /// Its points, in the order of `experiment.points`.
     pub points: Vec<Point>,
     /// Its runs in the order in which they start: seed by seed, point by point.
     pub runs: Vec<PlannedRun>,
-    /// What the person should know before it runs.
+    /// What the user should know before it runs.
     pub warnings: Vec<String>,
-    /// What the points' loads are on the wire, each once.
+    /// The points' loads on the wire, each once.
     pub loads: Vec<WireLoads>,
     /// The base round trips of the points' fabrics, by kind of path, each once.
     pub round_trips: Vec<Vec<BaseRoundTrip>>,
     /// The folder to which paths in the file are relative.
     pub folder: PathBuf,
-    /// That folder, where it is there for this plan alone.
+    /// That folder, if it exists only for this plan.
     pub(crate) unpacked: Option<Arc<Unpacked>>,
 }
 
 impl Plan {
-    /// About how many packet-hops all runs take together.
+    /// Returns the estimated packet-hops of all runs together.
     pub fn packet_hops(&self) -> f64 {
-        // The sum of nothing is -0.
+        // An empty sum is -0.
         self.runs.iter().map(|run| run.packet_hops).sum::<f64>() + 0.0
     }
 
-    /// Its runs, each part once: points of equal settings share one. With their index among [`Plan::runs`].
+    /// Returns its runs with their indices in [`Plan::runs`], each part once: points with equal settings share one.
     pub fn distinct(&self) -> impl Iterator<Item = (usize, &PlannedRun)> {
         let mut keys = BTreeSet::new();
         self.runs.iter().enumerate().filter(move |(_, run)| keys.insert(run.key.as_str()))
     }
 
-    /// Gives a point so many seeds, if it has fewer.
+    /// Raises a point's number of seeds to `seeds`.
     pub fn raise_seeds(&mut self, point: usize, seeds: usize) {
         let kept = kept(&self.experiment);
         let Some(last) = self.runs.iter().rfind(|run| run.point == point).cloned() else { return };
@@ -137,12 +137,12 @@ impl Plan {
         self.runs.sort_by_key(|run| (run.seed, run.point));
     }
 
-    /// The name of the part of a point with a seed.
+    /// Returns the name of the part of a point with a seed.
     pub fn key(&self, point: usize, seed: u64) -> String {
         part_key(&self.experiment.points[point].settings, seed, &kept(&self.experiment))
     }
 
-    /// The plan without the runs whose parts are called so, and without the points that are left without any.
+    /// Returns the plan without the runs of these parts, and without the points that have no runs left.
     pub fn without(&self, is_left_out: impl Fn(&str) -> bool) -> Plan {
         let mut runs: Vec<PlannedRun> = self.runs.iter().filter(|run| !is_left_out(&run.key)).cloned().collect();
         let holds = |point: &usize| runs.iter().any(|run| run.point == *point);
@@ -169,18 +169,18 @@ impl Plan {
         }
     }
 
-    /// About how large the packet traces of all runs will be together, if there are any.
+    /// Returns the estimated size of all packet traces together, if there are any.
     pub fn trace(&self) -> Option<TraceSize> {
         self.runs.iter().filter_map(|run| run.trace).reduce(TraceSize::add)
     }
 }
 
-/// Reads an experiment (a file, a bundle, or what is built in) and plans it.
+/// Reads an experiment (a file, a bundle, or a built-in one) and plans it.
 pub fn read(path: &Path, changes: &Changes, engines: &Engines) -> Result<Plan, Error> {
     Source::open(path)?.with(changes).plan(engines)
 }
 
-/// Plans an experiment whose text is at hand.
+/// Plans an experiment whose text is in memory.
 pub fn plan(input: &ExperimentText, folder: &Path, changes: &Changes, engines: &Engines) -> Result<Plan, Error> {
     plan_document(input, folder, changes, engines).map_err(|error| error.in_text(input))
 }
@@ -270,7 +270,7 @@ fn plan_document(input: &ExperimentText, folder: &Path, changes: &Changes, engin
     refuse_unread(&points, &document, changes, scale.as_ref(), engines.without(&points), &mut warnings)?;
     warnings.extend(twins(&infos));
     experiment.points = infos;
-    // A sweep that the command line or a smaller scale has narrowed need not have what claims are about.
+    // A sweep narrowed by the command line or a smaller scale need not have what claims are about.
     if changes.sets.is_empty() && (scale.is_none() || changes.scale == Scale::Paper) {
         claims::check(&document.claims.measured, &experiment)?;
     }
@@ -288,7 +288,7 @@ fn plan_document(input: &ExperimentText, folder: &Path, changes: &Changes, engin
     })
 }
 
-/// A warning with the points that it is about.
+/// Formats a warning with the points that it is about.
 fn of_several((warning, labels): &(String, Vec<String>)) -> String {
     match labels.as_slice() {
         [] => warning.clone(),
@@ -297,7 +297,7 @@ fn of_several((warning, labels): &(String, Vec<String>)) -> String {
     }
 }
 
-/// What a part keeps of its flows, where that is not all: it cannot be had again from them.
+/// Describes what a part keeps of its flows, if not all: the rest cannot be recovered.
 fn kept(experiment: &Experiment) -> String {
     match experiment.record {
         Record::Full => String::new(),
@@ -305,12 +305,12 @@ fn kept(experiment: &Experiment) -> String {
     }
 }
 
-/// Names a part by all that its result depends on.
+/// Builds a part's name from all that its result depends on.
 fn part_key(settings: &BTreeMap<String, String>, seed: u64, kept: &str) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(format!("model {MODEL}\nseed {seed}\n{kept}{}", revision(settings)).as_bytes());
     for (name, value) in settings {
-        // The lengths keep a value that holds a line break from passing for two settings.
+        // The lengths prevent a value with a line break from passing for two settings.
         hasher.update(format!("{} {} {name} {value}\n", name.len(), value.len()).as_bytes());
     }
     hasher.finalize().to_hex()[..32].to_owned()
@@ -332,7 +332,7 @@ fn record(document: &Document) -> Result<Record, Error> {
     Ok(document.settings.common().read(&FLOW_RECORDS)?)
 }
 
-/// The first seed and how many: as the file says, where it states the scale.
+/// Returns the first seed and the number of seeds; the number is as in the file if the file states the scale.
 fn seeds(document: &mut Document, changes: &Changes, stated: bool) -> Result<(u64, u64), Error> {
     if let Some(seeds) = changes.seeds {
         let origin = Origin::CommandLine(format!("--seeds {seeds}").into());
@@ -344,7 +344,7 @@ fn seeds(document: &mut Document, changes: &Changes, stated: bool) -> Result<(u6
     if changes.resolve {
         return Ok((scope.read(&SEED)?, LOOKS[0].seeds as u64));
     }
-    // Whoever says `--seeds` has said how many.
+    // `--seeds` overrides the scale.
     let seeds = if changes.seeds.is_some() || stated { given } else { changes.scale.seeds(given) };
     Ok((scope.read(&SEED)?, seeds))
 }
@@ -352,7 +352,7 @@ fn seeds(document: &mut Document, changes: &Changes, stated: bool) -> Result<(u6
 fn point_info(point: &Point, settings: BTreeMap<String, String>, fabric: String, parts: Vec<PartId>) -> PointInfo {
     let load = settings.get("workload.load").and_then(|load| load.parse().ok());
     let axis = |(name, value): &(Cow<'static, str>, String)| {
-        // One that is no key is the path of one.
+        // A name that is not a key is the path of one.
         let key =
             point.settings.find(name).map_or_else(|| name.to_string(), |key| format!("{}.{name}", key.section.path()));
         Axis { key, value: value.clone() }
@@ -372,7 +372,7 @@ fn point_info(point: &Point, settings: BTreeMap<String, String>, fabric: String,
     }
 }
 
-/// The schemes of the sweep in its order; a variant says what it is a variant of.
+/// Returns the schemes of the sweep in its order; a variant names its base.
 fn scheme_infos(points: &[Point], builtin: &[SchemeInfo]) -> Vec<SchemeInfo> {
     let mut infos: Vec<SchemeInfo> = Vec::new();
     for variant in points.iter().map(|point| &point.variant) {
@@ -389,8 +389,8 @@ fn scheme_infos(points: &[Point], builtin: &[SchemeInfo]) -> Vec<SchemeInfo> {
     infos
 }
 
-/// A given key that nothing reads is an error. Where the command line or a scale changed the file, what that left without a
-/// reader is a warning, or nothing where its scheme was left out; but what these give themselves has to be read.
+/// Refuses a given key that nothing reads. If the command line or a scale left a key of the file without a reader, that
+/// is a warning, or nothing if the key's scheme was left out. Keys given by the command line or the scale must be read.
 fn refuse_unread(
     points: &[Point],
     document: &Document,
@@ -413,7 +413,7 @@ fn refuse_unread(
     Ok(())
 }
 
-/// One sentence about the keys of the file that the changes have left without a reader.
+/// Writes a sentence about the keys of the file that the changes have left without a reader.
 fn left_behind(keys: &[Unread], changes: &Changes) -> Option<String> {
     let mut tables: Vec<(String, Vec<String>)> = Vec::new();
     let (mut file, mut lines) = ("", Vec::new());
@@ -437,7 +437,7 @@ fn left_behind(keys: &[Unread], changes: &Changes) -> Option<String> {
         .then(|| format!("with {with} nothing reads {these} of {file} (line {}) any more: {keys}", lines.join(", ")))
 }
 
-/// Schemes of different names whose effective configurations are equal: their results will be, too.
+/// Finds schemes with different names and equal effective configurations: their results will be equal, too.
 fn twins(points: &[PointInfo]) -> Vec<String> {
     let mut names: Vec<(&str, &str)> = Vec::new();
     for (index, point) in points.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! The points of a sweep: the product of its axes, the scheme fastest, and the seeds slowest of all.
 //!
-//! Seeds are slowest so that an experiment that is stopped early has compared every scheme at least with the first
-//! seeds. What a point's flows are depends on its settings outside of the schemes and on the seed.
+//! Seeds are slowest so that an experiment that is stopped early has compared all schemes at least with the first
+//! seeds. A point's flows depend on its settings outside of the schemes and on the seed.
 
 use crate::document::{Axis, Document, SCHEME};
 use crate::error::Error;
@@ -17,7 +17,7 @@ declare! {
     );
 }
 
-/// More points than any sensible sweep has; a product that is larger is a mistake.
+/// The most points: a larger product is a mistake.
 const MAX_POINTS: usize = 10_000;
 
 /// A scheme of the sweep.
@@ -25,7 +25,7 @@ const MAX_POINTS: usize = 10_000;
 pub struct Variant {
     /// The name in the sweep, in results and reports.
     pub name: String,
-    /// The built-in scheme that it is, or of which it is a variant.
+    /// The built-in scheme that it is, or is a variant of.
     pub base: String,
 }
 
@@ -34,22 +34,22 @@ pub struct Variant {
 pub struct Point {
     /// Its scheme.
     pub variant: Variant,
-    /// The other axes in the order of the file: name (of one of several workloads, path) → canonical value.
+    /// The other axes in the order of the file: name (a path if there are several workloads) → canonical value.
     pub values: Vec<(Cow<'static, str>, String)>,
     /// Its settings.
     pub settings: Settings,
-    /// What all points of a plan share, such as the files that they read.
+    /// Data that all points of a plan share, such as the files that they read.
     pub shared: Shared,
 }
 
 impl Point {
-    /// Whether the sweep gives it the key of this address.
+    /// Returns whether the sweep sets the key of this address.
     pub(crate) fn is_swept(&self, (table, name): &Address) -> bool {
         let axis = table.swept(name);
         self.values.iter().any(|(swept, _)| *swept == axis)
     }
 
-    /// The point in words: `pias, load 0.6`.
+    /// Returns the point in words: `pias, load 0.6`.
     pub fn label(&self) -> String {
         let short = |name: &str| name.strip_prefix("workload.").unwrap_or(name).to_owned();
         let values = self.values.iter().map(|(name, value)| format!(", {} {value}", short(name)));
@@ -57,7 +57,7 @@ impl Point {
     }
 }
 
-/// The points of a document, with `builtin` schemes to choose from.
+/// Returns the points of a document, with `builtin` schemes to choose from.
 pub(crate) fn points(document: &Document, builtin: &[&str]) -> Result<Vec<Point>, Error> {
     let variants = variants(document, builtin)?;
     let axes: Vec<&Axis> = document.axes.iter().filter(|axis| axis.key.is_some()).collect();
@@ -93,7 +93,7 @@ pub(crate) fn points(document: &Document, builtin: &[&str]) -> Result<Vec<Point>
     Ok(points)
 }
 
-/// The schemes of the sweep in its order, each with its built-in.
+/// Returns the schemes of the sweep in its order, each with its built-in scheme.
 fn variants(document: &Document, builtin: &[&str]) -> Result<Vec<Variant>, Error> {
     let mut known: Vec<Variant> = Vec::new();
     for (name, origin) in &document.variants {
@@ -163,11 +163,11 @@ fn check_not_given_twice(document: &Document, axis: &Axis, variants: &[Variant])
 pub(crate) struct Unread {
     pub(crate) table: Table,
     pub(crate) name: &'static str,
-    /// What to say of it alone.
+    /// The error for this key alone.
     pub(crate) error: SettingsError,
 }
 
-/// What is expected where a key stands that nothing reads.
+/// Describes what is expected in place of a key that nothing reads.
 fn absent(table: &Table, name: &str) -> String {
     match table {
         Table::Section(Section::Topology) => format!("no `{name}` with this kind of fabric"),
@@ -177,8 +177,9 @@ fn absent(table: &Table, name: &str) -> String {
     }
 }
 
-/// The keys that no point read, and that are `elsewhere` unread as well (seeds and size classes belong to no point).
-/// Keys of schemes that are not in the sweep count as unread, unless they are `excused`. `without`: what the model that carries out
+/// Returns the keys that no point read, and that are also unread `elsewhere` (seeds and size classes belong to no
+/// point). Keys of schemes outside the sweep count as unread, unless they are `excused`. `without` is what the engine
+/// of all points lacks, if it lacks something.
 /// all points has none of, if it lacks something.
 pub(crate) fn unread(
     points: &[Point],
@@ -188,7 +189,7 @@ pub(crate) fn unread(
 ) -> Vec<Unread> {
     let mut unread = points.first().map(|point| point.settings.unread()).unwrap_or_default();
     for left in points.iter().map(|point| point.settings.unread()) {
-        // A swept key has another origin in every point; its address counts.
+        // A swept key has another origin at every point; compare addresses.
         unread.retain(|(address, _)| left.iter().any(|(other, _)| other == address));
     }
     let swept = |address: &Address| points.iter().any(|point| point.is_swept(address));

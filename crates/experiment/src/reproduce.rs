@@ -1,8 +1,8 @@
-//! The catalogue of a paper: its experiments, one file a figure, run together and held against what the paper claims.
+//! The catalogue of a paper: its experiments, one file per figure, run together and compared with the paper's claims.
 //!
-//! Figures share runs: the same point with the same seed is run once, whichever of them asks first. An interrupted
-//! reproduction goes on where it was. What claims are held against may be kept beside the experiments, to be read back by
-//! whoever goes on.
+//! Figures share runs: the same point with the same seed is run once, by the first figure that asks for it. An
+//! interrupted reproduction continues where it was. Measured values may be stored next to the experiments, to be read
+//! back when a reproduction continues.
 //!
 //! ```text
 //! experiments/PAPER/FIGURE.toml
@@ -22,13 +22,13 @@ use flowsieve_settings::{Origin, SettingsError};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Packet-hops per second of one core that estimates of time assume: somewhat less than the event loop makes.
+/// Packet-hops per second of one core in estimates of time: somewhat less than the event loop makes.
 const HOPS_PER_SECOND: f64 = 10e6;
 
-/// The file of a paper's folder that the page ends with: what was checked where a claim and the measured value disagree.
+/// The file in a paper's folder that ends its page: what was checked where a claim and the measured value disagree.
 pub const CHECKS: &str = "checks.md";
 
-/// The folder of a paper's folder in which is kept what was measured.
+/// The subfolder of a paper's folder for measured values.
 pub const MEASURED: &str = "measured";
 
 /// One experiment of the catalogue.
@@ -38,11 +38,11 @@ pub struct Figure {
     pub name: String,
     /// Its file.
     pub file: PathBuf,
-    /// What it runs.
+    /// The plan of its runs.
     pub plan: Plan,
-    /// What was measured of its runs.
+    /// Measured values of its runs.
     pub kept: Kept,
-    /// Where that is kept.
+    /// The file of the measured values.
     pub kept_in: PathBuf,
 }
 
@@ -53,34 +53,34 @@ pub struct Reproduction {
     pub paper: String,
     /// Its figures by name.
     pub figures: Vec<Figure>,
-    /// What its folder says, in [`CHECKS`], of claims that measurements do not bear out; empty if it says nothing.
+    /// The text of [`CHECKS`] in its folder, about claims that measurements do not confirm; empty if there is none.
     pub checks: String,
 }
 
-/// What a reproduction takes.
+/// The cost of a reproduction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
     /// Points of all figures.
     pub points: usize,
-    /// Runs that they ask for.
+    /// Number of runs that they ask for.
     pub runs: usize,
-    /// Runs to make, each once, without those that are there.
+    /// Number of runs to make, each once, without those that exist.
     pub left: usize,
-    /// About how many packet-hops these take.
+    /// Estimated packet-hops of these.
     pub packet_hops: f64,
-    /// Runs that were measured before.
+    /// Number of runs that were measured before.
     pub kept: usize,
 }
 
 impl Estimate {
-    /// About how long that takes with so many runs at a time, in seconds.
+    /// Estimates the time with `jobs` runs at a time, in seconds.
     pub fn seconds(&self, jobs: usize) -> f64 {
         self.packet_hops / HOPS_PER_SECOND / jobs.clamp(1, self.left.max(1)) as f64
     }
 }
 
-/// Plans `PAPER` or `PAPER/FIGURE` of the catalogue in `folder`, with what was kept of their runs unless all are made anew;
-/// everything is checked before anything runs.
+/// Plans `PAPER` or `PAPER/FIGURE` of the catalogue in `folder`, with the measured values of their runs unless all are
+/// to be made again; everything is checked before anything runs.
 pub fn read(
     folder: &Path,
     what: &str,
@@ -124,7 +124,7 @@ pub fn read(
     Ok(Reproduction { paper: paper.to_owned(), figures, checks })
 }
 
-/// What was kept in a file, of the file system or built in; nothing where there is none.
+/// Reads measured values from a file, of the file system or built in; empty if there is none.
 fn read_kept(path: &Path, experiment: &Experiment) -> Result<Kept, ResultError> {
     match flowsieve_builtin::contents(path) {
         Some(contents) => Kept::parse(path, &String::from_utf8_lossy(contents), experiment),
@@ -133,7 +133,7 @@ fn read_kept(path: &Path, experiment: &Experiment) -> Result<Kept, ResultError> 
     }
 }
 
-/// Gives each point as many seeds as were measured, without a gap.
+/// Raises each point's seeds to the number measured without a gap.
 fn take_seeds(plan: &mut Plan, kept: &Kept) {
     let most = LOOKS.last().map_or(0, |look| look.seeds);
     for point in 0..plan.points.len() {
@@ -145,7 +145,7 @@ fn take_seeds(plan: &mut Plan, kept: &Kept) {
     }
 }
 
-/// What was measured of an experiment that is gone.
+/// Refuses measured values of an experiment that no longer exists.
 fn refuse_orphans(measured: &Path, files: &[(String, PathBuf)]) -> Result<(), Error> {
     let is_json = |path: &Path| path.extension().is_some_and(|extension| extension == "json");
     for (name, path) in entries(measured, is_json) {
@@ -160,7 +160,7 @@ fn refuse_orphans(measured: &Path, files: &[(String, PathBuf)]) -> Result<(), Er
     Ok(())
 }
 
-/// A claim that repeats one which the paper's experiments do not have.
+/// Refuses a claim that repeats one which the paper's experiments do not have.
 fn refuse_unread_words(figures: &[Figure]) -> Result<(), Error> {
     let claims =
         || figures.iter().flat_map(|figure| figure.plan.experiment.claims.iter().map(move |claim| (figure, claim)));
@@ -172,7 +172,7 @@ fn refuse_unread_words(figures: &[Figure]) -> Result<(), Error> {
     Err(Error::File { path: figure.file.display().to_string(), problem })
 }
 
-/// The names, without extension, of what a folder holds, sorted.
+/// Lists the names, without extension, of a folder's entries, sorted.
 fn entries(folder: &Path, is: impl Fn(&Path) -> bool) -> Vec<(String, PathBuf)> {
     let named = |path: PathBuf| Some((path.file_stem()?.to_str()?.to_owned(), path));
     let mut found: Vec<_> =
@@ -193,8 +193,8 @@ fn unknown(folder: &Path, what: &str, kind: &str, name: &str, there: Vec<(String
 }
 
 impl Figure {
-    /// The runs that are not kept, and those whose parts are there in any case, so that a result has as much as can be had
-    /// without running it; `None` if all are kept.
+    /// Returns the runs whose values are not stored, and those whose parts exist anyway, so that a result has as much
+    /// as possible without further runs; `None` if all are stored.
     pub fn left(&self, parts: &Path) -> Option<Plan> {
         if self.plan.runs.iter().all(|run| self.kept.has(&run.key)) {
             return None;
@@ -202,7 +202,7 @@ impl Figure {
         Some(self.plan.without(|key| self.kept.has(key) && !parts.join(key).exists()))
     }
 
-    /// Takes what was measured of them.
+    /// Takes the measured values from a result.
     pub fn take(&mut self, result: &ResultDir) -> Result<(), Error> {
         self.kept.add(result);
         if let Some(run) = result.run_info()? {
@@ -211,21 +211,21 @@ impl Figure {
         Ok(())
     }
 
-    /// Writes what was measured beside the experiment.
+    /// Writes the measured values next to the experiment.
     pub fn keep(&mut self) -> Result<(), Error> {
         let points = self.plan.points.len();
         self.kept.forget_others(points, |point, seed| self.plan.key(point, seed));
         Ok(self.kept.write(&self.kept_in)?)
     }
 
-    /// What its claims are held against.
+    /// Returns the values that its claims are compared with.
     pub fn measured(&self) -> Measured {
         self.kept.measured(&self.plan.experiment).unwrap_or_default()
     }
 }
 
 impl Reproduction {
-    /// What it takes, with the runs that are kept, and those that `parts` has already.
+    /// Estimates its cost, given the stored values and the existing runs in `parts`.
     pub fn estimate(&self, parts: &Path) -> Estimate {
         let mut estimate = Estimate { points: 0, runs: 0, left: 0, packet_hops: 0.0, kept: 0 };
         let mut seen = BTreeSet::new();
@@ -245,7 +245,7 @@ impl Reproduction {
         estimate
     }
 
-    /// Refuses a folder that has results of another model for one of its figures.
+    /// Refuses a folder with results of another model for one of its figures.
     pub fn refuse_other_models(&self, out: &Path) -> Result<(), Error> {
         for figure in &self.figures {
             refuse_other_model(&out.join(&figure.name), &figure.plan.experiment)?;
@@ -253,23 +253,23 @@ impl Reproduction {
         Ok(())
     }
 
-    /// What was measured of its figures as a page of Markdown, with the path of each figure's drawing.
+    /// Returns the measured values of its figures as a page of Markdown, with the path of each figure's drawing.
     pub fn page(&self, path: &dyn Fn(&PageFigure) -> String) -> String {
         let drawn = |figure: &PageFigure| figure.drawn().map(|_| path(figure));
         flowsieve_report::reproduction(&self.paper, &self.page_figures(), &self.checks, &drawn)
     }
 
-    /// The claims of its figures beside what was measured, for a terminal.
+    /// Returns the claims of its figures next to the measured values, for a terminal.
     pub fn text(&self) -> String {
         flowsieve_report::reproduction_text(&self.page_figures())
     }
 
-    /// How many of its claims have which verdict, in words.
+    /// Counts its claims by verdict, in words.
     pub fn totals(&self) -> String {
         flowsieve_report::totals(&self.page_figures())
     }
 
-    /// The drawings, each with its path.
+    /// Returns the drawings, each with its path.
     pub fn drawings(&self, path: &dyn Fn(&PageFigure) -> String) -> Vec<(String, String)> {
         self.page_figures().iter().filter_map(|figure| Some((path(figure), figure.drawn()?))).collect()
     }

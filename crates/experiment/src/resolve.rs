@@ -1,7 +1,7 @@
-//! Seeds until claims are resolved: which claim needs how many more, and the cheapest first.
+//! Adds seeds until claims are resolved: how many more each claim needs, and the cheapest first.
 //!
-//! Claims are looked at after fixed numbers of seeds ([`LOOKS`]). A claim that is not resolved at one gets the seeds of the
-//! next, at each of its points; other claims of these points see them, too.
+//! Claims are looked at after fixed numbers of seeds ([`LOOKS`]). A claim that is not resolved at one look gets the
+//! seeds of the next look at each of its points. Other claims about these points use them, too.
 
 use flowsieve_results::claims::{Claim, LOOKS, Measured};
 use flowsieve_settings::{Origin, SettingsError};
@@ -16,14 +16,14 @@ pub struct Open {
     pub claim: String,
     /// Index of its experiment.
     pub figure: usize,
-    /// Its points, and the seeds that each of them will have at the next look.
+    /// Its points, and the number of seeds of each at the next look.
     points: Vec<usize>,
     next: usize,
-    /// After how many seeds it will be resolved, as far as those at hand tell; `None`: after no number that there will be.
+    /// Estimated number of seeds at which it is resolved; `None`: not with any allowed number.
     pub seeds: Option<usize>,
-    /// About how many packet-hops the runs until then take, or those of the next look.
+    /// Estimated packet-hops of the runs until then, or of the next look.
     pub packet_hops: f64,
-    /// About how many those of the next look take.
+    /// Estimated packet-hops of the next look.
     pub next_packet_hops: f64,
 }
 
@@ -36,17 +36,16 @@ impl Open {
 
 /// An experiment to which seeds may be added.
 pub struct Resolving<'a> {
-    /// Its runs.
+    /// The plan of its runs.
     pub plan: &'a Plan,
-    /// What was measured of them.
+    /// Measured values of the runs.
     pub measured: Measured,
-    /// Whether the run of a part is made, so that it costs nothing.
+    /// Returns whether the run of a part exists, so that it costs nothing.
     pub is_made: &'a dyn Fn(&str) -> bool,
 }
 
-/// The claims of experiments that are not resolved and that more seeds may resolve, those first that will take the least; and
-/// of each experiment those of which the figure has this name, if one is given. A claim that no number of seeds resolves is
-/// last.
+/// Returns the unresolved claims that more seeds may resolve, cheapest first; only those about `metric`, if given. A
+/// claim that no number of seeds resolves is last.
 pub fn open_claims(figures: &[Resolving<'_>], metric: Option<&str>) -> Vec<Open> {
     let mut open = Vec::new();
     for (index, figure) in figures.iter().enumerate() {
@@ -91,7 +90,7 @@ fn of_claim(index: usize, figure: &Resolving<'_>, claim: &Claim) -> Option<Open>
     })
 }
 
-/// `--resolve METRIC` of a metric that no claim has.
+/// Builds the error for `--resolve METRIC` with a metric that no claim has.
 pub fn no_such_metric(metric: &str, there: Vec<String>) -> Error {
     let origin = Origin::CommandLine(format!("--resolve {metric}").into());
     let problem = format!("no claim of the experiment is of the metric {metric:?}");

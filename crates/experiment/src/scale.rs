@@ -1,6 +1,6 @@
 //! How much of an experiment is run: all of it, or less to see sooner whether it works.
 //!
-//! A file may say itself what a scale runs:
+//! A file may define what a scale runs:
 //!
 //! ```toml
 //! [scale.quick]                 # instead of what the file says, as --set would
@@ -21,24 +21,24 @@ use crate::points::Point;
 use flowsieve_settings::{Key, Keys, Origin, Raw, Scaled, Section, Settings, Table, Value, one_of};
 use toml_edit::{Item, TableLike};
 
-/// The share of an experiment that is run where the file has no table for it. The flows keep their sizes and load; there are
-/// fewer of them.
+/// The share of an experiment that is run if the file has no table for the scale. The flows keep their sizes and load;
+/// there are fewer of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Scale {
     /// A hundredth of the flows or time, one seed: does it run at all?
     Smoke,
     /// A tenth of the flows or time, three seeds at most: is the direction right?
     Quick,
-    /// As the file says.
+    /// As in the file.
     #[default]
     Paper,
 }
 
-/// Fewer flows than this say nothing, and cost nothing.
+/// Fewer flows than this are not useful, and cost nothing.
 const FEWEST_FLOWS: u64 = 100;
 
 impl Scale {
-    /// Its name on the command line.
+    /// Returns its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Scale::Smoke => "smoke",
@@ -55,7 +55,7 @@ impl Scale {
         }
     }
 
-    /// How many of `seeds` are run.
+    /// Returns how many of `seeds` are run.
     pub fn seeds(self, seeds: u64) -> u64 {
         match self {
             Scale::Smoke => seeds.min(1),
@@ -64,7 +64,7 @@ impl Scale {
         }
     }
 
-    /// Changes a document to what its table of this scale says, and gives that table; every table is checked.
+    /// Applies a document's table of this scale, and returns that table; every table is checked.
     pub(crate) fn choose(self, document: &mut Document) -> Result<Option<ScaleTable>, Error> {
         let (chosen, others): (Vec<_>, Vec<_>) =
             std::mem::take(&mut document.scales).into_iter().partition(|table| table.scale == self);
@@ -99,7 +99,7 @@ impl Scale {
     }
 }
 
-/// The tables in which a point may have a key: one, or those of its workloads.
+/// Returns the tables in which a point may have a key: one, or those of its workloads.
 fn tables_of(point: &Settings, key: &'static Key) -> Vec<(Table, &'static Key)> {
     let tables = match key.section {
         Section::Workload => point.workload_tables(),
@@ -108,15 +108,15 @@ fn tables_of(point: &Settings, key: &'static Key) -> Vec<(Table, &'static Key)> 
     tables.into_iter().map(|table| (table, key)).collect()
 }
 
-/// A table `[scale.<name>]`: what the file says for that scale.
+/// A table `[scale.<name>]`: the file's own values for that scale.
 #[derive(Debug, Clone)]
 pub(crate) struct ScaleTable {
     scale: Scale,
-    /// Name or path of a setting, where that stands, and the value with its place.
+    /// Name or path of a setting, its place, and the value with its place.
     values: Vec<(String, Origin, (Raw, Origin))>,
-    /// Workload, where its name stands, and how many flows of it.
+    /// Workload, the place of its name, and its number of flows.
     flows: Vec<(String, Origin, (Raw, Origin))>,
-    /// What is left of the times of a run's course.
+    /// The factor for the times of a run's course.
     times: Option<(Share, Origin)>,
 }
 
@@ -140,7 +140,7 @@ impl Share {
     }
 }
 
-/// The setting of which a scale may say another value for each workload, and the one that says which workload it is.
+/// The setting that a scale may set per workload, and the setting that selects the workload.
 const FLOWS: &str = "flows";
 const SIZES: &str = "sizes";
 
@@ -179,7 +179,7 @@ impl ScaleTable {
         Ok(read)
     }
 
-    /// Takes an entry; tables within it make paths.
+    /// Adds an entry; tables within it make paths.
     fn add(&mut self, path: &str, origin: Origin, item: &Item, input: &ExperimentText) {
         match item.as_table_like() {
             None => self.values.push((path.to_owned(), origin, raw_item(input, item))),
@@ -191,7 +191,7 @@ impl ScaleTable {
         }
     }
 
-    /// Changes a document to what it says, but for the flows of each workload.
+    /// Applies it to a document, except for the flows of each workload.
     fn change(&self, document: &mut Document) -> Result<(), Wrong> {
         for (path, origin, value) in &self.values {
             overrides::apply_value(document, path, origin, value)?;
@@ -201,7 +201,7 @@ impl ScaleTable {
         self.flows.iter().try_for_each(|(_, _, (raw, at))| flows.kind.read(FLOWS, raw, at).map(drop))
     }
 
-    /// Gives each point the flows of its workload. `whole` is whether the points are all that the file asks for.
+    /// Sets the flows of each point's workload. `whole` is whether the points are all that the file asks for.
     pub(crate) fn give_flows(&self, points: &mut [Point], whole: bool) -> Result<(), Wrong> {
         let Some((_, first, _)) = self.flows.first() else { return Ok(()) };
         if points.iter().any(|point| !point.settings.workloads().is_empty()) {
@@ -242,7 +242,8 @@ impl ScaleTable {
         Ok(())
     }
 
-    /// Shortens the course of each point's run, but for what the command line says, and the times that claims name.
+    /// Shortens the course of each point's run, except for values from the command line, and the times that claims
+    /// name.
     pub(crate) fn shorten(&self, points: &mut [Point], claims: &mut [Given]) -> Result<(), Wrong> {
         let Some((share, at)) = &self.times else { return Ok(()) };
         let mut is_read = false;
@@ -282,7 +283,7 @@ impl ScaleTable {
         Ok(())
     }
 
-    /// Whether a place lies within one of its values.
+    /// Returns whether a place is within one of its values.
     pub(crate) fn holds(&self, origin: &Origin) -> bool {
         let Origin::File { span, .. } = origin else { return false };
         self.values.iter().any(|(_, _, (_, at))| match at {

@@ -1,8 +1,8 @@
-//! A plan in pieces: which runs there are, and which of them a machine makes.
+//! Divides a plan: the list of its runs, and which of them a machine makes.
 //!
-//! A shard is a share of the runs by their estimated cost: the costliest first, each to the shard that has least so far. The plan
-//! alone decides it, so that shard 3/40 is the same on every machine. The keys of runs and the hash of a plan tell a
-//! machine whether it has the same experiment and model as the others, before it works.
+//! A shard is a share of the runs by estimated cost: the most expensive first, each to the shard with the least cost so
+//! far. Only the plan decides it, so that shard 3/40 is the same on every machine. With the keys of runs and the hash
+//! of a plan, a machine checks before it works that it has the same experiment and model as the others.
 
 use crate::engine::BaseRoundTrip;
 use crate::error::Error;
@@ -15,18 +15,18 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-/// Longest file of keys that is read, in bytes: some million keys.
+/// The longest file of keys that is read, in bytes: some million keys.
 const MAX_KEYS_BYTES: u64 = 64 << 20;
 
-/// Keys that a message names.
+/// The most keys that a message lists.
 const NAMED: usize = 3;
 
 /// One of several shares of a plan, such as `3/40`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
-    /// Which one, from 1.
+    /// Its number, from 1.
     number: u32,
-    /// Of how many.
+    /// The number of shards.
     of: u32,
 }
 
@@ -68,18 +68,18 @@ pub struct Listed {
     pub point: usize,
     /// Its seed.
     pub seed: u64,
-    /// About how many packet-hops it takes.
+    /// Estimated packet-hops.
     pub packet_hops: f64,
-    /// About how much memory it takes at most, in bytes.
+    /// Estimated upper bound of its memory, in bytes.
     pub memory_bytes: u64,
 }
 
-/// A plan for reading by programs.
+/// A plan as programs read it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Listing {
     /// [`Plan::hash`].
     pub plan: String,
-    /// What would make the runs, `model` among it.
+    /// Versions of the software that would make the runs, including `model`.
     pub versions: BTreeMap<String, String>,
     /// The experiment's title.
     pub title: String,
@@ -87,16 +87,16 @@ pub struct Listing {
     pub points: Vec<String>,
     /// The runs in the order in which they start, each key once.
     pub runs: Vec<Listed>,
-    /// About how many packet-hops all runs take together.
+    /// Estimated packet-hops of all runs together.
     pub packet_hops: f64,
-    /// What the person should know before it runs.
+    /// What the user should know before it runs.
     pub warnings: Vec<String>,
     /// The base round trips of the fabrics, by kind of path.
     pub round_trips: Vec<Vec<BaseRoundTrip>>,
 }
 
 impl Listing {
-    /// For reading: what it takes, and a line for each point.
+    /// Returns a text for reading: the cost, and a line for each point.
     pub fn text(&self) -> String {
         let runs = self.runs.len();
         let most = self.runs.iter().map(|run| run.memory_bytes).max().unwrap_or(0);
@@ -130,7 +130,7 @@ impl Listing {
     }
 }
 
-/// A number of packet-hops for reading.
+/// Formats a number of packet-hops for reading.
 pub fn hops_in_words(hops: f64) -> String {
     match hops {
         0.0..1e6 => format!("{hops:.0}"),
@@ -139,7 +139,7 @@ pub fn hops_in_words(hops: f64) -> String {
     }
 }
 
-/// What tells a file of keys that a plan wrote.
+/// The part of a file of keys that identifies it as written by a plan.
 #[derive(Deserialize)]
 struct Chosen {
     plan: String,
@@ -153,14 +153,14 @@ struct ChosenRun {
 }
 
 impl Plan {
-    /// Names the plan by all that its result depends on: experiment, versions, model and runs.
+    /// Returns a hash of all that its result depends on: experiment, versions, model and runs.
     pub fn hash(&self) -> String {
         // A plan of numbers and texts can always be written.
         let text = serde_json::to_string(&self.experiment).unwrap_or_default();
         blake3::hash(text.as_bytes()).to_hex()[..32].to_owned()
     }
 
-    /// The plan as a list.
+    /// Returns the plan as a list.
     pub fn listing(&self) -> Listing {
         let listed = |(_, run): (usize, &PlannedRun)| Listed {
             key: run.key.clone(),
@@ -182,11 +182,11 @@ impl Plan {
         }
     }
 
-    /// The keys of a shard's runs. Where there are more shards than runs, some have none.
+    /// Returns the keys of a shard's runs. If there are more shards than runs, some have none.
     pub fn shard(&self, shard: Shard) -> BTreeSet<String> {
         let mut runs: Vec<&PlannedRun> = self.distinct().map(|(_, run)| run).collect();
         runs.sort_by(|a, b| b.packet_hops.total_cmp(&a.packet_hops).then_with(|| a.key.cmp(&b.key)));
-        // By what it has and its number: the first has least.
+        // By cost and number: the first one has the least.
         let mut shards: BTreeSet<(u64, u32)> = (1..=shard.of).map(|number| (0, number)).collect();
         let mut keys = BTreeSet::new();
         for run in runs {
@@ -200,10 +200,10 @@ impl Plan {
         keys
     }
 
-    /// The plan of these runs alone.
+    /// Returns the plan of these runs alone.
     ///
     /// # Errors
-    /// Where it does not have all of them.
+    /// Fails if the plan does not have all of them.
     pub fn only(&self, keys: &BTreeSet<String>) -> Result<Plan, Error> {
         let has: BTreeSet<&str> = self.runs.iter().map(|run| run.key.as_str()).collect();
         let unknown: Vec<&str> = keys.iter().map(String::as_str).filter(|key| !has.contains(key)).collect();
@@ -220,10 +220,11 @@ impl Plan {
         )))
     }
 
-    /// Reads keys of runs from a file: a key a line, or what `flowsieve plan --json` writes, with the runs that are wanted.
+    /// Reads keys of runs from a file: one key per line, or the output of `flowsieve plan --json` with the runs that
+    /// are wanted.
     ///
     /// # Errors
-    /// Where it cannot be read, or is of another plan, version or model.
+    /// Fails if the file cannot be read, or is of another plan, version or model.
     pub fn read_keys(&self, path: &Path) -> Result<BTreeSet<String>, Error> {
         let refuse = |problem: String| Error::File { path: path.display().to_string(), problem };
         let text = files::read_text(path, MAX_KEYS_BYTES).map_err(|error| refuse(error.to_string()))?;
@@ -306,7 +307,7 @@ mod tests {
         for run in &mut plan.runs {
             run.packet_hops = if run.point == 0 { 500.0 } else { 100.0 };
         }
-        // The costly run alone, the other five together.
+        // The expensive run alone, the other five together.
         let sizes = [1, 2].map(|number| plan.shard(Shard { number, of: 2 }).len());
         assert_eq!(sizes, [1, 5]);
     }

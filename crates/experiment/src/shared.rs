@@ -1,15 +1,15 @@
-//! What the points of a plan share without knowing what it is.
+//! Data of any type that the points of a plan share.
 
 use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// One value of each type that is asked for, made when it is asked for first: the files that an engine has read, and the like.
+/// One value per type, created at the first request: the files that an engine has read, and the like.
 #[derive(Clone, Default)]
 pub struct Shared(Arc<Mutex<Vec<Arc<dyn Any + Send + Sync>>>>);
 
 impl Shared {
-    /// The value of this type.
+    /// Returns the value of this type.
     pub fn of<T: Any + Default + Send + Sync>(&self) -> Arc<T> {
         let mut values = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = values.iter().find_map(|value| Arc::clone(value).downcast().ok()) {

@@ -1,4 +1,4 @@
-//! What a smaller scale makes shorter or smaller than the file says: the difference between runs and the paper's.
+//! What a smaller scale makes shorter or smaller than in the file: the difference between these runs and the paper's.
 
 use crate::document::Document;
 use crate::error::Error;
@@ -6,11 +6,11 @@ use crate::points::{self, Point};
 use crate::scale::Scale;
 use flowsieve_settings::{Address, Origin, Section, Table, Value};
 
-/// The points as the file says them.
+/// The points as in the file.
 pub(crate) struct Whole(Vec<Point>);
 
 impl Whole {
-    /// Those of a document before a scale has changed it. Of the paper's own scale there is no difference to tell.
+    /// Returns the points of a document before a scale has changed it. At the paper's own scale there is no difference.
     pub(crate) fn of(document: &Document, scale: Scale, builtin: &[&str]) -> Result<Whole, Error> {
         if scale == Scale::Paper {
             return Ok(Whole(Vec::new()));
@@ -25,8 +25,9 @@ impl Whole {
         Ok(Whole(points))
     }
 
-    /// What a point has less of than the one of the same scheme and sweep, or than any of its scheme where the scale
-    /// sweeps something else. What the command line says is no matter of the scale, and what is swept none of its length.
+    /// Lists the settings that the scale made smaller at this point, compared with the same point at full scale (or any
+    /// full-scale point of the scheme if the sweep differs). Changes from the command line and swept settings are
+    /// ignored.
     pub(crate) fn taken_from(&self, point: &Point) -> Vec<String> {
         let is_of_scheme = |other: &&Point| other.variant.name == point.variant.name;
         let same = self.0.iter().filter(is_of_scheme).find(|other| other.values == point.values);
@@ -46,7 +47,7 @@ impl Whole {
     }
 }
 
-/// Whether a setting decides what happens in a run, and not how often it is made or what is seen of it.
+/// Returns whether a setting affects what happens in a run, not how often it is made or what is recorded.
 fn decides((table, name): &Address) -> bool {
     let is_seen_by = ["seed", "flow_records", "sample_", "trace"].iter().any(|start| name.starts_with(start));
     *table != Table::Section(Section::Report) && !(*table == Table::Section(Section::Run) && is_seen_by)

@@ -1,4 +1,4 @@
-//! What an experiment is before it is planned: a text, the folder that its paths are relative to, and what is changed in it.
+//! An experiment before it is planned: a text, the folder that its paths are relative to, and its changes.
 
 use crate::bundle::{self, Unpacked};
 use crate::engine::Engines;
@@ -12,21 +12,21 @@ use std::sync::Arc;
 /// An experiment that can be planned, and planned again with other changes.
 #[derive(Debug, Clone)]
 pub struct Source {
-    /// Its text, with the name that messages and bundles have for it.
+    /// Its text, with its name in messages and bundles.
     pub text: ExperimentText,
-    /// What its paths are relative to.
+    /// The folder that its paths are relative to.
     pub folder: PathBuf,
-    /// What is changed in it.
+    /// The changes made to it.
     pub changes: Changes,
-    /// That folder, where it is there for this experiment alone.
+    /// That folder, if it exists only for this experiment.
     pub(crate) unpacked: Option<Arc<Unpacked>>,
 }
 
 impl Source {
-    /// A file, a bundle, or a built-in experiment by its name.
+    /// Opens a file, a bundle, or a built-in experiment by its name.
     ///
     /// # Errors
-    /// Where there is none, or it cannot be read.
+    /// Fails if there is none, or if it cannot be read.
     pub fn open(named: &Path) -> Result<Source, Error> {
         let path = lookup::experiment(named)?;
         if bundle::is_bundle(&path) {
@@ -36,36 +36,36 @@ impl Source {
         Ok(Source::new(text, path.parent().unwrap_or(Path::new("")).to_path_buf()))
     }
 
-    /// A text that is at hand.
+    /// Wraps a text that is in memory.
     pub fn new(text: ExperimentText, folder: PathBuf) -> Source {
         Source { text, folder, changes: Changes::default(), unpacked: None }
     }
 
-    /// The same with further changes.
+    /// Adds further changes.
     pub fn with(self, changes: &Changes) -> Source {
         Source { changes: self.changes.and(changes), ..self }
     }
 
-    /// What is to be run.
+    /// Plans what is to be run.
     ///
     /// # Errors
-    /// Where anything of it is wrong.
+    /// Fails if any of it is wrong.
     pub fn plan(&self, engines: &Engines) -> Result<Plan, Error> {
         let plan = plan::plan(&self.text, &self.folder, &self.changes, engines)?;
         Ok(Plan { unpacked: self.unpacked.clone(), ..plan })
     }
 
-    /// The same with the flow list at `path` as its workload. The list is copied beside the experiment's other files under a name
-    /// that says its contents alone, so that runs have the same keys wherever it came from.
+    /// Uses the flow list at `path` as the workload. The list is copied next to the experiment's other files, under a
+    /// name that depends only on its contents, so that runs have the same keys wherever it came from.
     ///
     /// # Errors
-    /// Where the experiment does not take it: with the list's line, or the setting that it does not go with.
+    /// Fails if the experiment does not accept it, with the list's line, or the setting that conflicts with it.
     pub fn with_list(&self, path: &Path, engines: &Engines) -> Result<Source, Error> {
         let path = std::path::absolute(path).map_err(bundle::unreadable(path))?;
         let given =
             self.clone().with(&Changes { sets: vec![format!("list={}", path.display())], ..Changes::default() });
         let plan = given.plan(engines)?;
-        // Of the flows, however a file writes them.
+        // The digest of the flows, in any file format.
         let digest = plan.experiment.points.first().and_then(|point| point.settings.get("workload.list.digest"));
         let name = format!("flows-{:.16}.csv", digest.map_or("", String::as_str));
         let (folder, unpacked) = bundle::beside(&plan, &path, &name)?;

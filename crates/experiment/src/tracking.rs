@@ -1,29 +1,29 @@
-//! How far a plan is while it is carried out, by what happens: for whoever shows progress.
+//! The progress of a plan while it is carried out, from its events: for a progress display.
 
 use crate::execute::Event;
 use crate::plan::Plan;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// How far a plan is.
+/// The progress of a plan.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Standing {
-    /// Runs that are done, those that were there before among them.
+    /// Number of runs that are done, including those that existed before.
     pub finished: usize,
-    /// All runs.
+    /// Number of all runs.
     pub runs: usize,
     /// The share that is done, 0 to 1, by estimated packet-hops.
     pub share: f64,
     /// Packet-hops so far, of runs made now.
     pub packet_hops: u64,
-    /// Packet-hops a second, and seconds left; `None` while that is a guess.
+    /// Packet-hops per second, and seconds left; `None` as long as that would be a guess.
     pub rate: Option<(f64, f64)>,
 }
 
-/// Adds up what happens, from any thread.
+/// Adds up the events, from any thread.
 #[derive(Debug)]
 pub struct Tracker {
-    /// By run: what it is estimated to take.
+    /// By run: its estimated packet-hops.
     expected: Vec<f64>,
     state: Mutex<State>,
 }
@@ -32,7 +32,7 @@ pub struct Tracker {
 struct State {
     /// Packet-hops that are done, by the estimate.
     done: f64,
-    /// Of these, what was there before.
+    /// Packet-hops of these that existed before.
     found: f64,
     /// Packet-hops of finished runs, and of those that go on: index, share, packet-hops.
     hops: u64,
@@ -42,13 +42,13 @@ struct State {
 }
 
 impl Tracker {
-    /// For a plan that is about to be carried out.
+    /// Builds the tracker of a plan that is about to be carried out.
     pub fn new(plan: &Plan) -> Tracker {
         let state = State { done: 0.0, found: 0.0, hops: 0, going: Vec::new(), finished: 0, begun: Instant::now() };
         Tracker { expected: plan.runs.iter().map(|run| run.packet_hops).collect(), state: Mutex::new(state) }
     }
 
-    /// Takes an event, and says how far the plan is then.
+    /// Takes an event, and returns the progress after it.
     pub fn hear(&self, event: Event) -> Standing {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match event {
@@ -74,7 +74,7 @@ impl Tracker {
         self.standing(&state)
     }
 
-    /// How far it is.
+    /// Returns the progress.
     pub fn now(&self) -> Standing {
         self.standing(&self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }

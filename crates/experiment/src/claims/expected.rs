@@ -1,14 +1,14 @@
-//! What a paper says: the key `claimed`, by the form of the claim.
+//! The value that a paper states: the key `claimed`, by the form of the claim.
 
 use crate::document::Wrong;
 use flowsieve_results::{Expected, Unit};
 use flowsieve_settings::units::{Size, parse_rate, parse_size, parse_time};
 use flowsieve_settings::{Origin, Raw, one_of};
 
-/// The largest number that a claim states: ten days in ps are less.
+/// The largest number in a claim: ten days in ps are less.
 const LARGEST: f64 = 1e18;
 
-/// Of a scheme beside a baseline.
+/// Reads the claim about a scheme compared with a baseline.
 pub(super) fn claimed_ratio(origin: &Origin, raw: &Raw) -> Result<Expected, Wrong> {
     let found = match raw {
         Raw::Text(text) => match (text.as_str(), text.strip_prefix("up to ")) {
@@ -33,7 +33,7 @@ pub(super) fn claimed_ratio(origin: &Origin, raw: &Raw) -> Result<Expected, Wron
     })
 }
 
-/// Of a scheme alone, in the unit of its figure.
+/// Reads the claim about a scheme alone, in the unit of its figure.
 pub(super) fn claimed_value(unit: Unit, origin: &Origin, raw: &Raw) -> Result<Expected, Wrong> {
     let Raw::List(ends) = raw else { return amount(unit, raw, origin).map(Expected::Value) };
     match ends.as_slice() {
@@ -49,7 +49,7 @@ pub(super) fn claimed_value(unit: Unit, origin: &Origin, raw: &Raw) -> Result<Ex
     }
 }
 
-/// Of several schemes.
+/// Reads the claim about several schemes.
 pub(super) fn claimed_order(origin: &Origin, raw: &Raw) -> Result<Expected, Wrong> {
     let orders = [("rising", Expected::Rising), ("close", Expected::Close)];
     let found = orders.iter().find(|(name, _)| matches!(raw, Raw::Text(text) if text == name));
@@ -84,7 +84,7 @@ fn amount(unit: Unit, raw: &Raw, origin: &Origin) -> Result<f64, Wrong> {
         .ok_or_else(|| Wrong::new(origin.clone(), format!("`claimed` cannot be {raw}")).expected(expected))
 }
 
-/// A change as a share: of a number of per cent, or of how many times the baseline.
+/// Parses a change as a share: from per cent, or from a multiple of the baseline.
 fn change(text: &str) -> Option<f64> {
     match text.strip_suffix('x') {
         Some(times) => number(times).filter(|times| *times >= 0.0).map(|times| times - 1.0),
@@ -92,12 +92,12 @@ fn change(text: &str) -> Option<f64> {
     }
 }
 
-/// A number of per cent, with its sign, as a share.
+/// Parses per cent, with a sign, as a share.
 pub(super) fn share(text: &str) -> Option<f64> {
     number(text.strip_suffix('%')?.trim_end()).map(|per_cent| per_cent / 100.0)
 }
 
-/// Digits with a sign and a point, and nothing else that a computer takes for a number.
+/// Parses digits with a sign and a point, but no other notation of numbers.
 fn number(text: &str) -> Option<f64> {
     let digits = text.trim_start_matches(['+', '-']);
     let plain = !digits.is_empty() && digits.chars().all(|letter| letter.is_ascii_digit() || letter == '.');

@@ -6,7 +6,7 @@ use crate::document::Wrong;
 use flowsieve_results::{Axis, Claim, CoflowClass, Expected, Figure, Only, SeriesAt, SizeClass, Unmeasured};
 use flowsieve_settings::{Key, Keys, Kind, MAX_TIME_PS, Origin, Raw, Section, Value as Setting, one_of};
 
-/// How much what is measured may differ from what is stated where the file does not say.
+/// The default difference allowed between a measured and a stated value.
 const TOLERANCE: f64 = 0.05;
 
 pub(super) const KEYS: [&str; 25] = [
@@ -44,16 +44,16 @@ const STRETCH: &str = "two times that rise, such as [\"5s\", \"35s\"]";
 
 const SENDERS: &str = "two numbers of hosts that rise, such as [4, 16]: from the first on and before the second";
 
-/// What a key of a claim holds.
+/// The value of a claim's key.
 pub(super) enum Value {
     Raw(Raw),
     /// `at`: name and value, with the place of each.
     At(Vec<(String, Raw, Origin)>),
 }
 
-/// The keys that are given, in their order.
+/// The given keys, in their order.
 pub(super) struct Fields<'a> {
-    /// What may be swept.
+    /// The settings that may be swept.
     pub(super) settings: &'a Keys,
     /// Where the table begins.
     pub(super) origin: Origin,
@@ -64,7 +64,7 @@ pub(super) struct Fields<'a> {
 type Names = Vec<(Origin, String)>;
 
 impl Fields<'_> {
-    /// What is listed and not measured, if that is what it is.
+    /// Reads a claim that is listed and not measured, if it is one.
     pub(super) fn unmeasured(&self) -> Result<Option<Unmeasured>, Wrong> {
         if self.find("unmeasured").is_none() {
             return Ok(None);
@@ -82,7 +82,7 @@ impl Fields<'_> {
         }))
     }
 
-    /// A claim that is measured.
+    /// Reads a claim that is measured.
     pub(super) fn claim(&self) -> Result<Given, Wrong> {
         let figure = self.figure()?;
         let series = self.series(figure)?;
@@ -141,7 +141,7 @@ impl Fields<'_> {
         })
     }
 
-    /// The scheme and what it is compared with: one at least, and none twice.
+    /// Reads the scheme and what it is compared with: at least one, and none twice.
     fn names(&self) -> Result<Names, Wrong> {
         let names = match self.raw("schemes")? {
             None if self.find("baseline").is_none() => return Ok(vec![self.text("scheme")?]),
@@ -192,7 +192,7 @@ impl Fields<'_> {
         Ok(Some(SeriesAt { name: self.text("series")?.1, of: self.optional_text("of")?, at_ps, until_ps }))
     }
 
-    /// Which flows of the class.
+    /// Reads which flows of the class the claim is about.
     fn only(&self) -> Result<Only, Wrong> {
         let wrong = |origin: &Origin, name: &str, raw: &Raw, expected: &str| {
             Wrong::new(origin.clone(), format!("`{name}` cannot be {raw}")).expected(expected)
@@ -290,12 +290,12 @@ impl Fields<'_> {
         })
     }
 
-    /// A class of coflows; `None` where the key is not there, or names no such class.
+    /// Reads a class of coflows; `None` if the key is missing, or names no such class.
     fn coflow_class(&self, key: &str) -> Result<Option<CoflowClass>, Wrong> {
         if self.find(key).is_none() { Ok(None) } else { Ok(CoflowClass::parse(&self.text(key)?.1)) }
     }
 
-    /// With what other class of coflows these are compared.
+    /// Reads the other class of coflows that these are compared with.
     fn baseline_class(&self, coflow_class: Option<CoflowClass>) -> Result<Option<CoflowClass>, Wrong> {
         const KEY: &str = "baseline_class";
         let Some((origin, _)) = self.find(KEY) else { return Ok(None) };
@@ -361,7 +361,7 @@ impl Fields<'_> {
     }
 }
 
-/// A time in ps.
+/// Reads a time in ps.
 fn time(key: &str, raw: &Raw, origin: &Origin) -> Result<u64, Wrong> {
     match Kind::Time(0, MAX_TIME_PS).read(key, raw, origin)? {
         Setting::Time(ps) => Ok(ps),
@@ -369,7 +369,7 @@ fn time(key: &str, raw: &Raw, origin: &Origin) -> Result<u64, Wrong> {
     }
 }
 
-/// Two times in ps, the first below the second.
+/// Reads two times in ps, the first below the second.
 fn stretch(key: &str, raw: &Raw, origin: &Origin) -> Result<(u64, u64), Wrong> {
     let wrong = || Wrong::new(origin.clone(), format!("`{key}` cannot be {raw}")).expected(STRETCH);
     let Raw::List(times) = raw else { return Err(wrong()) };
@@ -380,7 +380,7 @@ fn stretch(key: &str, raw: &Raw, origin: &Origin) -> Result<(u64, u64), Wrong> {
     }
 }
 
-/// Whether a name is the path of a key of one of several workloads.
+/// Returns whether a name is the path of a key of one of several workloads.
 fn is_of_workload(name: &str, key: &Key) -> bool {
     let workload = name.strip_prefix("workload.").and_then(|rest| rest.strip_suffix(key.name)?.strip_suffix('.'));
     key.section == Section::Workload && workload.is_some_and(|workload| !workload.is_empty() && !workload.contains('.'))
