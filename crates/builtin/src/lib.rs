@@ -1,7 +1,7 @@
-//! The experiments that the program carries, and one way to read them and files alike.
+//! The built-in experiments, and functions that read them and files alike.
 //!
-//! A path whose first part is [`ROOT`] names what is built in: `built-in:/nos2/fig06.toml`. Such paths are joined and shown like
-//! any other, so that an experiment finds the files beside it wherever it is.
+//! A path whose first part is [`ROOT`] names a built-in file: `built-in:/nos2/fig06.toml`. Such paths are joined and
+//! shown like any other, so that an experiment finds the files next to it.
 
 use std::fs;
 use std::io::{self, Read};
@@ -9,18 +9,18 @@ use std::path::{Component, Path, PathBuf};
 
 use flowsieve_files::MOST_BYTES;
 
-/// The folder of all that is built in.
+/// The folder of all built-in files.
 pub const ROOT: &str = "built-in:";
 
-/// By name, sorted: the path from [`ROOT`] on.
+/// Files by name, sorted: the path after [`ROOT`].
 static FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/files.rs"));
 
-/// Whether the path is of what is built in, be it there or not.
+/// Returns whether the path is a built-in one, whether or not it exists.
 pub fn is_builtin(path: &Path) -> bool {
     path.components().next() == Some(Component::Normal(ROOT.as_ref()))
 }
 
-/// The name of what is built in, if the path is of that. Nothing lies above [`ROOT`].
+/// Returns the name of a built-in file, if the path is such. Nothing is above [`ROOT`].
 fn name(path: &Path) -> Option<String> {
     if !is_builtin(path) {
         return None;
@@ -36,17 +36,17 @@ fn name(path: &Path) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// The contents of a built-in file.
+/// Returns the contents of a built-in file.
 pub fn contents(path: &Path) -> Option<&'static [u8]> {
     let name = name(path)?;
     let at = FILES.binary_search_by(|(other, _)| (*other).cmp(&name)).ok()?;
     Some(FILES[at].1)
 }
 
-/// Opens a regular file of at most [`MOST_BYTES`], or what is built in.
+/// Opens a regular file of at most [`MOST_BYTES`], or a built-in file.
 ///
 /// # Errors
-/// Those of [`flowsieve_files::open`]; what is not built in is not found.
+/// Fails as [`flowsieve_files::open`] does; an unknown built-in file is not found.
 pub fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
     if let Some(contents) = contents(path) {
         return Ok(Box::new(contents));
@@ -58,17 +58,17 @@ pub fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
     Ok(Box::new(flowsieve_files::open_text(path, MOST_BYTES)?))
 }
 
-/// Whether it is a file.
+/// Returns whether it is a file.
 pub fn is_file(path: &Path) -> bool {
     if is_builtin(path) { contents(path).is_some() } else { path.is_file() }
 }
 
-/// Whether it is a folder.
+/// Returns whether it is a folder.
 pub fn is_dir(path: &Path) -> bool {
     if is_builtin(path) { !is_file(path) && !entries(path).is_empty() } else { path.is_dir() }
 }
 
-/// The paths of what a folder holds, sorted. A folder that cannot be read holds nothing.
+/// Returns the paths of a folder's entries, sorted; empty if the folder cannot be read.
 pub fn entries(folder: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = match name(folder) {
         None => fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect(),
@@ -91,7 +91,7 @@ mod tests {
         Path::new(ROOT).join(name)
     }
 
-    /// The files of the repository's folder, as built-in paths.
+    /// Collects the files of the repository's folder, as built-in paths.
     fn of_repository(folder: &Path, at: &Path, found: &mut Vec<(PathBuf, PathBuf)>) {
         for entry in entries(folder) {
             let inner = at.join(entry.file_name().unwrap());

@@ -1,8 +1,8 @@
-//! Schemes that hold for one class of flow each, over one fabric with one set of ports (QCLIMB, NSDI 2024 §5.2.2: flows that
-//! use it beside flows that use PIAS).
+//! Schemes for one class of flow each, over one fabric with one set of ports (QCLIMB, NSDI 2024 §5.2.2: flows that use
+//! it together with flows that use PIAS).
 //!
-//! Ports and load balancing are those of the scheme that names the others; each of these gives its class what hosts do:
-//! transport, tagger, and who predicts.
+//! The outer scheme, which names the others, defines ports and load balancing. Each inner scheme defines what hosts do
+//! with its class: transport, tagger, and predictor.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -27,26 +27,26 @@ declare! {
     );
 }
 
-/// A scheme, and who predicts for it.
+/// A scheme, and its predictor.
 pub(crate) struct Built {
     pub(crate) scheme: Scheme,
     pub(crate) predictions: Option<Arc<dyn Predict>>,
 }
 
-/// What makes the schemes of a point.
+/// Builds the schemes of a point.
 pub(crate) struct Builder<'a> {
     pub(crate) settings: &'a Settings,
     pub(crate) workload: &'a Workload,
     pub(crate) seed: u64,
-    /// Paths are relative to this.
+    /// The folder that paths are relative to.
     pub(crate) folder: &'a Path,
     pub(crate) fabric: &'a Fabric,
-    /// The built-in scheme of a name.
+    /// Finds the built-in scheme of a name.
     pub(crate) find: &'a dyn Fn(&str) -> Option<&'static Entry>,
 }
 
 impl Builder<'_> {
-    /// The scheme of a point with those of its classes.
+    /// Builds the scheme of a point with those of its classes.
     pub(crate) fn build(&self, point: &Point) -> Result<Built, Error> {
         let scope = self.settings.scheme(&point.variant.name);
         let entry = self.entry(&scope, &point.variant.base)?;
@@ -75,7 +75,7 @@ impl Builder<'_> {
         for (class, name) in names.iter().enumerate() {
             let of_class = self.settings.scheme(name).of_class(class);
             let entry = self.entry(&of_class, name).map_err(|mut error| {
-                // Without a table of its own, the list of classes alone names it.
+                // Without its own table, the scheme is named by the list of classes alone.
                 if !of_class.is_given(&BASE) {
                     error.origin = scope.error(&CLASSES, "").origin;
                     error = error.of_key(CLASSES.name);
@@ -97,7 +97,7 @@ impl Builder<'_> {
         Ok(Built { scheme, predictions: predicts.then(|| Arc::new(ByClass(by_class)) as Arc<dyn Predict>) })
     }
 
-    /// Refuses what the table of a scheme with classes says of hosts, which have their settings from the classes' tables.
+    /// Refuses settings of hosts in the table of a scheme with classes: the classes' tables have them.
     fn refuse_own_hosts(&self, scope: &Scope<'_>) -> Result<(), SettingsError> {
         let of_hosts = |key: &&&Key| matches!(key.section, Section::Transport | Section::Scheme);
         let own = Table::Scheme(scope.variant().to_owned());
@@ -125,7 +125,7 @@ impl Builder<'_> {
     }
 }
 
-/// A workload on its fabric.
+/// A workload and its fabric.
 struct Carried<'a> {
     workload: &'a Workload,
     fabric: &'a Fabric,
@@ -149,7 +149,7 @@ impl WorkloadFacts for Carried<'_> {
     }
 }
 
-/// Who predicts, by class of flow; a flow of a higher class asks the last.
+/// Predictors by class of flow; a flow of a higher class uses the last one.
 struct ByClass(Vec<Option<Arc<dyn Predict>>>);
 
 impl Predict for ByClass {

@@ -1,4 +1,4 @@
-//! Weights of coflows, which a coordinator's order heeds.
+//! Weights of coflows, for coordinators whose order uses them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,7 +19,7 @@ declare! {
     );
 }
 
-/// Gives the scheme's coordinator the weights that the settings name, if its order heeds any. Paths are relative to `folder`.
+/// Gives the scheme's coordinator the weights in the settings, if its order uses any. Paths are relative to `folder`.
 pub(crate) fn give(
     settings: &Settings,
     scope: &Scope<'_>,
@@ -36,7 +36,7 @@ pub(crate) fn give(
     Ok(())
 }
 
-/// The weights that the settings name; none where they name none. Paths are relative to `folder`.
+/// Reads the weights that the settings name; `None` if they name none. Paths are relative to `folder`.
 pub(crate) fn read(
     settings: &Settings,
     scope: &Scope<'_>,

@@ -1,4 +1,4 @@
-//! The flow level as an engine of experiments: settings become links, paths and flows, and rates decide the rest.
+//! The flow-level engine: settings become links, paths and flows, and rates decide the rest.
 
 mod paths;
 mod result;
@@ -27,7 +27,7 @@ use flowsieve_experiment::Error;
 use flowsieve_experiment::engine::{Engine, Prepared, Progress, go_on};
 use flowsieve_experiment::{BASE, Point};
 
-/// How a flow lies on the wire: its data with headers and framing. There are no ACKs.
+/// The bytes of a flow on the wire: its data with headers and framing. There are no ACKs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Framing {
     /// Payload of a full packet.
@@ -46,18 +46,18 @@ impl Framing {
         })
     }
 
-    /// Bytes of packets.
+    /// Returns the bytes of packets.
     fn packets(&self, payload: u64) -> u64 {
         payload + payload.div_ceil(self.segment) * self.header
     }
 
-    /// Bytes on the wire.
+    /// Returns the bytes on the wire.
     fn wire(&self, payload: u64) -> u64 {
         payload + payload.div_ceil(self.segment) * (self.header + self.overhead)
     }
 }
 
-/// Rates of flows in place of packets.
+/// The engine that computes rates of flows instead of packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FlowRates;
 
@@ -106,7 +106,7 @@ impl Engine for FlowRates {
     }
 }
 
-/// The mean CCT that the coflows of a packet run would have at flow level; `None` where that has no meaning.
+/// Returns the mean CCT at flow level of the coflows of a packet run; `None` if that has no meaning.
 pub(crate) fn mean_cct_ps(point: &Point, seed: u64, folder: &Path) -> Option<u64> {
     read(point, seed, folder).ok()?.carry_out(&mut go_on).ok()?.mean_cct_ps()
 }
@@ -164,7 +164,7 @@ fn refuse_loss(settings: &Settings, fabric: &Fabric) -> Result<(), SettingsError
     Err(settings.common().error(&FIDELITY, problem).expected("no `loss`, or fidelity = \"packet\""))
 }
 
-/// Refuses workloads whose flows are not known to the last one before the run.
+/// Refuses workloads with flows that are not known before the run.
 fn refuse_unknown_starts(settings: &Settings, workload: &Workload, seed: u64) -> Result<(), SettingsError> {
     let scope = settings.common();
     let refuse = |key: &Key, what: &str| {
@@ -190,7 +190,7 @@ struct Run {
     fabric: Fabric,
     workload: Workload,
     discipline: Discipline,
-    /// Whether flows take all of their ways.
+    /// Whether flows spread over all of their paths.
     spreads: bool,
     framing: Framing,
     max_time: Time,
@@ -228,12 +228,12 @@ impl Run {
             Extent::Flows(count) => flows.take(usize::try_from(count).unwrap_or(usize::MAX)).collect(),
             Extent::Until(end) => flows.take_while(|flow| flow.start_ps < end).collect(),
             Extent::Entries { endless: false } => flows.collect(),
-            // Refused while the run was prepared.
+            // Refused when the run was prepared.
             _ => Vec::new(),
         })
     }
 
-    /// The links with the paths of the flows, and the flows on them.
+    /// Returns the links with the paths of the flows, and the flows on them.
     fn network(&self, flows: &[Flow]) -> (Network, Vec<fluid::Flow>) {
         let mut paths = paths::Paths::new(&self.fabric, self.spreads, self.seed);
         let of_flow = |flow: &Flow| fluid::Flow {

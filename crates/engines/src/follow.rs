@@ -1,8 +1,8 @@
-//! A flow's timeline: where its time went, what its packets waited for, hop by hop.
+//! A flow's timeline: where its time went, and what its packets waited for, hop by hop.
 //!
-//! The run is traced at every link. A packet waits at a port from its arrival there, which follows from when the link before
-//! began to send it, until the line begins to send it; behind it was whatever that line sent meanwhile. At its host a packet has no
-//! arrival: there the time between packets is told by what the host's line did.
+//! The run is traced at every link. A packet waits at a port from its arrival, which follows from when the link before
+//! began to send it, until the line begins to send it. It waited for the packets that the line sent in between. At its
+//! host a packet has no arrival: there, the host's line explains the time between packets.
 
 mod which;
 
@@ -24,14 +24,14 @@ pub(crate) struct Hop {
     to: Node,
     bits_per_ps: f64,
     delay_ps: u64,
-    /// The far end has a packet after so many bytes of it; `None`: after the whole.
+    /// The far end has a packet after this many bytes; `None`: after the whole packet.
     forwards_after: Option<u32>,
     /// Bytes of preamble and gap.
     overhead: u32,
 }
 
 impl Hop {
-    /// Every link of a fabric, by number.
+    /// Returns every link of a fabric, by number.
     pub(crate) fn all(fabric: &Fabric, overhead: u16) -> Vec<Hop> {
         let of = |(number, link): (u32, &flowsieve_fabric::topology::Link)| Hop {
             name: fabric.link_name(number),
@@ -53,14 +53,14 @@ impl Hop {
         self.takes_ps(u32::from(length) + self.overhead)
     }
 
-    /// From when the line begins to send a packet until its far end may send it on.
+    /// Returns the time from when the line begins to send a packet until its far end may forward it.
     fn crossed_after_ps(&self, length: u16) -> u64 {
         let whole = u32::from(length) + self.overhead;
         self.delay_ps + self.takes_ps(self.forwards_after.map_or(whole, |head| head.min(whole)))
     }
 }
 
-/// Who was sent while a packet waited.
+/// The sender of what was sent while a packet waited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Sender {
     Flow(u32),
@@ -68,9 +68,9 @@ enum Sender {
     Other,
 }
 
-/// Sends that are kept of all links, while the flow goes on: 16 bytes each.
+/// The most sends kept of all links while the flow goes on: 16 bytes each.
 const MOST_SENDS: usize = 8 << 20;
-/// Sends that are kept of a host's link before the flow's first packet.
+/// The most sends kept of a host's link before the flow's first packet.
 const MOST_BEFORE: usize = 1 << 16;
 
 /// Takes the trace of a run and keeps what concerns a flow.
@@ -78,21 +78,21 @@ pub(crate) struct Follower {
     flow: u32,
     hops: Vec<Hop>,
     most_sends: usize,
-    /// By link, what it sent since the flow began: when, whose, and how long it takes.
+    /// By link, its sends since the flow began: when, whose, and length.
     sends: Vec<Vec<(u64, Sender, u16)>>,
     kept: usize,
     kept_until_ps: Option<u64>,
     begun: bool,
     /// All of the flow has arrived.
     done: bool,
-    /// Its segments that have arrived, the least that was sent, and the last one of all.
+    /// Its segments that have arrived, the least one sent, and the last one of all.
     arrived: BTreeSet<u32>,
     first: u32,
     last: Option<u32>,
     /// Its transport does not describe its packets.
     own_transport: bool,
     packets: Vec<Sent>,
-    /// By segment, those of its packets that are under way, with where they will be next.
+    /// By segment: its packets under way, with where they will be next.
     open: BTreeMap<u32, Vec<usize>>,
 }
 
@@ -116,7 +116,7 @@ impl Follower {
         }
     }
 
-    /// Keeps a send, by which others may have waited.
+    /// Keeps a send, behind which others may have waited.
     fn keep(&mut self, link: usize, send: (u64, Sender, u16)) {
         let sends = &mut self.sends[link];
         if self.begun {
@@ -133,13 +133,13 @@ impl Follower {
         sends.push(send);
     }
 
-    /// What a link sent from `from` on, with what was on the line then.
+    /// Returns what a link sent from `from` on, including what was on the line then.
     fn sent_since(&self, link: usize, from: u64) -> &[(u64, Sender, u16)] {
         let (sends, hop) = (&self.sends[link], &self.hops[link]);
         &sends[sends.partition_point(|(at, _, length)| at + hop.on_line_ps(*length) <= from)..]
     }
 
-    /// The packet of a segment that is at the sending end of a link, and when it came there.
+    /// Returns the packet of a segment at the sending end of a link, and when it arrived there.
     fn at_link(&self, segment: u32, link: usize) -> Option<(usize, u64)> {
         self.open.get(&segment)?.iter().find_map(|&packet| {
             let last = self.packets[packet].crossings.last()?;
@@ -194,7 +194,7 @@ impl Follower {
                 let on_link =
                     |&&packet: &&usize| self.packets[packet].crossings.last().is_some_and(|last| last.number == link);
                 let open = self.open.get(&segment).and_then(|open| open.iter().find(on_link).copied());
-                // To a host it would have arrived.
+                // The instant at which it would have arrived at a host.
                 let arrived = || {
                     let lost = |sent: &Sent| matches!(sent.ended, Ended::Arrived(at) if at == row.at_ps);
                     self.packets.iter().rposition(|sent| sent.segment == segment && lost(sent))
@@ -222,12 +222,12 @@ impl Follower {
         }
     }
 
-    /// Whether it saw any packet of the flow.
+    /// Returns whether it saw any packet of the flow.
     pub(crate) fn has_packets(&self) -> bool {
         !self.packets.is_empty()
     }
 
-    /// The timeline, when the run is over.
+    /// Returns the timeline, when the run is over.
     pub(crate) fn timeline(mut self, run: String, flow: &FlowRow, fabric: &Fabric) -> Timeline {
         let time = self.spent(flow);
         let start_ps = flow.start_ps;
@@ -254,7 +254,7 @@ impl Follower {
         }
     }
 
-    /// Where the time went until the last segment had arrived for the first time.
+    /// Splits the time until the last segment had arrived for the first time.
     fn spent(&self, flow: &FlowRow) -> Option<Spent> {
         let start_ps = flow.start_ps;
         let mut first: BTreeMap<u32, Option<(u64, usize)>> = BTreeMap::new();
@@ -267,11 +267,11 @@ impl Follower {
             }
         }
         let (arrived_ps, last) = if self.own_transport {
-            // What was lost may have been sent again under another number, and what comes after the end was not needed.
+            // Lost data may have been sent again under another number, and what comes after the end was not needed.
             let end = start_ps + flow.fct_ps?;
             first.into_values().flatten().filter(|(at, _)| *at <= end).max()?
         } else {
-            // One that never arrived makes the flow unfinished.
+            // A segment that never arrived makes the flow unfinished.
             let arrivals: Option<Vec<(u64, usize)>> = first.into_values().collect();
             arrivals?.into_iter().max()?
         };
@@ -280,7 +280,7 @@ impl Follower {
         let before = self.sent_since(host.number, start_ps).iter().take_while(|(at, ..)| *at < host.sent_ps);
         let (mut own_ps, mut others_ps, mut others) = (0, 0, Vec::new());
         for &(at, sender, length) in before {
-            // Of what was on the line when the flow began, the rest.
+            // For the packet on the line when the flow began, its remaining time.
             let end = at + self.hops[host.number].on_line_ps(length);
             let on_line_ps = end - at.max(start_ps);
             if sender == Sender::Flow(self.flow) {
@@ -304,7 +304,7 @@ impl Follower {
     }
 }
 
-/// Senders with their packets, the most first.
+/// Groups packets by sender, the most frequent first.
 fn ahead(senders: impl Iterator<Item = Sender>) -> Vec<Ahead> {
     let mut counts: BTreeMap<Sender, u32> = BTreeMap::new();
     senders.for_each(|sender| *counts.entry(sender).or_default() += 1);
@@ -356,7 +356,7 @@ impl TraceSink for Follower {
     }
 }
 
-/// The row of a flow in a run's result.
+/// Finds the row of a flow in a run's result.
 pub(crate) fn find(flows: &[FlowRow], flow: u32, run: &str) -> Result<FlowRow, Error> {
     let found = flows.iter().find(|row| row.flow == flow);
     found.copied().ok_or_else(|| {

@@ -1,5 +1,5 @@
-//! Files of other simulators where one of ours is expected: what they may be, and the one command that converts them; and what of ours
-//! is not read.
+//! Files of other simulators in place of ours: their possible formats, and the command that converts them; and the
+//! parts of our own files that are not read.
 
 use crate::workload::Workload;
 use flowsieve_convert::{self as convert, Gives, Source};
@@ -9,10 +9,10 @@ use flowsieve_settings::{Origin, Settings, SettingsError};
 use std::io::Read;
 use std::path::Path;
 
-/// How much of a file is looked at, in bytes.
+/// How much of a file is inspected, in bytes.
 const LOOKED_AT: u64 = 16 << 20;
 
-/// The error of a reader of our own files, and which format of another simulator the file may have, if any.
+/// Adds to the error of a reader of our own files which format of another simulator the file may have, if any.
 pub(crate) fn with_advice(mut error: FileError, path: &Path, wanted: Gives) -> FileError {
     if let Some(advice) = advice(path, wanted) {
         error.expected = Some(with(error.expected, advice));
@@ -20,7 +20,7 @@ pub(crate) fn with_advice(mut error: FileError, path: &Path, wanted: Gives) -> F
     error
 }
 
-/// What was expected, and the advice.
+/// Joins what was expected and the advice.
 fn with(expected: Option<String>, advice: String) -> String {
     match expected {
         Some(expected) => format!("{expected}; {advice}"),
@@ -39,7 +39,7 @@ fn advice(path: &Path, wanted: Gives) -> Option<String> {
     convert::advice(&Source { name: &path.display().to_string(), text: &text }, wanted)
 }
 
-/// The fabric of settings; an error about an edge list says what the file may be.
+/// Builds the fabric of settings; an error about an edge list says which format the file may have.
 pub(crate) fn fabric(settings: &Settings, folder: &Path) -> Result<Fabric, SettingsError> {
     Fabric::from_settings_in(settings, folder).map_err(|mut error| {
         if let Origin::File { file, .. } = &error.origin
@@ -51,13 +51,13 @@ pub(crate) fn fabric(settings: &Settings, folder: &Path) -> Result<Fabric, Setti
     })
 }
 
-/// What of the files of a run is not read, or read in another way than it stands there.
+/// Lists what of a run's files is not read, or read differently than written.
 pub(crate) fn notes(fabric: &Fabric, workload: &Workload) -> Vec<String> {
     let of_fabric = unread("the edge list", &fabric.unread);
     of_fabric.into_iter().chain(workload.list_notes()).collect()
 }
 
-/// Columns that are not read, in a sentence; none without any.
+/// Writes a sentence about columns that are not read; `None` if there are none.
 pub(crate) fn unread(file: &str, columns: &[String]) -> Option<String> {
     let named = || format!("{file} has columns that nothing reads: {}", columns.join(", "));
     (!columns.is_empty()).then(named)

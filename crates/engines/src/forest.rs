@@ -1,5 +1,5 @@
-//! Forests and the flows that they predict: a file with its place in messages, features found by their names, and what a
-//! forest is worth on flows whose sizes are known (QCLIMB, NSDI 2024 §2.2 and §2.3).
+//! Forests and the flows that they predict: a file with its place in messages, features matched by name, and the
+//! accuracy of a forest on flows with known sizes (QCLIMB, NSDI 2024 §2.2 and §2.3).
 
 use flowsieve_core::forest::{self, Feature, Forest};
 use flowsieve_core::message::Bounds;
@@ -13,10 +13,10 @@ use serde::Serialize;
 use std::io::{BufReader, Read, Write};
 use std::path::Path;
 
-/// Recorded flows lie between hosts of their own, of which a list may have so many.
+/// The most hosts of a list of recorded flows, which have their own hosts.
 pub(crate) const RECORDED_HOSTS: u32 = 1 << 20;
 
-/// A forest with the name of its contents.
+/// A forest with the digest of its contents.
 #[derive(Debug)]
 pub(crate) struct ForestFile {
     forest: Forest,
@@ -34,7 +34,7 @@ impl ForestFile {
         Ok(ForestFile { forest, digest: blake3::hash(&bytes).to_hex().to_string() })
     }
 
-    /// What it says of each flow with these features, which it finds by their names.
+    /// Predicts each flow with these features, which are matched by name.
     pub(crate) fn predictions(&self, features: &Features) -> Result<Vec<Prediction>, String> {
         let column = |wanted: &Feature| {
             features.names().iter().position(|name| *name == wanted.name).ok_or_else(|| {
@@ -53,21 +53,21 @@ impl ForestFile {
     }
 }
 
-/// What a forest is worth on the flows of a size class.
+/// The accuracy of a forest on the flows of a size class.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Worth {
-    /// The class.
+    /// The size class.
     pub class: SizeClass,
-    /// Its flows.
+    /// Number of flows.
     pub flows: u64,
-    /// Those whose size lies within their bounds.
+    /// Flows whose size is within their bounds.
     pub bounded: u64,
-    /// Those that are smaller than their lower bound.
+    /// Flows that are smaller than their lower bound.
     pub below: u64,
-    /// Those that are larger than their upper bound.
+    /// Flows that are larger than their upper bound.
     pub above: u64,
-    /// Those that would be bounded if sizes were dealt to flows at random, over all classes: what loose bounds reach without
-    /// knowing anything.
+    /// Flows that would be within their bounds if sizes were assigned to flows at random, over all classes: what loose
+    /// bounds achieve without any knowledge.
     pub bounded_if_shuffled: u64,
     /// Mean lower bound, in bytes.
     pub mean_lower: f64,
@@ -75,24 +75,24 @@ pub struct Worth {
     pub mean_upper: f64,
     /// Mean size, in bytes.
     pub mean_size: f64,
-    /// Mean of size less lower bound over the flows that are not below it, in bytes.
+    /// Mean of size minus lower bound over the flows that are not below it, in bytes.
     pub mean_gap_to_lower: f64,
-    /// Mean distance of the predicted size from the size, in bytes.
+    /// Mean absolute difference of predicted size and size, in bytes.
     pub mean_error: f64,
-    /// The largest such distance.
+    /// The largest such difference.
     pub largest_error: u64,
     /// Flows whose predicted size is more than 100 KB off.
     pub errors_above_100kb: u64,
 }
 
-/// A trace with what a forest says of its flows.
+/// A trace with a forest's predictions for its flows.
 pub struct Predicted {
     list: FlowList,
     from: usize,
 }
 
 impl Predicted {
-    /// Reads both; of the trace's flows those after a share `from` of them.
+    /// Reads both; of the trace's flows, those after a share `from`.
     pub fn read(forest: &Path, trace: &Path, from: f64) -> Result<Predicted, Error> {
         let in_file = |path: &Path| {
             let path = path.to_owned();
@@ -115,13 +115,13 @@ impl Predicted {
         &self.list.flows[self.from..]
     }
 
-    /// The flows as a list with the bounds and the predicted sizes.
+    /// Writes the flows as a list with the bounds and the predicted sizes.
     pub fn write(&self, out: &mut impl Write) -> Result<(), Error> {
         let rows = self.flows().iter().map(|flow| self.list.row(*flow));
         flow_list::write(out, &Extras::of(&self.list), rows).map_err(Error::Output)
     }
 
-    /// What the forest is worth, by class of size.
+    /// Returns the forest's accuracy by class of size.
     pub fn worth(&self, classes: &SizeClasses) -> Vec<Worth> {
         let shuffled = shuffled(self.flows().iter().map(|flow| flow.bytes).collect());
         let of_class = |class: &SizeClass| {
@@ -177,13 +177,13 @@ impl Worth {
         }
     }
 
-    /// A count as a share of the flows.
+    /// Writes a count as a share of the flows.
     fn share(&self, count: u64) -> String {
         if self.flows == 0 { "–".to_owned() } else { format!("{:.2}", 100.0 * count as f64 / self.flows as f64) }
     }
 }
 
-/// The sizes in an order of chance, the same each time (Fisher and Yates).
+/// Shuffles the sizes, in the same order each time (Fisher and Yates).
 fn shuffled(mut sizes: Vec<u64>) -> Vec<u64> {
     let mut draws = stream(0, Purpose::Shuffle, 0);
     for last in (1..sizes.len()).rev() {
@@ -192,7 +192,7 @@ fn shuffled(mut sizes: Vec<u64>) -> Vec<u64> {
     sizes
 }
 
-/// A table for people: shares in percent, sizes in KB.
+/// Formats a table for reading: shares in percent, sizes in KB.
 pub fn text(worth: &[Worth]) -> String {
     let kb = |bytes: f64| format!("{:.2}", bytes / 1e3);
     let titles = [
@@ -291,7 +291,7 @@ mod tests {
         };
         let (loose, exact) = (of(|_| (1, 1_000)), of(|bytes| (bytes, bytes)));
         assert_eq!((loose.bounded, loose.bounded_if_shuffled), (1_000, 1_000));
-        // A flow in a thousand has its own size again.
+        // One flow in a thousand gets its own size again.
         assert!(exact.bounded == 1_000 && exact.bounded_if_shuffled < 10, "{exact:?}");
     }
 }

@@ -1,8 +1,9 @@
-//! The engines that carry out experiments, and what they read: packets in the simulator, and rates of flows.
+//! The engines that carry out experiments, and the settings that they read: packets in the simulator, and rates of
+//! flows.
 //!
-//! [`built_in`] gives both to [`flowsieve_experiment`], which knows an engine by its trait; [`with`] adds schemes and settings of the user's
-//! own. What a point's settings become on the way is in the modules: a fabric, a [`workload`], classes of flows with their schemes,
-//! predictions, and what is watched while it runs.
+//! [`built_in`] returns both for [`flowsieve_experiment`], which knows an engine by its trait; [`with`] adds custom
+//! schemes and settings. The modules turn a point's settings into a fabric, a [`workload`], classes of flows with their
+//! schemes, predictions, and observations of the run.
 
 mod classes;
 mod coflow_weights;
@@ -31,7 +32,7 @@ pub use setup::Setup;
 pub use simulator::{Packets, check_name, flows};
 pub use usual::WORKLOAD as USUAL_WORKLOAD;
 
-/// What experiments say of a scheme.
+/// Describes a scheme for experiments.
 fn info(entry: &Entry) -> SchemeInfo {
     SchemeInfo {
         name: entry.name.to_owned(),
@@ -41,20 +42,20 @@ fn info(entry: &Entry) -> SchemeInfo {
     }
 }
 
-/// Every setting that the built-in engines read.
+/// Returns every setting that the built-in engines read.
 fn keys() -> Vec<&'static Key> {
     let own: &[&[&Key]] =
         &[simulator::SETTINGS, watch::SETTINGS, predictions::SETTINGS, classes::SETTINGS, coflow_weights::SETTINGS];
     [FABRIC_SETTINGS, workload::WORKLOAD_SETTINGS, own, flowsieve_schemes::SETTINGS].concat().concat()
 }
 
-/// The settings of a point to which none is given yet.
+/// Builds the settings of a point, with none given yet.
 #[cfg(test)]
 fn none_given() -> flowsieve_settings::Settings {
     built_in().keys().none_given()
 }
 
-/// The engines, with what is built in alone.
+/// Returns the engines, with built-in schemes only.
 pub fn built_in() -> Engines {
     match with(&[], &[]) {
         Ok(engines) => engines,
@@ -62,18 +63,18 @@ pub fn built_in() -> Engines {
     }
 }
 
-/// The engines, with schemes of the user's own and the settings that these declare.
+/// Returns the engines, with custom schemes and the settings that these declare.
 ///
 /// # Errors
-/// Where a name is taken, or cannot stand in an experiment.
+/// Fails if a name is taken, or cannot be used in an experiment.
 pub fn with(schemes: &'static [Entry], settings: &'static [&'static Key]) -> Result<Engines, Error> {
     of(Packets::new(schemes, settings)?)
 }
 
-/// The engines, with packets as this engine carries them.
+/// Returns the engines, with packets carried by this engine.
 ///
 /// # Errors
-/// Where two settings have one name.
+/// Fails if two settings have the same name.
 pub fn of(packets: Packets) -> Result<Engines, Error> {
     Engines::new(vec![Box::new(packets), Box::new(FlowRates)])
 }

@@ -1,6 +1,6 @@
-//! What is predicted of flow sizes, for schemes that know bounds or a predicted size.
+//! Predictions of flow sizes, for schemes that use bounds or a predicted size.
 //!
-//! Schemes may differ in it: the settings stand in `[transport]` for all of them, or in a scheme's own table.
+//! Schemes may differ in them: the settings are in `[transport]` for all schemes, or in a scheme's own table.
 
 use std::sync::Arc;
 
@@ -54,9 +54,9 @@ declare! {
     .with_default(0.0);
 }
 
-/// Who predicts, for a scheme that knows so much; `None`: it asks nobody.
+/// Reads the predictor of a scheme with this knowledge; `None`: it uses no predictions.
 ///
-/// There is no default but the list's own columns: a scheme without bounds is its baseline under another name.
+/// The only default is the list's own columns: a scheme without bounds is its baseline under another name.
 pub(crate) fn read(
     scope: &Scope<'_>,
     knows: Knows,
@@ -91,8 +91,8 @@ pub(crate) fn read(
     }))
 }
 
-/// What a forest says of the features that were recorded when the flows began, whatever the load and the scheme are now: so
-/// all schemes have the same bounds.
+/// Predicts by a forest from the features that were recorded when the flows began, whatever the load and the scheme are
+/// now. So all schemes have the same bounds.
 fn by_forest(
     scope: &Scope<'_>,
     workload: &Workload,

@@ -1,7 +1,7 @@
-//! From the settings of a point to what is carried out: a fabric, a scheme, flows and what is known of them beforehand.
+//! Turns the settings of a point into what is carried out: a fabric, a scheme, flows and advance knowledge of them.
 //!
-//! Whoever carries packets starts here, the simulator or another engine: [`Packets::read`] reads and checks all that does not depend on how
-//! packets are carried.
+//! All engines that carry packets start here, the simulator and others: [`Packets::read`] reads and checks all that
+//! does not depend on how packets are carried.
 
 use crate::classes::{Builder, Built};
 use crate::coflow_weights;
@@ -27,23 +27,23 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-/// What a point says, checked.
+/// The checked content of a point.
 pub struct Setup {
     /// The fabric.
     pub fabric: Fabric,
     /// The scheme, with a class for each class of flows.
     pub scheme: Scheme,
-    /// What is sent, and when.
+    /// The flows and their arrivals.
     pub workload: Workload,
-    /// Bytes that a packet takes on the wire besides its length: preamble, checksum and gap.
+    /// Bytes that a packet takes on the wire in addition to its length: preamble, checksum and gap.
     pub wire_overhead: u16,
-    /// What is predicted of flows, where a scheme asks for it.
+    /// The predictor of flows, if a scheme uses one.
     pub predictions: Option<Arc<dyn Predict>>,
-    /// The flows of all coflows, where a coordinator hears of them at once.
+    /// The flows of all coflows, if a coordinator hears of them at once.
     pub announcements: Option<Arc<Announcements>>,
 }
 
-/// Names the running program by its contents.
+/// Identifies the running program by its contents.
 static PROGRAM: LazyLock<Result<String, String>> = LazyLock::new(|| {
     let file = std::env::current_exe().and_then(File::open);
     let hashed = file.and_then(|file| Ok(blake3::Hasher::new().update_reader(file)?.finalize()));
@@ -54,7 +54,7 @@ impl Packets {
     /// Reads the settings of a point with a seed. Paths are relative to `folder`.
     ///
     /// # Errors
-    /// Where a setting does not fit, or two settings do not go together.
+    /// Fails if a setting does not fit, or if two settings conflict.
     pub fn read(&self, point: &Point, seed: u64, folder: &Path) -> Result<Setup, Error> {
         let settings = &point.settings;
         refuse_own_rack(settings)?;
@@ -85,7 +85,7 @@ impl Packets {
     }
 }
 
-/// Adds to the effective configuration which program runs a scheme of one's own: settings do not tell its code.
+/// Adds to the effective configuration which program runs a custom scheme: settings do not show its code.
 fn note_program(settings: &Settings) -> Result<(), Error> {
     let unreadable =
         |error| Error::Input(format!("the program's own file, which tells results of your schemes apart: {error}"));
@@ -93,7 +93,7 @@ fn note_program(settings: &Settings) -> Result<(), Error> {
     Ok(())
 }
 
-/// The flows of all coflows, where a coordinator of the scheme hears of them at once.
+/// Returns the flows of all coflows, if a coordinator of the scheme hears of them at once.
 fn announcements(scheme: &Scheme, workload: &Workload, seed: u64) -> Option<Arc<Announcements>> {
     let whole = |spec: &ControllerSpec| match &spec.kind {
         ControllerKind::Coordinator(params) => params.announcement == Announcement::Whole,
@@ -101,7 +101,7 @@ fn announcements(scheme: &Scheme, workload: &Workload, seed: u64) -> Option<Arc<
         _ => false,
     };
     (workload.has_coflows() && scheme.controllers.iter().any(whole)).then(|| {
-        // An error would have shown while the workload was read.
+        // An error would have been found when the workload was read.
         flowsieve_sim::announcements(workload.flows(seed).into_iter().flatten())
     })
 }

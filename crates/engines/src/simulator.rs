@@ -1,4 +1,4 @@
-//! The packet-level simulator as an engine of experiments: settings become a fabric, a scheme and flows.
+//! The packet-level engine: settings become a fabric, a scheme and flows for the simulator.
 
 mod defeats;
 pub(crate) mod refusals;
@@ -47,21 +47,21 @@ declare! {
     );
 }
 
-/// The packet-level simulator, with schemes of the user's own next to the built-in ones. A part of a result that one of them made is
-/// known by its settings and by the program that made it: after a change of the scheme it is made anew.
+/// The packet-level simulator, with custom schemes next to the built-in ones. A part of a result with a custom scheme
+/// is identified by its settings and by the program that made it: after a change of the scheme it is made again.
 #[derive(Clone, Copy, Default)]
 pub struct Packets {
     own: &'static [registry::Entry],
-    /// The settings that these declare.
+    /// The settings that the custom schemes declare.
     settings: &'static [&'static Key],
     unguarded: bool,
 }
 
 impl Packets {
-    /// With these schemes, and the settings that they declare.
+    /// Builds the engine with these schemes, and the settings that they declare.
     ///
     /// # Errors
-    /// Where a name is taken, or cannot stand in an experiment.
+    /// Fails if a name is taken, or cannot be used in an experiment.
     pub fn new(own: &'static [registry::Entry], settings: &'static [&'static Key]) -> Result<Packets, Error> {
         for (index, entry) in own.iter().enumerate() {
             let name = entry.name;
@@ -74,12 +74,12 @@ impl Packets {
         Ok(Packets { own, settings, unguarded: false })
     }
 
-    /// The same, with runs that go on however far they exceed their estimate.
+    /// Lets runs go on, however far they exceed their estimate.
     pub fn without_guard(self) -> Packets {
         Packets { unguarded: true, ..self }
     }
 
-    /// Every scheme that a point may name, those of the flow level included, which say so.
+    /// Returns every scheme that a point may name, including those of the flow level, which say so.
     pub(crate) fn entries(&self) -> impl Iterator<Item = &'static registry::Entry> {
         REGISTRY.iter().chain(ONLY).chain(self.own)
     }
@@ -89,10 +89,10 @@ impl Packets {
     }
 }
 
-/// Whether a scheme of one's own may have this name.
+/// Checks that a custom scheme may have this name.
 ///
 /// # Errors
-/// Where a built-in scheme has it, or it cannot stand in an experiment.
+/// Fails if a built-in scheme has it, or if it cannot be used in an experiment.
 pub fn check_name(name: &str) -> Result<(), Error> {
     document::check_variant_name(name, &Origin::Default)?;
     if Packets::default().entries().any(|other| other.name == name) {
@@ -102,7 +102,7 @@ pub fn check_name(name: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// What a scheme of one's own needs where its name is taken.
+/// How to correct a custom scheme's name that is taken.
 const OTHER_NAME: &str = "another name for the scheme (see `flowsieve list schemes`)";
 
 impl Engine for Packets {
@@ -175,7 +175,7 @@ impl Engine for Packets {
     }
 }
 
-/// The thresholds of the first class of flows that is tagged by any.
+/// Returns the thresholds of the first class of flows that is tagged by thresholds.
 fn thresholds(scheme: &Scheme) -> Vec<u64> {
     let of = |class: &Class| match &class.tagger {
         TaggerSpec::Demotion(pias) => Some(pias.thresholds.clone()),
@@ -189,7 +189,7 @@ fn thresholds(scheme: &Scheme) -> Vec<u64> {
 /// Flows, one after the other.
 type Flowing = Box<dyn Iterator<Item = Flow>>;
 
-/// The workload of a point, and its flows that count in the order of their starts.
+/// Returns the workload of a point, and its flows that count in the order of their starts.
 pub fn flows(point: &Point, seed: u64, folder: &Path) -> Result<(Workload, Flowing, Vec<String>), Error> {
     refuse_own_rack(&point.settings)?;
     let fabric = foreign::fabric(&point.settings, folder)?;
@@ -221,7 +221,7 @@ pub fn flows(point: &Point, seed: u64, folder: &Path) -> Result<(Workload, Flowi
     Ok((workload, flows, hosts.names.needed_in_lists()))
 }
 
-/// When flows end. Those of queries have to end as queries do, so that the coflow of a query ends with it.
+/// Reads when flows end. Flows of queries must end as queries do, so that the coflow of a query ends with it.
 fn fct_end(settings: &Settings, workload: &Workload) -> Result<FctEnd, SettingsError> {
     let scope = settings.common();
     let end = scope.read(&FCT_END)?;
@@ -238,21 +238,21 @@ struct Run {
     max_time: Option<Time>,
     sampling: Option<Sampling>,
     trace: Option<Trace>,
-    /// By class of links, how many of them a packet crosses on average.
+    /// By class of links, the mean number of them that a packet crosses.
     crossings: Vec<f64>,
     seed: u64,
     label: String,
-    /// Whether it ends when it exceeds its estimate by far.
+    /// Whether the run ends when it exceeds its estimate by far.
     guarded: bool,
 }
 
-/// So many times its estimate a run may take.
+/// The factor by which a run may exceed its estimate.
 const GUARD: f64 = 10.0;
-/// What every run may take, however little was expected of it: a second or two.
+/// Packet-hops that any run may take, however small its estimate: a second or two.
 const GUARD_FROM: f64 = 1e7;
 
 impl Run {
-    /// What it may take. Nothing is known of how many flows closed loops and queries will have.
+    /// Returns the most packet-hops it may take. The number of flows of closed loops and queries is unknown.
     fn most_packet_hops(&self) -> Option<u64> {
         let open =
             self.setup.workload.closed_loop(self.seed).is_none() && self.setup.workload.queries(self.seed).is_none();
@@ -272,7 +272,7 @@ impl Run {
         )
     }
 
-    /// The size of the packet trace, and a warning where it ends before all of it is there.
+    /// Estimates the size of the packet trace, and warns if the trace ends before the run.
     fn expected_trace(&self) -> Option<(TraceSize, Option<String>)> {
         let trace = self.trace.as_ref()?;
         let (span, most) = (&trace.tracing.span, trace.tracing.most);
@@ -286,7 +286,7 @@ impl Run {
         Some((size, (all > most as f64).then(ends)))
     }
 
-    /// The share of each class of links that data and ACKs take, by its name.
+    /// Returns the share of each class of links that data and ACKs take, with its name.
     fn wire_loads(&self) -> Vec<(String, f64)> {
         let Some(bps) = self.setup.workload.class_bps(&self.crossings, &self.setup.fabric, self.seed) else {
             return Vec::new();
@@ -306,7 +306,7 @@ impl Run {
                 let mut files = TraceFiles::new(folder, trace.formats, trace.links.clone());
                 let tracing = &trace.tracing;
                 let result = flowsieve_sim::run_traced(run_spec, sampling.as_ref(), tracing, &mut files, progress);
-                // What kept the files from being written says more than that the run was abandoned for it.
+                // The error that prevented writing says more than that the run was abandoned.
                 files.finish()?;
                 result.map_err(|error| self.failed(&error))
             }
@@ -317,7 +317,7 @@ impl Run {
         })
     }
 
-    /// The run with all links traced, of which the timeline of a flow is kept.
+    /// Runs with all links traced, and keeps the timeline of a flow.
     fn follow(&self, flow: u32, show: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<Timeline, Error> {
         let mut follower = Follower::new(flow, Hop::all(&self.setup.fabric, self.setup.wire_overhead));
         let links = (0..self.setup.fabric.links.len() as u32).collect();
@@ -343,13 +343,13 @@ impl Run {
         }
     }
 
-    /// Calls `carry_out` with what the simulator is to do.
+    /// Calls `carry_out` with the simulator's specification.
     fn with_run_spec<T>(
         &self,
         show: &mut dyn FnMut(Progress) -> ControlFlow<()>,
         carry_out: impl FnOnce(&RunSpec<'_>, &mut dyn FnMut(flowsieve_sim::Progress) -> ControlFlow<()>) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        // An error would have shown while the workload was read.
+        // An error would have been found when the workload was read.
         let flows = || -> Box<dyn Iterator<Item = Flow> + '_> {
             match (self.setup.workload.flows(self.seed), self.setup.workload.extent) {
                 (Err(_), _) => Box::new(std::iter::empty()),
@@ -359,7 +359,7 @@ impl Run {
             }
         };
         let queries = self.setup.workload.queries(self.seed);
-        // The numbers of queries come first, those of their messages among flows, and their own among coflows.
+        // Queries have the first numbers: their messages among flows, and they themselves among coflows.
         let (messages, asked) = queries.as_ref().map_or((0, 0), |queries| (queries.messages(), queries.queries()));
         let after_queries = move |flow: Flow| -> Option<Flow> {
             let coflow = flow.coflow.map(|coflow| coflow.saturating_add(asked));

@@ -1,23 +1,23 @@
-//! What was read and has nothing to act on is no part of a point's effective configuration.
+//! Removes settings that were read and have nothing to act on from a point's effective configuration.
 //!
-//! A scheme is built before anything asks what the fabric has: it reads the ports of every place, cores of a fabric without cores
-//! among them. The schemes of classes read ports, too, to show that they could use those of the scheme that names them.
+//! A scheme is built before the fabric is inspected. It reads the ports of every place, including cores of a fabric
+//! without cores. The schemes of classes read ports, too, to show that they could use those of the outer scheme.
 
 use std::collections::BTreeSet;
 
 use flowsieve_fabric::topology::Fabric;
 use flowsieve_settings::{Place, Settings};
 
-/// Takes back what no port of the fabric and no class of flow has used.
+/// Undoes the reads that no port of the fabric and no class of flow has used.
 pub(crate) fn take_back(settings: &Settings, fabric: &Fabric) {
     let there: BTreeSet<Place> = fabric.switches.iter().map(|switch| switch.place).chain([Place::Nic]).collect();
     settings.take_back(|name| matches!(of_place(name), Some((_, place)) if !there.contains(&place)));
-    // They had to fit, so that what is given has been read; what acts are the ports of the scheme that names the class.
+    // They had to fit, so given values have been read; only the ports of the outer scheme act.
     settings.leave_out(|name| matches!(of_place(name), Some((true, _))));
 }
 
-/// The place of a scheme's port whose key this is, and whether the scheme is that of a class: "scheme.leaf.buffer",
-/// "scheme.class1.leaf.buffer".
+/// Returns the place of a scheme's port that this key belongs to, and whether the scheme is that of a class:
+/// "scheme.leaf.buffer", "scheme.class1.leaf.buffer".
 fn of_place(name: &str) -> Option<(bool, Place)> {
     let mut parts = name.strip_prefix("scheme.")?.split('.');
     let first = parts.next()?;
@@ -25,7 +25,7 @@ fn of_place(name: &str) -> Option<(bool, Place)> {
     let is_of_class =
         number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()));
     let place = if is_of_class { parts.next()? } else { first };
-    // What follows is a key: `scheme.nic` itself is one.
+    // A key must follow: `scheme.nic` itself is one.
     parts.next()?;
     Place::ALL.into_iter().find(|known| known.name() == place).map(|place| (is_of_class, place))
 }

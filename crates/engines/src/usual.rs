@@ -1,4 +1,4 @@
-//! A scheme under the workload for which it is explained.
+//! A scheme with the workload for which it is explained.
 
 use std::sync::LazyLock;
 
@@ -6,7 +6,7 @@ use flowsieve_schemes::{Context, Entry, WorkloadFacts};
 use flowsieve_settings::Settings;
 use flowsieve_workload::{SizeDistribution, builtin};
 
-/// The sizes of the workload for which schemes are explained, by name.
+/// The name of the sizes of the workload for which schemes are explained.
 pub const WORKLOAD: &str = "web-search";
 
 static SIZES: LazyLock<Option<SizeDistribution>> = LazyLock::new(|| builtin(WORKLOAD)?.distribution().ok());
@@ -27,7 +27,7 @@ impl WorkloadFacts for Usual {
     }
 }
 
-/// Builds a scheme, which reads its settings. One that lacks a setting has read others until then.
+/// Builds a scheme, which reads its settings. If a setting is missing, the scheme has read others until then.
 pub(crate) fn read<'a>(mut entries: impl Iterator<Item = &'a Entry>, scheme: &str, settings: &Settings) {
     if let Some(entry) = entries.find(|entry| entry.name == scheme) {
         let _ = (entry.build)(&Context { scope: settings.scheme(scheme), workload: &Usual });

@@ -1,4 +1,4 @@
-//! What is watched of a run beside its result: samples and packet traces.
+//! Observations of a run in addition to its result: samples and packet traces.
 
 use crate::workload::Extent;
 use flowsieve_core::Time;
@@ -54,17 +54,17 @@ declare! {
     .with_default(1_000_000);
 }
 
-/// A packet trace that is asked for.
+/// A requested packet trace.
 pub(crate) struct Trace {
     pub(crate) tracing: Tracing,
     pub(crate) formats: TraceFormats,
     /// The names of the traced links.
     pub(crate) links: Vec<TracedLink>,
-    /// By class, which share of its links is traced.
+    /// By class, the share of its links that is traced.
     pub(crate) share_of_classes: Vec<f64>,
 }
 
-/// What is sampled, if anything is.
+/// Reads what to sample, if anything.
 pub(crate) fn sampling(
     settings: &Settings,
     fabric: &Fabric,
@@ -88,7 +88,7 @@ pub(crate) fn sampling(
     Ok(Some(Sampling { interval: Time(interval), links, utilised, flows }))
 }
 
-/// What is traced, if anything is.
+/// Reads what to trace, if anything.
 pub(crate) fn trace(settings: &Settings, fabric: &Fabric) -> Result<Option<Trace>, SettingsError> {
     let scope = settings.common();
     let Some(formats) = scope.optional(&TRACE)? else { return Ok(None) };
@@ -117,11 +117,11 @@ pub(crate) fn trace(settings: &Settings, fabric: &Fabric) -> Result<Option<Trace
 fn traced_link(fabric: &Fabric, number: u32) -> TracedLink {
     let link = &fabric.links[number as usize];
     let (a, b) = (link.from.min(link.to), link.from.max(link.to));
-    // No name has a plus sign.
+    // Names contain no plus sign.
     TracedLink { name: fabric.link_name(number), cable: format!("{}+{}", fabric.name(a), fabric.name(b)) }
 }
 
-/// The links that a key names, one by one or by class, ascending.
+/// Returns the links that a key names, one by one or by class, ascending.
 fn links(
     scope: &Scope<'_>,
     setting: &Setting<Vec<String>>,

@@ -1,8 +1,8 @@
-//! The `[workload]` of a point: which flows it sends, and how many of them.
+//! The `[workload]` of a point: which flows it sends, and how many.
 //!
-//! Everything is read from what holds for all schemes, so that schemes get the same flows. Loads are of the host
-//! links; the arrival rate comes from the mean of the very distribution that is drawn from, unless the experiment names
-//! its source's mean.
+//! All settings are read from the scope of all schemes, so that schemes get the same flows. Loads are of the host
+//! links. The arrival rate follows from the mean of the distribution that sizes are drawn from, unless the experiment
+//! gives its source's mean.
 
 mod average;
 mod coflows;
@@ -51,7 +51,7 @@ pub(crate) use traffic::ARRIVALS;
 pub use traffic::LOAD;
 
 declare! {
-    /// How many flows arrive.
+    /// The number of flows.
     pub static FLOWS: Setting<u64> = Setting::count(
         Section::Workload, "flows", 1, 50_000_000, "how many flows arrive",
     )
@@ -69,7 +69,7 @@ declare! {
         Section::Workload, "class_share", 0.0, 1.0,
         "share of the flows that are of class 1, drawn flow by flow; the others are of class 0",
     );
-    /// Whether it is a window.
+    /// Whether a window is measured.
     pub(crate) static MEASURE: Setting<bool> = Setting::choice(
         Section::Run,
         "measure",
@@ -84,7 +84,7 @@ declare! {
     .needs("`measure` = \"window\" beside it");
 }
 
-/// Every setting of a workload, by the part that declares it.
+/// All settings of a workload, by the part that declares them.
 pub(crate) const WORKLOAD_SETTINGS: &[&[&Key]] = &[
     sizes::SETTINGS,
     coflows::SETTINGS,
@@ -96,27 +96,27 @@ pub(crate) const WORKLOAD_SETTINGS: &[&[&Key]] = &[
     several::SETTINGS,
 ];
 
-/// Which flows of a run there are.
+/// The number of flows of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
     /// This many arrive; all count, and the fabric drains.
     Flows(u64),
     /// They arrive until this time; all count, and the fabric drains.
     Until(u64),
-    /// They arrive until all that started from the first time to before the second have finished; these count.
+    /// They arrive until all that started from the first time to before the second have finished; only these count.
     Window(u64, u64),
     /// They arrive until all queries have ended; all count, and the fabric drains.
     Queries,
-    /// Of one of several workloads: they arrive until the flows of the others have finished.
+    /// For one of several workloads: they arrive until the flows of the others have finished.
     Others,
-    /// Of several workloads: they arrive as each of them says; all count, and the fabric drains.
+    /// For several workloads: they arrive as each of them says; all count, and the fabric drains.
     Entries {
-        /// Whether one goes on until the flows of the others have finished.
+        /// Whether any goes on until the flows of the others have finished.
         endless: bool,
     },
 }
 
-/// Where flows come from.
+/// The source of flows.
 #[derive(Debug, Clone)]
 enum Origin {
     Drawn(Box<Drawn>),
@@ -128,19 +128,19 @@ enum Origin {
 #[derive(Debug, Clone)]
 pub struct Workload {
     origin: Origin,
-    /// Which of its flows are of class 1, where that is drawn.
+    /// The share of its flows that are of class 1, if that is drawn.
     classes: Option<ClassShare>,
-    /// Flows whose sizes its own have, in their order.
+    /// Recorded flows whose sizes are repeated, in their order.
     recorded: Option<Recorded>,
-    /// What goes on beside drawn flows.
+    /// Queries in addition to drawn flows.
     asked: Option<Asked>,
-    /// What a coflow trace became on these hosts.
+    /// Facts of a coflow trace placed on these hosts.
     pub(crate) placed: Option<PlacedFacts>,
-    /// What a load made of a list.
+    /// A list brought to a load.
     paced: Option<Paced>,
-    /// Which flows there are.
+    /// The number of flows.
     pub extent: Extent,
-    /// How packets lie on the wire, as the load counts them.
+    /// The framing of packets, as the load counts it.
     pub framing: Framing,
 }
 
@@ -169,7 +169,8 @@ impl WorkloadFacts for Workload {
 }
 
 impl Workload {
-    /// Reads the workload for these hosts. Paths are relative to `folder`; `files` keeps what is read from them. `seed` is
+    /// Reads the workload for these hosts. Paths are relative to `folder`; `files` keeps the files that are read.
+    /// `seed` is the run's, by which coflows are placed.
     /// the run's, by which coflows are placed.
     pub fn read(
         settings: &Settings,
@@ -187,7 +188,7 @@ impl Workload {
         Workload { origin, extent, framing, classes: None, recorded: None, asked: None, placed: None, paced: None }
     }
 
-    /// The workload of this scope: the only one, or one of several.
+    /// Reads the workload of this scope: the only one, or one of several.
     fn read_one(
         scope: &Scope<'_>,
         hosts: &Hosts,
@@ -202,7 +203,7 @@ impl Workload {
             let list = files.list(scope, &LIST, &folder.join(path), &hosts.names)?;
             scope.note("workload.list.digest", &list.digest);
             let (list, paced) = listed::at_load(scope, list, files, (hosts, &framing, set))?;
-            // The list itself says how many.
+            // The list itself gives the number.
             let extent = listed::extent(scope, &list)?;
             let classes = classes(scope)?;
             if classes.is_some() && list.extras.classes {
@@ -245,7 +246,8 @@ impl Workload {
         Ok(Workload { classes, recorded, asked, ..Workload::of(Origin::Drawn(Box::new(drawn)), extent, framing) })
     }
 
-    /// The flows in the order of their starts: without end, or all of a list; those beside queries.
+    /// Returns the flows in the order of their starts: without end, or all of a list; with queries, the flows in
+    /// addition to them.
     pub fn flows(&self, seed: u64) -> Result<Box<dyn Iterator<Item = Flow> + Send>, String> {
         let flows = self.flows_of_origin(seed)?;
         Ok(match self.classes {
@@ -278,25 +280,25 @@ impl Workload {
         }
     }
 
-    /// The closed loops, where flows wait for others to finish; those are not known before they run.
+    /// Returns the closed loops, if flows wait for others to finish; such flows are not known before they run.
     pub fn closed_loop(&self, seed: u64) -> Option<ClosedLoop> {
         let Origin::Drawn(drawn) = &self.origin else { return None };
         let flows = match self.extent {
             Extent::Flows(flows) => u32::try_from(flows).unwrap_or(u32::MAX),
-            // More than any run has.
+            // More than in any run.
             _ => u32::MAX,
         };
-        // An error would have shown while the workload was read.
+        // An error would have been found when the workload was read.
         drawn.closed_loop(flows, seed).ok().flatten()
     }
 
-    /// The queries that go on beside the flows.
+    /// Returns the queries that go on in addition to the flows.
     pub fn queries(&self, seed: u64) -> Option<Queries> {
-        // An error would have shown while the workload was read.
+        // An error would have been found when the workload was read.
         self.asked.as_ref()?.with_seed(seed).ok()
     }
 
-    /// Which optional columns a list of its flows needs.
+    /// Returns the optional columns that a list of its flows needs.
     pub fn extras(&self) -> Extras {
         match &self.origin {
             Origin::Drawn(drawn) => {
@@ -313,7 +315,7 @@ impl Workload {
         }
     }
 
-    /// What was predicted and recorded of a flow of a list.
+    /// Returns the prediction and the recorded features of a flow of a list.
     pub fn beside(&self, flow: Flow) -> (Flow, Prediction, &[u64]) {
         match (&self.origin, &self.recorded) {
             (Origin::Drawn(_), None) => (flow, Prediction::default(), &[]),
@@ -327,7 +329,7 @@ impl Workload {
         }
     }
 
-    /// Whether its flows are known before the run, to the last one, and belong to coflows.
+    /// Returns whether all its flows are known before the run and belong to coflows.
     pub fn has_coflows(&self) -> bool {
         match &self.origin {
             Origin::Drawn(_) => false,
@@ -336,7 +338,8 @@ impl Workload {
         }
     }
 
-    /// The highest class of the flows of a list or of several workloads, and the error of it, where there may be none such.
+    /// Returns the highest class of the flows of a list or of several workloads, and the error if that class is not
+    /// allowed.
     pub fn highest_class(&self) -> Option<(u8, Error)> {
         match &self.origin {
             Origin::Several(several) => several.highest_class(),
@@ -347,7 +350,7 @@ impl Workload {
         }
     }
 
-    /// The workloads of which it is made, each with its name and class, where there are several; itself where there are not.
+    /// Returns its workloads with name and class, if there are several; otherwise itself.
     pub(crate) fn parts(&self) -> Vec<(Option<(&str, u8)>, &Workload)> {
         match &self.origin {
             Origin::Several(several) => several.parts().map(|(name, class, of)| (Some((name, class)), of)).collect(),
@@ -355,10 +358,10 @@ impl Workload {
         }
     }
 
-    /// The numbers of the flows for which those of other workloads wait, rising.
+    /// Returns the numbers of the flows for which those of other workloads wait, rising.
     pub(crate) fn waited_for(&self, seed: u64) -> Vec<u32> {
         match (&self.origin, self.extent) {
-            // An error would have shown while the workload was read.
+            // An error would have been found when the workload was read.
             (Origin::Several(several), Extent::Entries { endless: true }) => {
                 several.with_an_end(seed).unwrap_or_default()
             }
@@ -366,7 +369,7 @@ impl Workload {
         }
     }
 
-    /// What a person should know of it before it runs.
+    /// Returns what you should know of it before it runs, in sentences.
     pub(crate) fn sentences(&self) -> Vec<String> {
         match (&self.origin, &self.paced) {
             (Origin::Several(several), _) => several.sentences(),
@@ -374,7 +377,7 @@ impl Workload {
         }
     }
 
-    /// The sizes that are drawn, where they are.
+    /// Returns the distribution of sizes, if sizes are drawn.
     pub(crate) fn drawn_sizes(&self) -> Option<&SizeDistribution> {
         match &self.origin {
             Origin::Drawn(drawn) => Some(&drawn.traffic.from_start.sizes),
@@ -382,7 +385,7 @@ impl Workload {
         }
     }
 
-    /// The list that is replayed, where one is.
+    /// Returns the list that is replayed, if there is one.
     pub(crate) fn listed(&self) -> Option<&List> {
         match &self.origin {
             Origin::Listed(list) => Some(list),
@@ -390,13 +393,13 @@ impl Workload {
         }
     }
 
-    /// What of its list is not read, or read in another way than it stands there.
+    /// Lists what of its list is not read, or read differently than written.
     pub(crate) fn list_notes(&self) -> Vec<String> {
         let recorded = self.recorded.as_ref().map(Recorded::list);
         self.listed().into_iter().chain(recorded).flat_map(List::notes).collect()
     }
 
-    /// The predictions of a list that has some.
+    /// Returns the predictions of a list that has some.
     pub fn predictions(&self) -> Option<Arc<dyn Predict>> {
         let predicts = |list: &List| list.extras.bounds || list.extras.sizes;
         match (&self.origin, &self.recorded) {
@@ -406,7 +409,7 @@ impl Workload {
         }
     }
 
-    /// What was recorded of the flows of a list, or of those whose sizes the flows have.
+    /// Returns the recorded features of the flows of a list, or of those whose sizes are repeated.
     pub fn features(&self) -> Option<&Features> {
         match (&self.origin, &self.recorded) {
             (Origin::Listed(list), _) => Some(&list.list.features),
@@ -415,7 +418,7 @@ impl Workload {
         }
     }
 
-    /// Predictions by the numbers of the flows that have these features.
+    /// Maps predictions for these features to the numbers of the flows.
     pub fn predicting(&self, by_number: Vec<Prediction>) -> Arc<dyn Predict> {
         match &self.recorded {
             None => Arc::new(by_number),
@@ -424,7 +427,7 @@ impl Workload {
     }
 }
 
-/// Packets on the wire, as they are without a scheme's own settings.
+/// Reads the framing of packets, without a scheme's own settings.
 fn framing(scope: &Scope<'_>, set: ParameterSet) -> Result<Framing, SettingsError> {
     let header = parameters::header(scope)?;
     Ok(Framing {
@@ -460,7 +463,8 @@ fn extent(scope: &Scope<'_>, recorded: Option<&Recorded>) -> Result<Extent, Sett
     }
 }
 
-/// Refuses a measuring window where all flows count, as `key` gives them. What is not given is not read: it changes nothing.
+/// Refuses a measuring window if all flows count, as `key` says. A window that is not given is not read: it changes
+/// nothing.
 fn refuse_window(scope: &Scope<'_>, key: &Key) -> Result<(), SettingsError> {
     let name = key.name;
     let expected = format!("measure = \"all\": with `{name}` every flow counts, and the fabric drains");
@@ -476,7 +480,7 @@ fn refuse_window(scope: &Scope<'_>, key: &Key) -> Result<(), SettingsError> {
     }
 }
 
-/// The measuring window.
+/// Reads the measuring window.
 fn window(scope: &Scope<'_>) -> Result<(u64, u64), SettingsError> {
     match scope.optional(&WINDOW)?.as_deref() {
         Some([start, end]) if start < end => Ok((*start, *end)),
@@ -484,7 +488,7 @@ fn window(scope: &Scope<'_>) -> Result<(u64, u64), SettingsError> {
     }
 }
 
-/// Refuses keys that say the same as `key`, which is given.
+/// Refuses keys that conflict with `key`, which is given.
 fn refuse_beside(scope: &Scope<'_>, key: &Key, others: &[&Key]) -> Result<(), SettingsError> {
     let name = key.name;
     match others.iter().find(|other| scope.is_given(other)) {

@@ -1,20 +1,22 @@
-//! Tar files of others: of regular files with plain headers alone.
+//! Tar files from others: only regular files with plain headers are accepted.
 //!
-//! Headers of other types say something of the next file, such as a long name, and a reader takes as much memory for it as they
+//! Headers of other types describe the next file, for example by a long name, and a reader takes as much memory as they
 //! ask for. No archive of this program has any.
 
 use std::io::{self, Read};
 
-/// The types of a regular file in a header: today's, and the one of before (POSIX.1-2017, pax, ustar interchange format).
+/// The types of a regular file in a header: the current one, and the older one (POSIX.1-2017, pax, ustar interchange
+/// format).
 const REGULAR: [u8; 2] = [b'0', b'\0'];
 
-/// Where a header has its type.
+/// The offset of the type in a header.
 const TYPE_AT: usize = 156;
 
-/// The files of an archive, in its order. Whatever is no regular file is an error, before anything of it is read.
+/// Returns the files of an archive, in its order. An entry that is not a regular file is an error, before any of it is
+/// read.
 ///
 /// # Errors
-/// Those of the stream, and what is no tar file.
+/// Fails if the stream fails, or if it is no tar file.
 pub fn regular_entries<R: Read>(
     archive: &mut tar::Archive<R>,
 ) -> io::Result<impl Iterator<Item = io::Result<tar::Entry<'_, R>>>> {
@@ -34,7 +36,7 @@ pub fn regular_entries<R: Read>(
 mod tests {
     use super::*;
 
-    /// An archive whose first header is of this type and says so many bytes.
+    /// Builds an archive whose first header has this type and size.
     fn archive(kind: u8, bytes: u64) -> Vec<u8> {
         let mut header = tar::Header::new_ustar();
         header.set_path("bundle.json").unwrap();

@@ -1,4 +1,4 @@
-//! Decoders of others, which trust what they read.
+//! Third-party decoders, which trust what they read.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -6,14 +6,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 
 thread_local! {
-    /// Whether a panic of this thread will be an error with a file's name.
+    /// Whether a panic of this thread is turned into an error.
     static FENCED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What `decode` gives, or the words of its panic: what others' decoders do with hostile bytes is an error of the file, and says
-/// nothing else. `decode` has to leave nothing half-done behind.
+/// Returns the result of `decode`, or the message of its panic: a panic of a third-party decoder on hostile bytes is an
+/// error in the file, and is not printed. `decode` must leave nothing half-done.
 ///
 /// # Errors
+/// Fails if it panics.
 /// Where it panics.
 pub fn fenced<T>(decode: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();

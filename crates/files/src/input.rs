@@ -1,4 +1,5 @@
-//! Opens what is read: regular files of a limited size. A FIFO or a device would never end, or never begin.
+//! Opens files for reading: only regular files of a limited size. Reading a FIFO or a device might never end, or never
+//! begin.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -6,28 +7,29 @@ use std::path::Path;
 
 use crate::kind::in_words;
 
-/// The most bytes of a file whose reader has no closer limit.
+/// The most bytes of a file, unless its reader has a lower limit.
 pub const MOST_BYTES: u64 = 16_000_000_000;
 
 /// The most bytes of a line.
 pub const LINE_BYTES: usize = 10_000;
 
-/// Bytes that are read at a time.
+/// Bytes read at a time.
 const CHUNK: usize = 1 << 16;
 
-/// Opens a regular file, or a link to one, of at most so many bytes. Nothing else is waited for or read.
+/// Opens a regular file, or a link to one, of at most `most` bytes. Anything else is refused without waiting or
+/// reading.
 ///
 /// # Errors
-/// Those of the file system; [`io::ErrorKind::InvalidData`] for what is no regular file, or is too long.
+/// Fails if the file system does; [`io::ErrorKind::InvalidData`] if it is not a regular file, or is too long.
 pub fn open(path: &Path, most: u64) -> io::Result<File> {
-    // To open a device may already do something.
+    // Opening a device may already have an effect.
     check(&std::fs::metadata(path)?, most)?;
     let mut options = OpenOptions::new();
     options.read(true);
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt;
-        // What became a FIFO meanwhile is not waited for. A regular file is read as ever.
+        // If it has become a FIFO meanwhile, do not wait for it. Regular files are not affected.
         options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32);
     }
     let file = options.open(path)?;
@@ -35,28 +37,29 @@ pub fn open(path: &Path, most: u64) -> io::Result<File> {
     Ok(file)
 }
 
-/// The same as a stream that ends with an error where the file has grown beyond the limit.
+/// Opens it as a stream that ends with an error if the file has grown beyond the limit.
 ///
 /// # Errors
-/// As [`open`] has.
+/// Fails as [`open`] does.
 pub fn open_text(path: &Path, most: u64) -> io::Result<Bounded<File>> {
     Ok(Bounded::new(open(path, most)?, most))
 }
 
-/// All bytes of a file that has at most so many.
+/// Reads all bytes of a file of at most `most` bytes.
 ///
 /// # Errors
-/// As [`open`] has.
+/// Fails as [`open`] does.
 pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open_text(path, most)?.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// The text of a file that has at most so many bytes. The zero bytes of a file with holes are no text, and are not kept.
+/// Reads the text of a file of at most `most` bytes. Zero bytes, as in a file with holes, are not text and are not
+/// kept.
 ///
 /// # Errors
-/// As [`open`] has; [`io::ErrorKind::InvalidData`] for what is no UTF-8 text.
+/// Fails as [`open`] does; [`io::ErrorKind::InvalidData`] if it is not UTF-8 text.
 pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
     let mut file = open_text(path, most)?;
     let (mut bytes, mut chunk) = (Vec::new(), vec![0; CHUNK]);
@@ -73,10 +76,10 @@ pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|_| invalid("is not UTF-8 text; expected a text file".to_owned()))
 }
 
-/// What `take` makes of a file, which is handed over in pieces, for sums over all of its bytes.
+/// Passes a file to `take` in pieces, for sums over all of its bytes.
 ///
 /// # Errors
-/// As [`open`] has.
+/// Fails as [`open`] does.
 pub fn digest_of(path: &Path, most: u64, mut take: impl FnMut(&[u8])) -> io::Result<()> {
     let (mut file, mut chunk) = (open_text(path, most)?, vec![0; CHUNK]);
     loop {
@@ -105,7 +108,7 @@ fn invalid(problem: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, problem)
 }
 
-/// A stream of at most so many bytes; one more is an error.
+/// A stream of at most a given number of bytes; one more is an error.
 #[derive(Debug)]
 pub struct Bounded<R> {
     inner: R,
@@ -114,7 +117,7 @@ pub struct Bounded<R> {
 }
 
 impl<R> Bounded<R> {
-    /// Of `inner`.
+    /// Limits `inner`.
     pub fn new(inner: R, most: u64) -> Bounded<R> {
         Bounded { inner, read: 0, most }
     }
@@ -128,19 +131,19 @@ impl<R: Read> Read for Bounded<R> {
     }
 }
 
-/// A stream of lines of at most [`LINE_BYTES`] each; a longer one is an error before it is kept. For readers of rows that have
-/// no such limit of their own.
+/// A stream of lines of at most [`LINE_BYTES`] each; a longer line is an error before it is kept. For readers of rows
+/// without such a limit.
 #[derive(Debug)]
 pub struct ShortLines<R> {
     inner: R,
-    /// From 1.
+    /// The current line, from 1.
     line: u64,
     /// Bytes of the line so far.
     bytes: usize,
 }
 
 impl<R> ShortLines<R> {
-    /// Of `inner`.
+    /// Limits the lines of `inner`.
     pub fn new(inner: R) -> ShortLines<R> {
         ShortLines { inner, line: 1, bytes: 0 }
     }

@@ -1,8 +1,8 @@
-//! What a path leads to, in words.
+//! The kind of a file, in words.
 
 use std::fs::FileType;
 
-/// What is no regular file.
+/// Names a kind of file that is not regular.
 pub(crate) fn in_words(kind: FileType) -> &'static str {
     #[cfg(unix)]
     {

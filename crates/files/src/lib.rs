@@ -1,5 +1,5 @@
-//! Files and texts that come from somebody else: one way to open what is read, one way to write what a person names, one way
-//! to show texts on a terminal, and a fence around the decoders of others.
+//! Files and texts from outside: one way to open a file for reading, one way to write a file that the user names, one
+//! way to show texts on a terminal, and a guard around third-party decoders.
 
 mod archive;
 mod fence;

@@ -1,4 +1,5 @@
-//! Writes files that are whole or absent: under another name first, then renamed. What a person names is never replaced unasked.
+//! Writes files that are complete or absent: under another name first, then renamed. A file that the user names is
+//! never replaced unasked.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -6,28 +7,29 @@ use std::path::Path;
 
 use crate::kind::in_words;
 
-/// How the names of files and folders begin while they grow. A killed process leaves them.
+/// The prefix of files and folders that are being written. A killed process leaves them.
 pub const PARTIAL: &str = ".partial-";
 
-/// What becomes of a file that is there already.
+/// What to do with an existing file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
-    /// It stays: the new one is refused.
+    /// Keep it, and refuse the new one.
     Refuse,
-    /// It is replaced, if it is a regular file: somebody said so.
+    /// Replace it, if it is a regular file: the user asked for it.
     Replace,
-    /// It is replaced, whatever it is but a folder: a file of the program's own in a folder of its own. A link is not followed.
+    /// Replace it, unless it is a folder: it is a file of the program in the program's own folder. A link is not
+    /// followed.
     Own,
 }
 
 impl Existing {
-    /// As `--replace` has it.
+    /// Converts the option `--replace`.
     pub fn replaced(replace: bool) -> Existing {
         if replace { Existing::Replace } else { Existing::Refuse }
     }
 }
 
-/// Makes files that grow, as open to others as the process makes any.
+/// Builds temporary files with the permissions that the process gives to any new file.
 pub fn partial() -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(PARTIAL);
@@ -39,7 +41,7 @@ pub fn partial() -> tempfile::Builder<'static, 'static> {
     builder
 }
 
-/// The same for a folder.
+/// Does the same for a folder.
 pub fn partial_folder() -> tempfile::Builder<'static, 'static> {
     let mut builder = partial();
     #[cfg(unix)]
@@ -50,15 +52,16 @@ pub fn partial_folder() -> tempfile::Builder<'static, 'static> {
     builder
 }
 
-/// The folder in which a file lies.
+/// Returns the folder of a file.
 pub fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Whether a file can be written under this name, before the work that it takes.
+/// Checks that a file can be written under this name, before the work that it takes.
 ///
 /// # Errors
-/// [`io::ErrorKind::AlreadyExists`] for what is there and stays; [`io::ErrorKind::InvalidInput`] for what is no regular file.
+/// [`io::ErrorKind::AlreadyExists`] if it exists and stays; [`io::ErrorKind::InvalidInput`] if it is not a regular
+/// file.
 pub fn check_new(path: &Path, existing: Existing) -> io::Result<()> {
     let found = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -79,11 +82,12 @@ pub fn check_new(path: &Path, existing: Existing) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes a file under its name once it is complete and on the disk. It is as open to others as the process makes any file.
+/// Writes a file and gives it its name once it is complete and on the disk. It has the permissions that the process
+/// gives to any new file.
 ///
 /// # Errors
-/// As [`check_new`] has, those of the file system, turned into others' by `failed`, and those of `write`. What is there stays
-/// then.
+/// Fails as [`check_new`] does, if the file system fails (converted by `failed`), or if `write` fails. An existing file
+/// then stays.
 pub fn write_whole<T, E>(
     path: &Path,
     existing: Existing,
@@ -98,7 +102,7 @@ pub fn write_whole<T, E>(
     drop(out);
     file.as_file().sync_all().map_err(&failed)?;
     let named = match existing {
-        // What has come meanwhile stays, too.
+        // A file that has appeared meanwhile stays, too.
         Existing::Refuse => file.persist_noclobber(path),
         Existing::Replace | Existing::Own => file.persist(path),
     };
@@ -171,7 +175,7 @@ mod tests {
             assert_eq!(refused.kind(), io::ErrorKind::InvalidInput, "{}", path.display());
         }
         assert!(fs::metadata(&fifo).unwrap().file_type().is_fifo());
-        // A file of the program's own takes the place of a link, and what that leads to stays.
+        // A file of the program replaces a link, and the link's target stays.
         std::os::unix::fs::symlink("target", &own).unwrap();
         write(&own, Existing::Own).unwrap();
         assert!(own.symlink_metadata().unwrap().is_file());

@@ -1,20 +1,21 @@
-//! Texts of others, for a terminal and for a spreadsheet.
+//! Texts from outside, for a terminal and for a spreadsheet.
 
 use std::borrow::Cow;
 
-/// What a terminal obeys, and what turns the direction of the text behind it (Unicode's embeddings, overrides and isolates).
+/// Returns whether a terminal obeys the character, or whether it changes the direction of the text after it (Unicode's
+/// embeddings, overrides and isolates).
 pub fn leads(letter: char) -> bool {
     letter.is_control() || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Text whose control characters, which a terminal would obey and XML refuses, are shown as such, and so are those that turn
-/// the direction of what stands behind them.
+/// Makes control characters visible, which a terminal would obey and XML refuses, and characters that change the
+/// direction of the text after them.
 pub fn printable(text: &str) -> Cow<'_, str> {
     if text.contains(leads) { text.replace(leads, "\u{fffd}").into() } else { text.into() }
 }
 
-/// A whole message or table as it may go to a terminal: as [`printable`], but with its lines and tabs, and, if `colour` is
-/// wanted, with the colours that this program's own messages and tables have. It is the last that is done to a text.
+/// Prepares a whole message or table for a terminal: like [`printable`], but keeps lines and tabs and, if `colour` is
+/// set, the colours of this program's own messages and tables. It is the last step before output.
 pub fn for_terminal(text: &str, colour: bool) -> Cow<'_, str> {
     if !text.contains(|letter| leads(letter) && letter != '\n' && letter != '\t') {
         return text.into();
@@ -32,7 +33,8 @@ pub fn for_terminal(text: &str, colour: bool) -> Cow<'_, str> {
     shown.into()
 }
 
-/// The length of the sequence of a colour, or of bold, faint or underlined letters, with which a text begins (ECMA-48, 8.3.117). None of
+/// Returns the length of the sequence of a colour, or of bold, faint or underlined letters, at the start of a text
+/// (ECMA-48, 8.3.117). None of them hides or moves text.
 /// them hides what is there or moves anything.
 fn own_colour(text: &str) -> Option<usize> {
     let inner = text.strip_prefix("\x1b[")?;
@@ -41,7 +43,8 @@ fn own_colour(text: &str) -> Option<usize> {
     (end <= 8 && inner[end..].starts_with('m') && inner[..end].split(';').all(is_own)).then_some(end + 3)
 }
 
-/// A cell of a CSV file that no spreadsheet takes for a formula: with an apostrophe before what would begin one. Numbers stay.
+/// Writes a cell of a CSV file that no spreadsheet takes for a formula: an apostrophe precedes what would begin one.
+/// Numbers stay.
 pub fn safe_cell(cell: &str) -> Cow<'_, str> {
     let begins = cell.starts_with(['=', '+', '-', '@', '\t', '\r']);
     if begins && cell.parse::<f64>().is_err() { format!("'{cell}").into() } else { cell.into() }

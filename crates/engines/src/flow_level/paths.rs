@@ -1,4 +1,4 @@
-//! The ways of flows at flow level: one by the hash that switches take at packet level, or all that are equally short.
+//! The paths of flows at flow level: one by the hash that switches use at packet level, or all equally short ones.
 
 use std::collections::BTreeMap;
 
@@ -13,22 +13,22 @@ use flowsieve_workload::Flow;
 use flowsieve_workload::random::{Purpose, Xoshiro256PlusPlus, stream};
 use rand_core::Rng;
 
-/// Paths that flows have taken so far.
+/// The paths that flows have taken so far.
 pub(super) struct Paths<'a> {
     fabric: &'a Fabric,
     spreads: bool,
     /// By switch.
     hashes: Vec<HashOfFlow>,
-    /// The streams that hashes are made from. They draw no more.
+    /// The streams that hashes are made from. They are not drawn from any further.
     random: Xoshiro256PlusPlus,
-    /// By its links; where flows spread, by sender and receiver.
+    /// By the links of the path; if flows spread, by sender and receiver.
     known: BTreeMap<Vec<u32>, u32>,
     paths: Vec<Path>,
 }
 
 impl<'a> Paths<'a> {
     pub(super) fn new(fabric: &'a Fabric, spreads: bool, seed: u64) -> Paths<'a> {
-        // As the simulator's switches: a flow that opens a connection takes the same way there.
+        // As in the simulator's switches: a flow that opens a connection takes the same path there.
         let hash = |switch| HashOfFlow { salt: stream(seed, Purpose::Spray, switch).next_u64() };
         Paths {
             fabric,
@@ -40,7 +40,7 @@ impl<'a> Paths<'a> {
         }
     }
 
-    /// The number of a flow's path.
+    /// Returns the number of a flow's path.
     pub(super) fn of(&mut self, flow: &Flow) -> u32 {
         let name = if self.spreads { vec![flow.src, flow.dst] } else { self.links(flow) };
         if let Some(&path) = self.known.get(&name) {
@@ -58,7 +58,7 @@ impl<'a> Paths<'a> {
         number
     }
 
-    /// The links that a flow takes one after the other.
+    /// Returns the links on a flow's path, in order.
     fn links(&mut self, flow: &Flow) -> Vec<u32> {
         let mut links = vec![self.fabric.host_uplink[flow.src as usize]];
         let meta = Meta { flow: flow.id, dst: flow.dst as u16, ..Meta::default() };
@@ -78,7 +78,7 @@ impl<'a> Paths<'a> {
         links
     }
 
-    /// The fabric's links with these paths.
+    /// Returns the fabric's links with these paths.
     pub(super) fn into_network(self) -> Network {
         let mut down = vec![0; self.fabric.hosts as usize];
         for (number, link) in self.fabric.links.iter().enumerate() {

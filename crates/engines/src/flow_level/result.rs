@@ -1,4 +1,4 @@
-//! What a run at flow level measured, in the form of the packet level's. What there are no packets for is zero.
+//! The result of a flow-level run, in the form of the packet level's. Values that need packets are zero.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
@@ -10,7 +10,7 @@ use flowsieve_workload::Flow;
 
 use super::Framing;
 
-/// `flows` and those of `spec` are the same.
+/// Builds the result. `flows` and those of `spec` are the same.
 pub(super) fn result(
     fabric: &Fabric,
     framing: &Framing,
@@ -19,7 +19,7 @@ pub(super) fn result(
     outcome: &Outcome,
 ) -> PointResult {
     let rows: Vec<FlowRow> = (0..flows.len()).map(|index| row(&flows[index], index, spec, outcome)).collect();
-    // Where the run ended before the last flow began, every rate is over what was simulated.
+    // If the run ended before the last flow began, rates are over the simulated time.
     let arrivals_end = flows.last().map_or(0, |flow| flow.start_ps).min(outcome.now.0);
     let links = links(fabric, framing, flows, spec, outcome);
     let overloaded = links.iter().filter(|class| class.offered_load >= 1.0);
@@ -54,7 +54,7 @@ fn row(flow: &Flow, index: usize, spec: &Spec<'_>, outcome: &Outcome) -> FlowRow
         class: flow.class,
         bytes: flow.bytes,
         start_ps: flow.start_ps,
-        // Less than a picosecond is no time that a flow could take.
+        // No flow can take less than a picosecond.
         fct_ps: outcome.ends[index].map(|end| (end.0 - flow.start_ps).max(1)),
         ideal_ps: spec.network.alone(of_network.path, of_network.wire).0.max(1),
         deadline_ps: flow.deadline_ps.map(NonZeroU64::get),
@@ -63,8 +63,8 @@ fn row(flow: &Flow, index: usize, spec: &Spec<'_>, outcome: &Outcome) -> FlowRow
     }
 }
 
-/// The ideal CCT of each coflow, by number: the longest time that a link takes for what the coflow puts on it, and each flow's
-/// own ideal FCT from when it starts.
+/// Returns the ideal CCT of each coflow, by number: the largest of the times that each link takes for the coflow's
+/// bytes, and of each flow's ideal FCT from its start.
 fn ideal_ccts(fabric: &Fabric, flows: &[Flow], spec: &Spec<'_>) -> BTreeMap<u32, u64> {
     let (mut on_links, mut starts) = (BTreeMap::<(u32, u32), f64>::new(), BTreeMap::new());
     for (flow, of_network) in flows.iter().zip(spec.flows) {
@@ -91,7 +91,7 @@ fn ideal_ccts(fabric: &Fabric, flows: &[Flow], spec: &Spec<'_>) -> BTreeMap<u32,
     ideals
 }
 
-/// The links, class by class.
+/// Builds the rows of links, by class.
 fn links(fabric: &Fabric, framing: &Framing, flows: &[Flow], spec: &Spec<'_>, outcome: &Outcome) -> Vec<LinkClass> {
     let shares = fabric.class_shares();
     // By class: bytes on the wire of all flows, and of packets of those that ended.

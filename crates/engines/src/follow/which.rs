@@ -1,4 +1,4 @@
-//! Which flow of a run is followed: by its number, or by how slow it was among those of its run.
+//! Which flow of a run is followed: by number, or by how slow it was in its run.
 
 use std::cmp::Ordering;
 use std::str::FromStr;
@@ -8,14 +8,14 @@ use flowsieve_settings::{Origin, SettingsError};
 
 use flowsieve_experiment::Error;
 
-/// A flow of a run.
+/// Selects a flow of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Which {
-    /// That with this number.
+    /// The flow with this number.
     Number(u32),
-    /// That with the largest slowdown among all flows, or those of a size class by its name.
+    /// The flow with the largest slowdown of all flows, or of a size class by its name.
     Slowest(Option<String>),
-    /// That at the 99th percentile of their slowdowns, by nearest rank.
+    /// The flow at the 99th percentile of slowdowns, by nearest rank.
     P99(Option<String>),
 }
 
@@ -36,15 +36,15 @@ impl FromStr for Which {
 }
 
 impl Which {
-    /// Whether only the flows of a run tell.
+    /// Returns whether the choice needs the flows of a run.
     pub fn needs_flows(&self) -> bool {
         !matches!(self, Which::Number(_))
     }
 
-    /// The flow of a run, and in words why it is this one where it was not asked for by its number.
+    /// Returns the flow of a run and, unless it was given by number, the reason for the choice in words.
     ///
     /// # Errors
-    /// Where there is no such class, or no flow of it finished.
+    /// Fails if there is no such class, or if no flow of it finished.
     pub fn among(&self, classes: &SizeClasses, flows: &[FlowRow], run: &str) -> Result<(u32, Option<String>), Error> {
         let (name, class) = match self {
             Which::Number(flow) => return Ok((*flow, None)),
@@ -68,13 +68,13 @@ impl Which {
     }
 }
 
-/// By FCT over ideal FCT, exactly; unfinished flows last.
+/// Compares FCT over ideal FCT, exactly; unfinished flows are last.
 fn by_slowdown(a: &FlowRow, b: &FlowRow) -> Ordering {
     let [fct_a, fct_b] = [a, b].map(|flow| u128::from(flow.fct_ps.unwrap_or(u64::MAX)));
     (fct_a * u128::from(b.ideal_ps)).cmp(&(fct_b * u128::from(a.ideal_ps)))
 }
 
-/// A size class of the experiment, or another one that its name tells.
+/// Finds a size class of the experiment, or one that the name defines.
 fn find(classes: &SizeClasses, name: &str, which: &Which) -> Result<SizeClass, Error> {
     let known = classes.as_slice().iter().find(|class| class.name == name).cloned();
     known.or_else(|| SizeClass::parse(name)).ok_or_else(|| {
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn among__the_slowest_and_the_p99_of_a_class() {
-        // Slowdowns rise from 1 to 200; the large one's is 500, one never finishes.
+        // Slowdowns rise from 1 to 200; the large flow's is 500, and one flow never finishes.
         let mut flows: Vec<FlowRow> = (1..=200u32).map(|n| flow(n, 1_000, Some(u64::from(n) * 10_000))).collect();
         flows.push(flow(300, 1_000_000, Some(5_000_000_000)));
         flows.push(flow(400, 500, None));
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(among("slowest", &flows).unwrap(), 300);
         assert_eq!(among("slowest:0-100KB", &flows).unwrap(), 200);
         assert_eq!(among("p99:0-100KB", &flows).unwrap(), 198);
-        // Of equal slowdowns the first flow.
+        // The first flow of equal slowdowns.
         assert_eq!(among("slowest", &[flow(7, 10, Some(300)), flow(8, 20, Some(600))]).unwrap(), 7);
         assert!(among("p99:>10MB", &flows).is_err());
         let details = among("p99:small", &flows).unwrap_err();

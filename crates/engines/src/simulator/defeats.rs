@@ -1,8 +1,8 @@
-//! Settings that other settings defeat: each may stand by itself, and together they measure something else than their names say.
-//! A run is not refused for it; the person is told when it is planned, with the number that would do.
+//! Settings that defeat others: each is valid by itself, but together they measure something else than their names say.
+//! The run is not refused. A warning appears when it is planned, with a value that would do.
 //!
-//! Round trips are those of the kinds of path that the fabric has ([`Fabric::reaches`]), each between the two hosts that are
-//! farthest from each other and with serialisation, so that the check costs microseconds whatever the number of hosts.
+//! Round trips are those of the fabric's kinds of path ([`Fabric::reaches`]), each between the two hosts that are
+//! farthest apart, with serialisation. So the check takes microseconds for any number of hosts.
 
 use flowsieve_core::admission::Admission;
 use flowsieve_core::bank::BankRules;
@@ -21,28 +21,28 @@ use flowsieve_transport::tcp::TcpParams;
 use flowsieve_transport::tcp::params::RtoRule;
 use flowsieve_transport::{TransportFacts, TransportSpec};
 
-/// pFabric's timer is three of its round trips (SIGCOMM 2013, §5.1: 45 us for 14.6 us), and so is that of its rescaled set (250
-/// us for 80 us).
+/// pFabric's timer is three of its round trips (SIGCOMM 2013, §5.1: 45 us for 14.6 us). So is that of its rescaled set
+/// (250 us for 80 us).
 const ROUND_TRIPS_OF_A_TIMER: u64 = 3;
-/// A window may lack this share of a path, which costs a flow alone no more.
+/// A window may be smaller than a path by this share, which costs no more for a flow alone.
 const LACK: f64 = 0.1;
 /// DCTCP's queues do not run empty with a threshold of this part of rate times round trip (RFC 8257, §3.1).
 const PART_FOR_DCTCP: u64 = 7;
-/// Buffer and threshold of the papers, in packets.
+/// The papers' ratio of buffer to threshold, in packets.
 const BUFFER_TO_THRESHOLD: (u64, u64) = (240, 65);
 
-/// The base round trips of a scheme's packets, by kind of path.
+/// Returns the base round trips of a scheme's packets, by kind of path.
 pub(super) fn round_trips(scheme: &Scheme, fabric: &Fabric, wire_overhead: u16) -> Vec<BaseRoundTrip> {
     let exchanges = scheme.classes.iter().map(|class| exchange(class.transport.facts(), wire_overhead));
     let Some(exchange) = exchanges.max_by_key(|exchange| exchange.packet) else { return Vec::new() };
     paths(fabric, exchange).into_iter().map(|path| BaseRoundTrip { links: path.links, ps: path.time.0 }).collect()
 }
 
-/// A kind of path, by its longest.
+/// A kind of path, with its longest round trip.
 struct Path {
     links: u32,
     time: Time,
-    /// Of its slowest link.
+    /// The rate of its slowest link.
     rate: Rate,
     /// "host0 and host5".
     ends: String,
@@ -61,7 +61,7 @@ fn exchange(facts: TransportFacts, wire_overhead: u16) -> Exchange {
     Exchange::new(facts.segment, facts.header, wire_overhead)
 }
 
-/// Everything that is found, in sentences.
+/// Returns all findings, in sentences.
 pub(super) fn defeats(scheme: &Scheme, fabric: &Fabric, wire_overhead: u16) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for class in &scheme.classes {
@@ -80,7 +80,7 @@ pub(super) fn defeats(scheme: &Scheme, fabric: &Fabric, wire_overhead: u16) -> V
     found
 }
 
-/// What one class of flow is checked by.
+/// The data by which one class of flow is checked.
 struct Check<'a> {
     scheme: &'a Scheme,
     fabric: &'a Fabric,
@@ -88,15 +88,15 @@ struct Check<'a> {
     exchange: Exchange,
     paths: &'a [Path],
     longest: &'a Path,
-    /// Bytes of a full packet in a buffer.
+    /// Bytes that a full packet takes in a buffer.
     packet: u64,
 }
 
-/// Ports that are alike.
+/// Ports with the same specification.
 struct Ports<'a> {
     places: Vec<Place>,
     spec: &'a PortSpec,
-    /// Of the fastest link.
+    /// The rate of the fastest link.
     rate: Rate,
 }
 
@@ -118,7 +118,7 @@ impl Check<'_> {
         .collect()
     }
 
-    /// By place, ports of equal specification and rate together.
+    /// Returns, by place, the ports grouped by specification and rate.
     fn ports(&self) -> Vec<Ports<'_>> {
         let mut all: Vec<Ports<'_>> = Vec::new();
         for place in Place::ALL {
@@ -144,7 +144,7 @@ impl Check<'_> {
         format!("the base round trip of {} between {ends}", units::format_time(time.0))
     }
 
-    /// A timer that fires before the first answer can be there sends each window again and again.
+    /// Finds a timer that fires before the first answer can arrive, so that each window is sent again and again.
     fn hasty_timer(&self) -> Option<String> {
         let RtoRule::Constant(rto) = self.params.rto else { return None };
         let least = round_up(ROUND_TRIPS_OF_A_TIMER * self.longest.time.0);
@@ -159,7 +159,7 @@ impl Check<'_> {
         })
     }
 
-    /// The same before the first measurement.
+    /// Finds such a timer before the first measurement.
     fn hasty_first_timer(&self) -> Option<String> {
         let RtoRule::Rfc6298 { initial, .. } = self.params.rto else { return None };
         let least = round_up(ROUND_TRIPS_OF_A_TIMER * self.longest.time.0);
@@ -173,8 +173,8 @@ impl Check<'_> {
         })
     }
 
-    /// A receiver that holds back the ACK of a packet that is under way alone, as in a window of one, for longer than its sender
-    /// waits.
+    /// Finds a receiver that delays the ACK of a single packet under way, as with a window of one, for longer than its
+    /// sender waits.
     fn hasty_for_held_acks(&self) -> Option<String> {
         let (key, rto) = match self.params.rto {
             RtoRule::Constant(rto) => ("rto_min", rto),
@@ -183,7 +183,7 @@ impl Check<'_> {
         };
         let needed = self.params.delayed_ack + self.longest.time;
         let held = self.params.ack_every > 1 && self.params.delayed_ack > Time::ZERO;
-        // What is shorter than a round trip is found already.
+        // A timer shorter than a round trip is already reported.
         (held && rto < needed && rto >= self.longest.time).then(|| {
             format!(
                 "`{key}` = {} is shorter than `delayed_ack` = {} after {}, so that a packet that is under way alone is sent again; \
@@ -196,7 +196,7 @@ impl Check<'_> {
         })
     }
 
-    /// A window that is full before its first packet is answered.
+    /// Finds a window that is full before its first packet is answered.
     fn narrow_window(&self) -> Option<String> {
         let needs = |path: &&Path| product(path.rate, path.time).div_ceil(u64::from(self.exchange.packet));
         let path = self.paths.iter().max_by_key(needs)?;
@@ -212,7 +212,7 @@ impl Check<'_> {
         })
     }
 
-    /// A threshold that no queue comes to.
+    /// Finds a threshold that no queue reaches.
     fn no_mark(&self, ports: &Ports<'_>) -> Option<String> {
         if !self.reacts_to_marks() {
             return None;
@@ -243,7 +243,7 @@ impl Check<'_> {
         ))
     }
 
-    /// A threshold at which a queue runs empty while senders slow down.
+    /// Finds a threshold at which a queue runs empty while senders slow down.
     fn early_marks(&self, ports: &Ports<'_>) -> Option<String> {
         if !self.reacts_to_marks() {
             return None;
@@ -276,8 +276,8 @@ impl Check<'_> {
         ))
     }
 
-    /// A buffer that does not hold what a flow has under way when it first loses something; of senders that marks slow down
-    /// before, thresholds say it.
+    /// Finds a buffer that is smaller than what a flow has under way when it first loses a packet. For senders that
+    /// marks slow down earlier, thresholds are checked instead.
     fn short_buffer(&self, ports: &Ports<'_>) -> Option<String> {
         if self.reacts_to_marks() && ports.spec.marker != Marker::Off {
             return None;
@@ -300,14 +300,14 @@ impl Check<'_> {
         })
     }
 
-    /// A host's own port that drops what the host itself sends.
+    /// Finds a host's own port that drops the host's own packets.
     fn own_drops(&self) -> Option<String> {
         if self.scheme.nic != Nic::Scheme {
             return None;
         }
         let spec = self.scheme.ports.at(Place::Nic);
         let holds = self.holds(spec, MarkScope::Queue)?;
-        // Where its own port's marks slow it down only what it begins with is sure to be there at once.
+        // If its own port's marks slow it down, only its first window is sure to be there at once.
         let slowed = self.reacts_to_marks() && spec.marker != Marker::Off;
         let (key, window) = match slowed {
             true => ("initial_window", self.params.initial_window.min(self.params.max_window)),
@@ -329,18 +329,18 @@ impl Check<'_> {
         self.params.ecn
     }
 
-    /// K by the one rule.
+    /// Returns K by the scheme's rule.
     fn rule(&self, rate: Rate) -> u64 {
         ecn_threshold_bytes(rate.bps(), self.longest.time.0, self.packet)
     }
 
-    /// The most that the length of a port, or of one of its queues, can be; `None` without a limit.
+    /// Returns the largest possible backlog of a port, or of one of its queues; `None` without a limit.
     fn holds(&self, spec: &PortSpec, scope: MarkScope) -> Option<u64> {
         match (spec.admission, scope) {
             (Admission::Unlimited, _) => None,
             (Admission::PerPort { limit }, _) | (Admission::PerQueue { limit }, MarkScope::Queue) => Some(limit),
             (Admission::PerQueue { limit }, MarkScope::Port) => Some(limit.saturating_mul(queues(&spec.kind)?)),
-            // A queue alone in its switch grows until it is alpha times what it has left.
+            // A single queue in its switch grows until it is alpha times the remaining memory.
             (Admission::Shared { alpha_256 }, _) => {
                 let alpha = u128::from(alpha_256);
                 u64::try_from(u128::from(self.scheme.shared_buffer) * alpha / (alpha + 256)).ok()
@@ -349,7 +349,7 @@ impl Check<'_> {
     }
 }
 
-/// How many queues a port has, where that is known.
+/// Returns the number of queues of a port, if known.
 fn queues(kind: &PortKind) -> Option<u64> {
     match kind {
         PortKind::Bank(BankRules { queues, .. })
@@ -359,13 +359,13 @@ fn queues(kind: &PortKind) -> Option<u64> {
     }
 }
 
-/// Rate times time, in bytes.
+/// Returns rate times time, in bytes.
 fn product(rate: Rate, time: Time) -> u64 {
     let bytes = u128::from(rate.bps()) * u128::from(time.0) / 8_000_000_000_000;
     u64::try_from(bytes).unwrap_or(u64::MAX)
 }
 
-/// A value of at least this with two digits.
+/// Rounds up to two digits.
 fn round_up(value: u64) -> u64 {
     let digits = value.checked_ilog10().unwrap_or(0);
     let unit = 10u64.pow(digits.saturating_sub(1));

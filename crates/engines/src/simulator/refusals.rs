@@ -1,4 +1,5 @@
-//! What is refused although every setting by itself may stand: what would be without effect, take no end of memory, or never end.
+//! Settings that are refused although each is valid by itself: they would have no effect, take unlimited memory, or
+//! never end.
 
 use crate::watch::SAMPLE_INTERVAL;
 use crate::workload::{CDF, Extent, LOAD, OWN_RACK, SIZES, Workload};
@@ -16,10 +17,10 @@ use flowsieve_transport::TransportSpec;
 use flowsieve_workload::Flow;
 use flowsieve_workload::coflow_trace::OwnRack;
 
-/// The most memory that the sketches of all ports may take, in bytes.
+/// The largest memory of the sketches of all ports, in bytes.
 const MOST_SKETCH_BYTES: u64 = 4_000_000_000;
 
-/// What the sketches of all ports take, in bytes.
+/// Returns the memory of the sketches of all ports, in bytes.
 pub(crate) fn sketch_bytes(scheme: &Scheme, fabric: &Fabric) -> u64 {
     let of_port = |link: &Link| scheme.ports.at(fabric.place_of(link.from)).kind.sketch_bytes();
     fabric.links.iter().map(of_port).sum()
@@ -39,7 +40,8 @@ pub(crate) fn refuse_huge_sketches(scope: &Scope<'_>, scheme: &Scheme, fabric: &
         .expected(format!("at most {most} in all")))
 }
 
-/// Refuses a retransmission timeout that ends before the sender's line has sent a packet: all would be sent again and again.
+/// Refuses a retransmission timeout that ends before the sender's line has sent a packet: all packets would be sent
+/// again and again.
 pub(crate) fn refuse_hasty_timers(scope: &Scope<'_>, scheme: &Scheme, fabric: &Fabric) -> Result<(), SettingsError> {
     let packet = |class: &Class| {
         let TransportSpec::Tcp(rules) = &class.transport else { return None };
@@ -57,7 +59,7 @@ pub(crate) fn refuse_hasty_timers(scope: &Scope<'_>, scheme: &Scheme, fabric: &F
     Err(scope.error(&RTO_MIN, problem).expected(format!("at least {takes}")))
 }
 
-/// Refuses flows of a list that have more segments than can be numbered.
+/// Refuses flows of a list with more segments than can be numbered.
 pub(crate) fn refuse_huge_flows(scheme: &Scheme, workload: &Workload, seed: u64) -> Result<(), Error> {
     let segment = |class: &Class| u64::from(class.transport.facts().segment);
     let Some(least) = scheme.classes.iter().map(segment).min() else { return Ok(()) };
@@ -78,7 +80,7 @@ pub(crate) fn refuse_huge_flows(scheme: &Scheme, workload: &Workload, seed: u64)
     Ok(())
 }
 
-/// Refuses a distribution of which more than one flow in a million could not be sent.
+/// Refuses a distribution if more than one flow in a million could not be sent.
 pub(crate) fn refuse_huge_sizes(
     settings: &Settings,
     scheme: &Scheme,
@@ -99,10 +101,10 @@ pub(crate) fn refuse_huge_sizes(
     Ok(())
 }
 
-/// The most samples that a run may be expected to take.
+/// The largest expected number of samples in a run.
 const MOST_SAMPLES: f64 = MOST_VALUES as f64;
 
-/// Refuses samples that would be taken more often than their values could be kept.
+/// Refuses an interval of samples whose values would exceed what is kept.
 pub(crate) fn refuse_endless_samples(settings: &Settings, workload: &Workload) -> Result<(), SettingsError> {
     let scope = settings.common();
     let Some(interval) = scope.optional(&SAMPLE_INTERVAL)? else { return Ok(()) };
@@ -117,7 +119,7 @@ pub(crate) fn refuse_endless_samples(settings: &Settings, workload: &Workload) -
     Err(scope.error(&SAMPLE_INTERVAL, problem).expected(format!("at least {least}, for {MOST_SAMPLES:.0} samples")))
 }
 
-/// Refuses HULA where it would be without effect: its probes go up and down, and tell of ways among which switches choose.
+/// Refuses HULA if it would have no effect: its probes go up and down, and report paths among which switches choose.
 pub(crate) fn refuse_probes_without_a_choice(
     scope: &Scope<'_>,
     scheme: &Scheme,
@@ -144,7 +146,7 @@ pub(crate) fn refuse_probes_without_a_choice(
     }
 }
 
-/// Refuses who orders coflows where there are none.
+/// Refuses a scheme that orders coflows if there are none.
 pub(crate) fn refuse_without_coflows(
     scope: &Scope<'_>,
     scheme: &Scheme,
@@ -172,7 +174,7 @@ pub(crate) fn need_coflows(scope: &Scope<'_>, workload: &Workload) -> Result<(),
     Err(scope.error(&COFLOW_ORDER, problem).expected(expected))
 }
 
-/// Refuses flows from a host to itself, which no packet and no flow list has.
+/// Refuses flows from a host to itself, which neither packets nor flow lists can have.
 pub(crate) fn refuse_own_rack(settings: &Settings) -> Result<(), SettingsError> {
     let names = settings.workloads().iter().map(|(name, _)| Some(name.as_str()));
     let names: Vec<Option<&str>> = if settings.workloads().is_empty() { vec![None] } else { names.collect() };
@@ -185,14 +187,14 @@ pub(crate) fn refuse_own_rack(settings: &Settings) -> Result<(), SettingsError> 
     Ok(())
 }
 
-/// The most loaded class of links, if it is offered more than it carries: an error where flows arrive until the measured
-/// ones have finished, a warning where the fabric drains.
+/// Returns the most loaded class of links, if its offered load exceeds its rate: an error if flows arrive until the
+/// measured ones have finished, a warning if the fabric drains.
 pub(crate) fn overload(
     settings: &Settings,
     loads: &[(String, f64)],
     extent: Extent,
 ) -> Result<Option<String>, SettingsError> {
-    // Of equal loads the first.
+    // The first one of equal loads.
     let worst = loads.iter().rev().max_by(|a, b| a.1.total_cmp(&b.1));
     let Some((class, load)) = worst.filter(|(_, load)| *load >= 1.0) else { return Ok(None) };
     let problem = format!(

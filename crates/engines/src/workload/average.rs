@@ -1,4 +1,4 @@
-//! What the flows of a workload are on average, where that is known before any is drawn.
+//! Averages over the flows of a workload, if known before any is drawn.
 
 use super::{Extent, Origin, Workload};
 use flowsieve_results::Controls;
@@ -6,7 +6,8 @@ use flowsieve_results::controls::LARGE_BYTES;
 use flowsieve_workload::{Arrivals, SizeDistribution};
 
 impl Workload {
-    /// Of a number of flows of one distribution whose arrivals are a Poisson process: the mean of its sizes, the share of it that
+    /// Returns averages for a number of flows of one distribution with Poisson arrivals: the mean size, the share of
+    /// large flows, and the sum of the gaps. `None` for any other workload.
     /// is large, and the sum of so many gaps. `None` of any other workload.
     pub(crate) fn average(&self) -> Option<Controls> {
         let (Origin::Drawn(drawn), Extent::Flows(flows)) = (&self.origin, self.extent) else { return None };

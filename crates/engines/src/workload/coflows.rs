@@ -1,4 +1,4 @@
-//! Coflow traces as workloads: read, made anew, placed and brought to a load.
+//! Coflow traces as workloads: read, generated, placed and brought to a load.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,7 +14,7 @@ use super::files::{Files, List};
 use super::{Hosts, LOAD};
 use flowsieve_experiment::Error;
 
-/// How ports become hosts, by the names that settings use.
+/// How ports are mapped to hosts, by the names in settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PlacingName {
     Random,
@@ -68,24 +68,24 @@ declare! {
     );
 }
 
-/// What says nothing without `generated_coflows`.
+/// Returns the keys that mean nothing without `generated_coflows`.
 fn of_generated() -> [&'static Key; 4] {
     [&FLOW_CAP, &MOST_FLOWS, &POD_HOSTS, &POD_LOCAL]
 }
 
-/// What says nothing without `coflows`.
+/// Returns the keys that mean nothing without `coflows`.
 fn of_coflows() -> [&'static Key; 5] {
     [&COFLOWS_LIKE, &COFLOW_HOSTS, &OWN_RACK, &SIZE_SCALE, &GENERATED]
 }
 
-/// The longest time between the first arrival and the last: 200 days, before a run's clock ends.
+/// The longest time between the first arrival and the last: 200 days, within the range of a run's clock.
 const MAX_SPAN_PS: f64 = 1.7e19;
 
-/// What a trace became on these hosts.
+/// Facts of a trace placed on these hosts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct PlacedFacts {
-    /// The share of its rate that the busiest host's link carries between the first arrival and the last, one way, headers and
-    /// framing counted; `None` where all arrive at once.
+    /// The share of its rate that the busiest host's link carries between the first arrival and the last, one way, with
+    /// headers and framing; `None` if all arrive at once.
     pub(crate) busiest_load: Option<f64>,
     /// Flows within a host, which are left out.
     pub(crate) left_out: u64,
@@ -104,7 +104,7 @@ impl PlacedFacts {
         PlacedFacts { busiest_load: (span_ps > 0).then_some(busiest / carried), left_out: placed.own_host }
     }
 
-    /// What a person should know of it before it runs: a load beside those of the links, and a warning.
+    /// Adds what you should know of it before it runs: a load to those of the links, and a warning.
     pub(crate) fn say(&self, loads: &mut Vec<(String, f64)>, warnings: &mut Vec<String>) {
         loads.extend(self.busiest_load.map(|load| ("busiest host without ACKs".to_owned(), load)));
         if self.left_out > 0 {
@@ -113,14 +113,14 @@ impl PlacedFacts {
     }
 }
 
-/// A trace, with the name of its contents.
+/// A trace, with the digest of its contents.
 #[derive(Debug)]
 pub(crate) struct ReadCoflows {
     pub(crate) trace: CoflowTrace,
     pub(crate) digest: String,
 }
 
-/// The flows of the coflow trace that the settings name, if they name one.
+/// Reads the flows of the coflow trace that the settings name, if any.
 pub(super) fn read(
     scope: &Scope<'_>,
     (hosts, framing, seed): (&Hosts, &Framing, u64),
@@ -215,7 +215,7 @@ fn placing(scope: &Scope<'_>, trace: &CoflowTrace, hosts: u32, seed: u64) -> Res
     }
 }
 
-/// What a flow's data take on a link: payload, headers and framing.
+/// Returns the bits of a flow's data on a link: payload, headers and framing.
 fn wire_bits(bytes: u64, framing: &Framing) -> f64 {
     let per_packet = u64::from(framing.header_bytes) + u64::from(framing.overhead_bytes);
     let packets = bytes.div_ceil(framing.payload_bytes.get().into());

@@ -1,17 +1,17 @@
-//! How many links of each class a packet crosses on average, by who sends to whom.
+//! The mean number of links of each class that a packet crosses, by traffic pattern.
 
 use flowsieve_fabric::topology::{Fabric, Stage};
 use flowsieve_workload::{ListedPair, Pattern, permutation};
 
-/// Host pairs of a permutation that are looked at: all of most fabrics.
+/// The most host pairs of a permutation that are inspected: all of most fabrics.
 const PAIRS: usize = 4_096;
 
-/// The mean number of links of each class, in the order of the fabric's classes, that a byte of the pattern crosses, where the
-/// mean flow of a pair has `bytes`.
+/// Returns the mean number of links of each class, in the order of the fabric's classes, that a byte of the pattern
+/// crosses. The mean flow of a pair has `bytes`.
 pub(super) fn crossings(pattern: &Pattern, fabric: &Fabric, seed: u64, bytes: impl Fn((u32, u32)) -> f64) -> Vec<f64> {
     let everywhere = || fabric.class_shares().iter().map(|share| share.crossing);
     match pattern {
-        // Answers come from anywhere, and go anywhere.
+        // Answers come from any host and go to any host.
         Pattern::AllToAll | Pattern::Incast { .. } => everywhere().collect(),
         Pattern::Permutation => {
             let receivers = permutation(fabric.hosts, seed);
@@ -27,7 +27,8 @@ pub(super) fn crossings(pattern: &Pattern, fabric: &Fabric, seed: u64, bytes: im
             let mut here = vec![0.0; fabric.classes.len()];
             let Some((src, dst)) = neighbours(racks) else { return everywhere().collect() };
             add(&mut here, &fabric.path_links(src, dst), 1.0);
-            // What all pairs cross is what those within a rack and those between racks cross, by their numbers.
+            // The mean over all pairs follows from that within a rack and that between racks, weighted by their
+            // numbers.
             let within = pairs_within(racks);
             let mixed = |(all, here): (f64, &f64)| {
                 let between = if within < 1.0 { (all - within * here) / (1.0 - within) } else { 0.0 };
@@ -38,7 +39,7 @@ pub(super) fn crossings(pattern: &Pattern, fabric: &Fabric, seed: u64, bytes: im
     }
 }
 
-/// The mean of the crossings of `classes` classes of links, each with its weight; none cross any where nothing has a weight.
+/// Returns the weighted mean of the crossings of `classes` classes of links; zeros if all weights are zero.
 pub(super) fn weighted(classes: usize, each: impl Iterator<Item = (Vec<f64>, f64)>) -> Vec<f64> {
     let (mut sums, mut weights) = (vec![0.0; classes], 0.0);
     for (crossings, weight) in each {
@@ -48,7 +49,7 @@ pub(super) fn weighted(classes: usize, each: impl Iterator<Item = (Vec<f64>, f64
     sums.iter().map(|sum| if weights > 0.0 { sum / weights } else { 0.0 }).collect()
 }
 
-/// The mean over pairs, each with its weight.
+/// Returns the weighted mean over pairs.
 fn mean_way(fabric: &Fabric, pairs: impl Iterator<Item = ((u32, u32), f64)>) -> Vec<f64> {
     let mut crossings = vec![0.0; fabric.classes.len()];
     let mut weights = 0.0;
@@ -63,14 +64,14 @@ fn add(crossings: &mut [f64], way: &[Stage], weight: f64) {
     way.iter().for_each(|stage| crossings[usize::from(stage.class)] += weight);
 }
 
-/// Two hosts of one rack.
+/// Finds two hosts of one rack.
 fn neighbours(racks: &[u32]) -> Option<(u32, u32)> {
     let mut sorted: Vec<(u32, u32)> = racks.iter().copied().zip(0..).collect();
     sorted.sort_unstable();
     sorted.windows(2).find(|pair| pair[0].0 == pair[1].0).map(|pair| (pair[0].1, pair[1].1))
 }
 
-/// The share of all ordered pairs of hosts that are in one rack.
+/// Returns the share of all ordered pairs of hosts that are in one rack.
 fn pairs_within(racks: &[u32]) -> f64 {
     let mut sorted = racks.to_vec();
     sorted.sort_unstable();
@@ -89,11 +90,11 @@ mod tests {
         Fabric::from_settings(&settings).unwrap()
     }
 
-    /// Links of a packet within a rack and between racks: into the fabric, up, down, to the host.
+    /// Links that a packet crosses within a rack and between racks: into the fabric, up, down, to the host.
     const HERE: [f64; 4] = [1.0, 0.0, 0.0, 1.0];
     const ELSEWHERE: [f64; 4] = [1.0, 1.0, 1.0, 1.0];
 
-    /// By where the class is on the way.
+    /// Orders them by the position of the class on the path.
     fn on_the_way(fabric: &Fabric, crossings: &[f64]) -> Vec<f64> {
         fabric.path_links(0, 11).iter().map(|stage| crossings[usize::from(stage.class)]).collect()
     }
@@ -125,7 +126,7 @@ mod tests {
     fn listed__crosses_what_its_bytes_do() {
         let fabric = fabric();
         let pairs = [(0, 1, 3), (4, 11, 1)].map(|(src, dst, weight)| ListedPair { src, dst, weight });
-        // Three flows stay within a rack, and the fourth is as large as nine of them.
+        // Three flows stay within a rack, and the fourth is as large as nine of these.
         let bytes = |(src, _): (u32, u32)| if src == 4 { 9.0 } else { 1.0 };
         let found = on_the_way(&fabric, &crossings(&Pattern::Listed(pairs.to_vec().into()), &fabric, 1, bytes));
         assert_eq!(found, [1.0, 0.75, 0.75, 1.0]);

@@ -1,11 +1,11 @@
-//! About how much a workload is before any of it is drawn: flows, packets, time, and the load of links.
+//! Estimates of a workload before any of it is drawn: flows, packets, time, and the load of links.
 
 use super::{Extent, Origin, Workload, crossings, listed};
 use flowsieve_fabric::topology::Fabric;
 use flowsieve_workload::SizeDistribution;
 
 impl Workload {
-    /// About how many flows a run has.
+    /// Estimates the number of flows of a run.
     pub fn expected_flows(&self) -> f64 {
         let drawn = match &self.origin {
             Origin::Drawn(drawn) => drawn,
@@ -14,14 +14,14 @@ impl Workload {
         };
         match self.extent {
             Extent::Flows(flows) => flows as f64,
-            // Arrivals go on a little after the window; how long depends on its last flows.
+            // Arrivals continue a little after the window; how long depends on its last flows.
             Extent::Until(end) | Extent::Window(_, end) => drawn.flows_until(end),
             Extent::Queries => self.asked.as_ref().map_or(0.0, |asked| asked.messages() + asked.flows_beside(drawn)),
             Extent::Others | Extent::Entries { .. } => f64::INFINITY,
         }
     }
 
-    /// About how long flows arrive, in ps; `None` where only the run tells.
+    /// Estimates how long flows arrive, in ps; `None` if only the run shows it.
     pub fn arrivals_span_ps(&self) -> Option<f64> {
         match (&self.origin, self.extent) {
             (Origin::Listed(list), _) => list.flows().last().map(|flow| flow.start_ps as f64),
@@ -36,7 +36,7 @@ impl Workload {
         }
     }
 
-    /// About how many flows of a run start in a stretch of time.
+    /// Estimates the number of flows of a run that start in a span of time.
     pub fn expected_flows_within(&self, from_ps: u64, to_ps: u64) -> f64 {
         let before = |end_ps: u64| match &self.origin {
             Origin::Drawn(drawn) => match &self.asked {
@@ -49,7 +49,7 @@ impl Workload {
         before(to_ps) - before(from_ps)
     }
 
-    /// About how many packets a flow takes, data and ACKs.
+    /// Estimates the number of packets of a flow, data and ACKs.
     pub fn packets_per_flow(&self) -> f64 {
         match &self.origin {
             Origin::Drawn(drawn) => {
@@ -71,9 +71,8 @@ impl Workload {
         }
     }
 
-    /// The bit/s that data and ACKs of all hosts take on each link of a flow's way, framing included; none for a list at its own
-    /// pace or closed loops.
-    /// Of a workload that changes, the heavier part.
+    /// Returns the bit/s that data and ACKs of all hosts take on each link of a flow's path, framing included; `None`
+    /// for a list at its own pace or closed loops. For a workload that changes, the heavier part counts.
     pub fn offered_bps(&self) -> Option<f64> {
         let drawn = match &self.origin {
             Origin::Drawn(drawn) if drawn.closed.is_none() => drawn,
@@ -87,7 +86,7 @@ impl Workload {
         }))
     }
 
-    /// The same, of a list also at its own pace, from its first start to its last.
+    /// Returns the same, also for a list at its own pace, from its first start to its last.
     pub(super) fn mean_bps(&self) -> Option<f64> {
         match &self.origin {
             Origin::Listed(list) => listed::mean_bps(list, &self.framing),
@@ -95,7 +94,8 @@ impl Workload {
         }
     }
 
-    /// The bit/s of [`Workload::offered_bps`] on all links of each class together, where a packet crosses so many of each.
+    /// Returns the bit/s of [`Workload::offered_bps`] summed over all links of each class, given the number of links of
+    /// each class that a packet crosses.
     pub(crate) fn class_bps(&self, crossings: &[f64], fabric: &Fabric, seed: u64) -> Option<Vec<f64>> {
         if let Origin::Several(several) = &self.origin {
             return several.class_bps(fabric, seed);
@@ -104,18 +104,18 @@ impl Workload {
         Some(crossings.iter().map(|crossing| bps * crossing).collect())
     }
 
-    /// The share of its flows that are not larger than `bytes`.
+    /// Returns the share of its flows that are not larger than `bytes`.
     pub(super) fn cdf(&self, bytes: u64) -> f64 {
         match &self.origin {
             Origin::Drawn(drawn) => drawn.traffic.from_start.mean_of(|sizes| sizes.cdf(bytes)),
             Origin::Listed(list) => list.cdf(bytes),
-            // Several workloads are none of several.
+            // One of several workloads does not itself contain several.
             Origin::Several(_) => 0.0,
         }
     }
 
-    /// How many links of each class a packet crosses on average, in the order of the fabric's classes. Of a flow list
-    /// nothing is known, and it counts as all-to-all.
+    /// Returns the mean number of links of each class that a packet crosses, in the order of the fabric's classes. A
+    /// flow list counts as all-to-all.
     pub fn crossings(&self, fabric: &Fabric, seed: u64) -> Vec<f64> {
         match &self.origin {
             Origin::Drawn(drawn) => {

@@ -1,8 +1,8 @@
 //! The files of flows and starts that the points of a plan read, each read once.
 //!
-//! A list of ten million flows takes seconds to read and half a gigabyte to keep, and every run of every point needs it:
-//! all of them share one copy, and a file that changes meanwhile cannot make runs differ. A sweep over many large
-//! lists keeps the latest, as many as one list may hold, and reads the others again.
+//! A list of ten million flows takes seconds to read and half a gigabyte to keep, and every run of every point needs
+//! it. So all runs share one copy, and a file that changes meanwhile cannot make runs differ. A sweep over many large
+//! lists keeps the latest ones, up to the size of one largest list, and reads the others again.
 
 use super::coflows::{COFLOWS, ReadCoflows};
 use super::traffic::ARRIVAL_TRACE;
@@ -25,21 +25,21 @@ use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// Longest file of a distribution that is read, in bytes.
+/// The longest file of a distribution that is read, in bytes.
 const MAX_CDF_BYTES: u64 = 16 << 20;
 
-/// A forest counts as a list of this many flows: they take as much memory as the largest forest.
+/// A forest counts as a list of this many flows, which take as much memory as the largest forest.
 const FOREST_FLOWS: usize = 1_000_000;
 
-/// A flow list, and what was found out about it.
+/// A flow list, and facts derived from it.
 #[derive(Debug)]
 pub(crate) struct List {
     pub(crate) list: FlowList,
-    /// Names the flows, however the file writes them.
+    /// Digest of the flows, independent of the file's format.
     pub(crate) digest: String,
-    /// The columns that it needs beside the required ones.
+    /// The optional columns that it needs.
     pub(crate) extras: Extras,
-    /// The file, as errors call it.
+    /// The file's name in errors.
     name: String,
     sizes: OnceLock<ListedSizes>,
 }
@@ -50,23 +50,23 @@ impl List {
         List { digest: digest(&list, &extras), extras, name: name.to_owned(), sizes: OnceLock::new(), list }
     }
 
-    /// The place of the first flow of the highest class, and this class.
+    /// Returns the first flow of the highest class: its class, and the error at its place.
     pub(crate) fn highest_class(&self) -> (u8, FileError) {
         let (class, line) = self.list.highest_class;
         (class, self.wrong("class", &class).at(line))
     }
 
-    /// The error of a value in a column.
+    /// Builds the error of a value in a column.
     fn wrong(&self, column: &str, value: &dyn std::fmt::Display) -> FileError {
         FileError::new("value", Path::new(&self.name), format!("{column} is `{value}`")).of_key(column)
     }
 
-    /// The bytes of its largest flow.
+    /// Returns the bytes of its largest flow.
     pub(crate) fn largest_bytes(&self) -> u64 {
         self.list.flows.iter().map(|flow| flow.bytes).max().unwrap_or(0)
     }
 
-    /// The error of a flow of this size. Its line is known for the largest flow of a file only.
+    /// Builds the error of a flow of this size. Only the largest flow of a file has a known line.
     pub(crate) fn wrong_size(&self, bytes: u64) -> FileError {
         let (largest, line) = self.list.largest;
         let error = self.wrong("bytes", &bytes);
@@ -77,17 +77,17 @@ impl List {
         &self.list.flows
     }
 
-    /// The file, as errors call it.
+    /// Returns the file's name in errors.
     pub(super) fn name(&self) -> &str {
         &self.name
     }
 
-    /// The share of the flows that are not larger than `bytes`.
+    /// Returns the share of the flows that are not larger than `bytes`.
     pub(super) fn cdf(&self, bytes: u64) -> f64 {
         self.sizes.get_or_init(|| ListedSizes::of(&self.list.flows)).cdf(bytes)
     }
 
-    /// Columns that are not read, and from when starts are counted where they are times of day.
+    /// Lists columns that are not read, and the zero of starts that are times of day.
     pub(super) fn notes(&self) -> Vec<String> {
         let shifted = self.list.epoch_ps.map(|ps| {
             let seconds = format!("{}.{:012}", ps / 1_000_000_000_000, ps % 1_000_000_000_000);
@@ -97,7 +97,7 @@ impl List {
         foreign::unread(&self.name, &self.list.unread).into_iter().chain(shifted).collect()
     }
 
-    /// The size in bytes that a share `p` of the flows do not exceed.
+    /// Returns the size in bytes that a share `p` of the flows do not exceed.
     pub(crate) fn quantile(&self, p: f64) -> Option<u64> {
         self.sizes.get_or_init(|| ListedSizes::of(&self.list.flows)).quantile(p)
     }
@@ -109,14 +109,14 @@ impl Predict for List {
     }
 }
 
-/// A trace of starts, with the name of its contents.
+/// A trace of starts, with the digest of its contents.
 #[derive(Debug)]
 pub(crate) struct ReadTrace {
     pub(crate) trace: Arc<Trace>,
     pub(crate) digest: String,
 }
 
-/// A distribution of a file, with the name of its contents.
+/// A distribution of a file, with the digest of its contents.
 #[derive(Debug)]
 pub(crate) struct ReadDistribution {
     pub(crate) distribution: SizeDistribution,
@@ -124,7 +124,7 @@ pub(crate) struct ReadDistribution {
     rows: usize,
 }
 
-/// Sizes that were measured, with the name of their contents.
+/// Measured sizes, with the digest of their contents.
 #[derive(Debug)]
 pub(super) struct ReadSamples {
     /// In bytes, rising; at least one.
@@ -132,19 +132,19 @@ pub(super) struct ReadSamples {
     pub(super) digest: String,
 }
 
-/// What was read under which key, the latest last.
+/// Values read, by key, the latest last.
 type Kept<K, T> = Mutex<Vec<(K, Arc<T>)>>;
 
 /// Files that have been read.
 #[derive(Debug, Default)]
 pub struct Files {
-    /// By path and hosts of the fabric.
+    /// By path and the fabric's host names.
     lists: Kept<(PathBuf, HostNames), List>,
-    /// Lists at a load: by the list's contents and how long it takes there.
+    /// Lists at a load: by the list's contents and its duration at that load.
     paced: Kept<(String, u64), List>,
     /// By name, calibration and seed.
     stand_ins: Kept<(&'static str, Calibration, u64), List>,
-    /// By path, and how it is taken.
+    /// By path, and how the trace is adapted.
     coflows: Kept<(PathBuf, Like), ReadCoflows>,
     /// By path.
     traces: Kept<PathBuf, ReadTrace>,
@@ -159,7 +159,7 @@ pub struct Files {
 }
 
 impl Files {
-    /// The flow list at `path`, which `key` names, for a fabric of `hosts`.
+    /// Returns the flow list at `path`, which `key` names, for a fabric of `hosts`.
     pub(super) fn list(
         &self,
         scope: &Scope<'_>,
@@ -180,7 +180,7 @@ impl Files {
         )
     }
 
-    /// A list at another pace.
+    /// Returns a list at another pace.
     pub(super) fn paced(&self, list: &List, pace: &Pace) -> Result<Arc<List>, Error> {
         let key = (list.digest.clone(), pace.now_ps);
         once(
@@ -201,13 +201,13 @@ impl Files {
         )
     }
 
-    /// What stands in for a trace, made once.
+    /// Returns the substitute for a trace, made once.
     pub(super) fn stand_in(&self, of: &StandIn, calibration: Calibration, seed: u64) -> Result<Arc<List>, Error> {
         let make = || Ok(List::new(of.name, of.generate(calibration, seed)));
         once(&self.stand_ins, (of.name, calibration, seed), |list: &List| list.flows().len(), make)
     }
 
-    /// The coflow trace at `path`.
+    /// Returns the coflow trace at `path`.
     pub(super) fn coflows(&self, scope: &Scope<'_>, path: &Path, like: Like) -> Result<Arc<ReadCoflows>, Error> {
         let flows = |read: &ReadCoflows| read.trace.coflows.iter().map(|coflow| coflow.flows.len()).sum();
         once(&self.coflows, (path.to_path_buf(), like), flows, || {
@@ -225,7 +225,7 @@ impl Files {
         })
     }
 
-    /// The trace of starts at `path`.
+    /// Returns the trace of starts at `path`.
     pub(super) fn trace(&self, scope: &Scope<'_>, path: &Path) -> Result<Arc<ReadTrace>, Error> {
         once(
             &self.traces,
@@ -243,7 +243,7 @@ impl Files {
         )
     }
 
-    /// The sizes of a column of the file at `path`, or of the first.
+    /// Returns the sizes in a column of the file at `path`, or in the first one.
     pub(super) fn samples(
         &self,
         scope: &Scope<'_>,
@@ -266,14 +266,14 @@ impl Files {
         )
     }
 
-    /// Whether the file at `path` has one column, as sizes that were measured; by its beginning.
+    /// Returns whether the file at `path` has one column, like measured sizes; judged by its beginning.
     pub(super) fn has_one_column(path: &Path) -> bool {
         let mut bytes = Vec::new();
         let read = flowsieve_builtin::open(path).and_then(|file| file.take(1 << 16).read_to_end(&mut bytes));
         read.is_ok() && samples::has_one_column(&String::from_utf8_lossy(&bytes))
     }
 
-    /// The distribution at `path`, which `key` names, as its points are read and rounded.
+    /// Returns the distribution at `path`, which `key` names, with points read and rounded in this way.
     pub(super) fn distribution(
         &self,
         scope: &Scope<'_>,
@@ -294,12 +294,12 @@ impl Files {
         })
     }
 
-    /// The forest at `path`; an error is as [`ForestFile::read`] has it.
+    /// Returns the forest at `path`; errors are as in [`ForestFile::read`].
     pub(crate) fn forest(&self, path: &Path) -> Result<Arc<ForestFile>, String> {
         once(&self.forests, path.to_path_buf(), |_| FOREST_FLOWS, || ForestFile::read(path))
     }
 
-    /// The weights of coflows at `path`.
+    /// Returns the weights of coflows at `path`.
     pub(crate) fn weights(&self, scope: &Scope<'_>, key: &Key, path: &Path) -> Result<Arc<BTreeMap<u32, f64>>, Error> {
         once(&self.weights, path.to_path_buf(), BTreeMap::len, || {
             let read = coflow_trace::weights(&path.display().to_string(), open(scope, key, path)?);
@@ -308,7 +308,7 @@ impl Files {
     }
 }
 
-/// The text of a distribution.
+/// Reads the text of a distribution.
 fn text(path: &Path) -> Result<String, String> {
     let file = flowsieve_builtin::open(path).map_err(|error| error.to_string())?;
     let mut bytes = Vec::new();
@@ -319,15 +319,15 @@ fn text(path: &Path) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())
 }
 
-/// What is kept under `key`, or else what `read` reads. Together no more than [`MAX_FLOWS`] is kept, in the `length` of
-/// each, but always the latest.
+/// Returns the value kept under `key`, or else calls `read`. At most [`MAX_FLOWS`] is kept in total, as measured by
+/// `length`, but always the latest value.
 fn once<K: PartialEq, T, E>(
     kept: &Kept<K, T>,
     key: K,
     length: impl Fn(&T) -> usize,
     read: impl FnOnce() -> Result<T, E>,
 ) -> Result<Arc<T>, E> {
-    // Whoever comes while another reads waits for that.
+    // A thread that comes while another reads waits for it.
     let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
     let found = match kept.iter().position(|(known, _)| *known == key) {
         Some(index) => kept.remove(index).1,
@@ -340,7 +340,7 @@ fn once<K: PartialEq, T, E>(
     Ok(found)
 }
 
-/// An error of a flow list, with the nearest name where no host has the given one.
+/// Converts an error of a flow list, with the nearest name if no host has the given one.
 fn with_nearest(error: InputError, hosts: &HostNames) -> FileError {
     let Problem::NoHost { found, .. } = &error.problem else { return error.into() };
     let name = nearest(found, &hosts.all().collect::<Vec<String>>()).map(str::to_owned);
@@ -354,7 +354,7 @@ fn open(scope: &Scope<'_>, key: &Key, path: &Path) -> Result<BufReader<impl Read
     }
 }
 
-/// The error of a file that a key names and that cannot be read.
+/// Builds the error of a file that a key names and that cannot be read.
 pub(crate) fn unreadable(scope: &Scope<'_>, key: &Key, path: &Path, problem: impl std::fmt::Display) -> SettingsError {
     let expected = "a file that can be read; its path is relative to the experiment file's folder";
     scope.error(key, format!("{}: {problem}", path.display())).expected(expected)
@@ -373,7 +373,7 @@ fn digest(list: &FlowList, extras: &Extras) -> String {
         row.extend(flow.src.to_le_bytes());
         row.extend(flow.dst.to_le_bytes());
         row.extend(flow.bytes.to_le_bytes());
-        // A list without these is named as before there were any.
+        // A list without these columns keeps the digest that it had before they existed.
         if extras.deadlines {
             row.extend(flow.deadline_ps.map_or(0, |ps| ps.get()).to_le_bytes());
         }
@@ -385,7 +385,7 @@ fn digest(list: &FlowList, extras: &Extras) -> String {
         }
         if extras.bounds {
             let bounds = prediction.bounds.map(|bounds| (bounds.lower, bounds.upper.get()));
-            // No bounds are neither's.
+            // No valid bounds have these values.
             let (lower, upper) = bounds.unwrap_or((u64::MAX, 0));
             row.extend(lower.to_le_bytes());
             row.extend(upper.to_le_bytes());

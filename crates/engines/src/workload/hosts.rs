@@ -4,21 +4,21 @@ use flowsieve_fabric::topology::{Fabric, Node};
 use flowsieve_workload::HostNames;
 use std::sync::Arc;
 
-/// What a workload must know of the hosts.
+/// The facts that a workload needs of the hosts.
 #[derive(Debug, Clone)]
 pub struct Hosts {
-    /// The rate in bit/s that a load of 1 fills: that of the hosts' links, the slowest where they differ.
+    /// The rate in bit/s at load 1: that of the hosts' links, of the slowest if they differ.
     pub bps: u64,
-    /// By host, the number of its rack: of hosts with the same number a switch is the nearest.
+    /// By host, the number of its rack: hosts with the same number are on the same switch.
     pub racks: Arc<[u32]>,
-    /// What they are called.
+    /// Their names.
     pub names: HostNames,
-    /// How long the links between the first host and the last delay a packet and its answer.
+    /// The delay of the links between the first host and the last, for a packet and its answer.
     pub round_trip_ps: u64,
 }
 
 impl Hosts {
-    /// Those of a fabric. A host that is linked to no switch is a rack of its own.
+    /// Returns those of a fabric. A host that is linked to no switch is its own rack.
     pub fn of(fabric: &Fabric) -> Hosts {
         let uplinks = || fabric.host_uplink.iter().map(|link| &fabric.links[*link as usize]);
         let rack = |(host, node): (u32, Node)| match node {

@@ -1,4 +1,4 @@
-//! A flow list as a workload: at its own pace or at a load, all of it or what starts in a window.
+//! A flow list as a workload: at its own pace or at a load, all of it or the flows that start in a window.
 
 use super::files::{Files, List};
 use super::traffic::{LOAD, load_counts};
@@ -9,21 +9,21 @@ use flowsieve_settings::{Scope, SettingsError, units};
 use flowsieve_workload::{Framing, LoadCounts, Pace, PaceError};
 use std::sync::Arc;
 
-/// What a load made of a list.
+/// The change that a load made to a list.
 #[derive(Debug, Clone)]
 pub(super) struct Paced {
-    /// What to say of it.
+    /// The sentence about it.
     sentence: String,
 }
 
 impl Paced {
-    /// By what gaps are multiplied, as a sentence.
+    /// Returns a sentence with the factor of the gaps.
     pub(super) fn sentence(&self) -> &str {
         &self.sentence
     }
 }
 
-/// The list at the load that the settings name, if they name one.
+/// Returns the list at the load in the settings, if there is one.
 pub(super) fn at_load(
     scope: &Scope<'_>,
     list: Arc<List>,
@@ -52,10 +52,10 @@ pub(super) fn at_load(
     Ok((files.paced(&list, &pace)?, Some(Paced { sentence })))
 }
 
-/// Which flows of a list count: all, or with `measure = "window"` those that start in it.
+/// Reads which flows of a list count: all, or with `measure = "window"` those that start in it.
 pub(super) fn extent(scope: &Scope<'_>, list: &List) -> Result<Extent, SettingsError> {
     let all = Extent::Flows(list.flows().len() as u64);
-    // Within one of several workloads that is said for all of them.
+    // With several workloads, this is set for all of them.
     if scope.workload().is_some() || !scope.is_given(&MEASURE) || !scope.read(&MEASURE)? {
         return Ok(all);
     }
@@ -73,7 +73,8 @@ pub(super) fn extent(scope: &Scope<'_>, list: &List) -> Result<Extent, SettingsE
     Ok(Extent::Window(from, to))
 }
 
-/// The bit/s of a list's data and ACKs from its first start to its last, over all hosts; `None` where all start at once.
+/// Returns the bit/s of a list's data and ACKs from its first start to its last, over all hosts; `None` if all start at
+/// once.
 pub(super) fn mean_bps(list: &List, framing: &Framing) -> Option<f64> {
     let (first, last) = list.flows().first().zip(list.flows().last())?;
     let span_ps = last.start_ps - first.start_ps;

@@ -1,4 +1,4 @@
-//! The keys of `[workload]` that say who sends to whom.
+//! The keys of `[workload]` for the traffic pattern: who sends to whom.
 
 use crate::workload::Hosts;
 use flowsieve_settings::declare;
@@ -6,7 +6,7 @@ use flowsieve_settings::{Key, Scope, Section, Setting, SettingsError};
 use flowsieve_workload::{ListedPair, Pattern};
 use std::sync::Arc;
 
-/// Who sends to whom, by the names that settings use.
+/// The pattern, by the names in settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PatternName {
     AllToAll,
@@ -52,7 +52,7 @@ declare! {
     );
 }
 
-/// Reads them.
+/// Reads the pattern.
 pub(super) fn pattern(scope: &Scope<'_>, hosts: &Hosts) -> Result<Pattern, SettingsError> {
     match scope.read(&PATTERN)? {
         PatternName::Incast => {
@@ -75,7 +75,7 @@ pub(super) fn pattern(scope: &Scope<'_>, hosts: &Hosts) -> Result<Pattern, Setti
     }
 }
 
-/// The listed host pairs.
+/// Reads the listed host pairs.
 fn listed(scope: &Scope<'_>, hosts: &Hosts) -> Result<Arc<[ListedPair]>, SettingsError> {
     let expected = "host pairs such as [\"host2 to host0\", \"host1 to host0\"]";
     let Some(texts) = scope.optional(&PAIRS)? else { return Err(scope.invalid(&PAIRS, expected)) };
@@ -91,7 +91,7 @@ fn listed(scope: &Scope<'_>, hosts: &Hosts) -> Result<Arc<[ListedPair]>, Setting
     texts.iter().zip(&weights).map(pair).collect()
 }
 
-/// The host of a name such as `host3`.
+/// Finds the host of a name such as `host3`.
 pub(super) fn host(scope: &Scope<'_>, key: &Key, name: &str, hosts: &Hosts) -> Result<u32, SettingsError> {
     hosts.names.find(name).ok_or_else(|| {
         let error = scope.error(key, format!("there is no host {name:?}")).expected(hosts.names.in_words());

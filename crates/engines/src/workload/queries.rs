@@ -1,5 +1,5 @@
-//! The keys of `[workload]` that let a client ask many servers at once, beside the flows that are drawn (QCLIMB, NSDI
-//! 2024, §5.1: a memcached client and seven servers).
+//! The keys of `[workload]` for queries, in which a client asks many servers at once, in addition to drawn flows
+//! (QCLIMB, NSDI 2024, §5.1: a memcached client and seven servers).
 
 use super::sizes::{Reader, Sizes};
 use super::traffic::Drawn;
@@ -10,7 +10,7 @@ use flowsieve_settings::{Key, Scaled, Scope, Section, Setting, SettingsError};
 use flowsieve_workload::{Framing, Queries, QueriesError, SizeDistribution};
 
 declare! {
-    /// How many queries there are.
+    /// The number of queries.
     pub(crate) static QUERIES: Setting<u64> = Setting::count(
         Section::Workload, "queries", 1, 25_000_000,
         "how many queries a client sends, one after the other: requests to all of its servers, which answer; flows arrive beside \
@@ -34,7 +34,7 @@ declare! {
     );
 }
 
-/// Queries as the settings say them.
+/// Queries as in the settings.
 #[derive(Debug, Clone)]
 pub(super) struct Asked {
     client: u32,
@@ -43,12 +43,12 @@ pub(super) struct Asked {
     pub(super) queries: u32,
     request_bytes: u64,
     pub(super) answers: SizeDistribution,
-    /// The shortest that a query takes, about: what the answers take on the client's link, and a round trip.
+    /// Estimate of the shortest time of a query: the answers' time on the client's link, and a round trip.
     idle_ps: f64,
 }
 
 impl Asked {
-    /// Those that are asked for, if any are.
+    /// Reads the queries, if there are any.
     pub(super) fn read(reader: &Reader<'_>, hosts: &Hosts, framing: &Framing) -> Result<Option<Asked>, Error> {
         let scope = reader.scope;
         let Some(queries) = scope.optional(&QUERIES)? else { return Ok(None) };
@@ -78,7 +78,7 @@ impl Asked {
             answers,
             idle_ps: bits / hosts.bps.max(1) as f64 * 1e12 + hosts.round_trip_ps as f64,
         };
-        // Whether there can be such queries does not depend on the seed.
+        // Whether such queries are possible does not depend on the seed.
         asked.with_seed(0).map_err(|error| scope.error(&QUERIES, error.to_string()))?;
         Ok(Some(asked))
     }
@@ -88,23 +88,23 @@ impl Asked {
         Queries::new((*client, servers), *queries, *request_bytes, answers.clone(), seed)
     }
 
-    /// Messages of all queries.
+    /// Returns the number of messages of all queries.
     pub(super) fn messages(&self) -> f64 {
         2.0 * f64::from(self.queries) * self.servers.len() as f64
     }
 
-    /// About how many of them begin until a time.
+    /// Estimates how many of them begin before a time.
     pub(super) fn messages_until(&self, end_ps: u64) -> f64 {
         let share = end_ps as f64 / (f64::from(self.queries) * self.idle_ps).max(1.0);
         self.messages() * share.min(1.0)
     }
 
-    /// About how many flows are drawn beside them, if nothing held the queries up.
+    /// Estimates the number of flows drawn in addition, if nothing delays the queries.
     pub(super) fn flows_beside(&self, drawn: &Drawn) -> f64 {
         drawn.flows_until((f64::from(self.queries) * self.idle_ps) as u64)
     }
 
-    /// About how many packets a message takes, data and ACKs.
+    /// Estimates the number of packets of a message, data and ACKs.
     pub(super) fn packets_per_message(&self, framing: &Framing) -> f64 {
         let answer = framing.cost(&self.answers);
         let request = self.request_bytes.div_ceil(framing.payload_bytes.get().into()) as f64;
@@ -113,7 +113,7 @@ impl Asked {
     }
 }
 
-/// Refuses what queries cannot go on beside: flows of other numbers, classes or ends than they leave room for.
+/// Refuses settings that conflict with queries: their numbers, classes or ends of flows leave no room for them.
 fn refuse_others(scope: &Scope<'_>) -> Result<(), SettingsError> {
     let refuse = |other: &Key, expected: &str| {
         let problem = format!("`{}` beside `{}`", other.name, QUERIES.name);

@@ -1,6 +1,6 @@
-//! Recorded flows at another load: their sizes in their order, with what was recorded and predicted of each, while starts and
-//! host pairs are drawn. So QCLIMB replays its traces (NSDI 2024 §5.1: "keep the message arrival order", "reset the
-//! inter-arrival time").
+//! Recorded flows at another load: their sizes in their order, with their recorded features and predictions, while
+//! starts and host pairs are drawn. QCLIMB replays its traces in this way (NSDI 2024 §5.1: "keep the message arrival
+//! order", "reset the inter-arrival time").
 
 use super::files::List;
 use super::sizes::{Reader, Sizes};
@@ -49,7 +49,7 @@ pub(super) struct Recorded {
 }
 
 impl Recorded {
-    /// Those that the settings name, if they do.
+    /// Reads the recorded flows that the settings name, if any.
     pub(super) fn read(reader: &Reader<'_>) -> Result<Option<Recorded>, Error> {
         let scope = reader.scope;
         let Some(name) = scope.optional(&RECORDED)? else { return Ok(None) };
@@ -75,7 +75,7 @@ impl Recorded {
         }
     }
 
-    /// Their sizes, as if they were drawn.
+    /// Returns their sizes as if they were drawn.
     pub(super) fn sizes(&self) -> Sizes {
         let sizes: Vec<u64> = self.part().iter().map(|flow| flow.bytes).collect();
         Sizes { distribution: SizeDistribution::listed("recorded", &sizes), builtin: None, rate_mean: None }
@@ -85,25 +85,25 @@ impl Recorded {
         &self.list.flows()[self.from..self.from + self.flows]
     }
 
-    /// The recorded flow that a flow of the run repeats; those of a second workload repeat none. After the last of them they
-    /// begin anew.
+    /// Returns the recorded flow that a flow of the run repeats; flows of a second workload repeat none. After the last
+    /// recorded flow, the first one follows.
     fn repeated(&self, flow: &Flow) -> Option<&Flow> {
         let nth = flow.id as usize % self.flows;
         (flow.class == 0).then(|| &self.part()[nth])
     }
 
-    /// The flow with its recorded size.
+    /// Returns the flow with its recorded size.
     pub(super) fn put_on(&self, flow: Flow) -> Flow {
         self.repeated(&flow).map_or(flow, |recorded| Flow { bytes: recorded.bytes, ..flow })
     }
 
-    /// What was predicted and recorded of it.
+    /// Returns its recorded prediction and features.
     pub(super) fn beside(&self, flow: &Flow) -> (Prediction, &[u64]) {
         let row = self.repeated(flow).map(|recorded| self.list.list.row(*recorded));
         row.map_or_else(Default::default, |(_, prediction, features)| (prediction, features))
     }
 
-    /// Predictions of theirs, by their numbers in the list.
+    /// Maps predictions by the numbers in the list to flows of the run.
     pub(super) fn predicting(&self, by_number: Vec<Prediction>) -> impl Predict + use<> {
         Predicted { of: self.clone(), by_number }
     }
@@ -123,7 +123,7 @@ impl Predict for Recorded {
     }
 }
 
-/// Predictions of recorded flows that are not the list's own.
+/// Predictions of recorded flows from another source than the list.
 struct Predicted {
     of: Recorded,
     by_number: Vec<Prediction>,

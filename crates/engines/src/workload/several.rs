@@ -1,8 +1,8 @@
-//! Several workloads in one run, `[[workload]]`: each draws from streams of its own, has a class of traffic, and ends as it says or when
-//! all others have.
+//! Several workloads in one run, `[[workload]]`. Each draws from its own streams, has its own class of traffic, and
+//! ends by its own settings or when all others have ended.
 //!
-//! The flows of all are one workload, in the order of their starts. A workload's own flows depend on its settings, its name and the
-//! seed: they stay as they are when another is added.
+//! Together they form one workload, in the order of starts. A workload's flows depend on its settings, its name and the
+//! seed: adding another workload does not change them.
 
 use super::crossings::weighted;
 use super::files::Files;
@@ -26,7 +26,7 @@ declare! {
     );
 }
 
-/// For how long after the last start of the others a workload without an end goes on, in ps, as estimates have it.
+/// How long a workload without an end continues after the last start of the others, in ps: an estimate.
 const ABOUT_AFTER_PS: f64 = 1e9;
 
 type Flows = Box<dyn Iterator<Item = Flow> + Send>;
@@ -36,10 +36,10 @@ type Flows = Box<dyn Iterator<Item = Flow> + Send>;
 struct One {
     name: String,
     class: u8,
-    /// Where the class, or else the name, was given.
+    /// Where the class was given, or else the name.
     place: settings::Origin,
     workload: Workload,
-    /// How its coflows are numbered among those of all, if it has any: by so many, from this.
+    /// How its coflows are numbered among those of all, if it has any: (step, first number).
     coflows: Option<(u32, u32)>,
 }
 
@@ -47,11 +47,11 @@ struct One {
 #[derive(Debug, Clone)]
 pub(super) struct Several {
     all: Arc<[One]>,
-    /// Where the run has a window, its end.
+    /// The end of the run's window, if it has one.
     window_end: Option<u64>,
 }
 
-/// Reads them all.
+/// Reads all of them.
 pub(super) fn read(
     settings: &Settings,
     hosts: &Hosts,
@@ -68,7 +68,7 @@ pub(super) fn read(
         refuse_predictions(&scope, &workload)?;
         let class = scope.read_or(&CLASS, index as u64)?;
         let place = if scope.is_given(&CLASS) { scope.error(&CLASS, "").origin } else { origin.clone() };
-        // The key's own limits keep it within 8 bits, and so does the number of workloads.
+        // The key's own limits keep it within 8 bits, and so does the limit on workloads.
         let class = u8::try_from(class).unwrap_or(u8::MAX);
         all.push(One { name: name.clone(), class, place, workload, coflows: None });
     }
@@ -95,7 +95,7 @@ pub(super) fn read(
     Ok(Workload::of(Origin::Several(several), extent, framing))
 }
 
-/// Refuses workloads of which only the run tells the flows.
+/// Refuses workloads with flows that only the run determines.
 fn refuse_what_follows(scope: &Scope<'_>) -> Result<(), SettingsError> {
     let expected = "[workload] alone: only the run tells when these start, and there is one such workload in a run";
     if scope.is_given(&QUERIES) {
@@ -107,7 +107,7 @@ fn refuse_what_follows(scope: &Scope<'_>) -> Result<(), SettingsError> {
     Ok(())
 }
 
-/// Refuses classes within one of several workloads, whose own class tells it from the others.
+/// Refuses classes within one of several workloads, whose own class separates it from the others.
 fn refuse_own_classes(scope: &Scope<'_>, workload: &Workload) -> Result<(), SettingsError> {
     let expected = "one class for each [[workload]]: two of them instead of one with two classes";
     let keys: [&Key; 2] = [&MIX_SIZES, &CLASS_SHARE];
@@ -121,7 +121,7 @@ fn refuse_own_classes(scope: &Scope<'_>, workload: &Workload) -> Result<(), Sett
     Ok(())
 }
 
-/// Refuses what a list predicts or recorded of its flows: it goes by their numbers, which are others among several workloads.
+/// Refuses a list's predictions or recorded features: they go by flow numbers, which change among several workloads.
 fn refuse_predictions(scope: &Scope<'_>, workload: &Workload) -> Result<(), SettingsError> {
     let Extras { bounds, sizes, features, .. } = workload.extras();
     if !bounds && !sizes && features.is_empty() {
@@ -132,7 +132,7 @@ fn refuse_predictions(scope: &Scope<'_>, workload: &Workload) -> Result<(), Sett
     Err(scope.error(key, problem).expected("a list without these columns, or [workload] alone"))
 }
 
-/// Numbers the coflows of those that have some in turn. Those of a single one keep their numbers.
+/// Numbers the coflows of the workloads in turn. A single workload with coflows keeps their numbers.
 fn number_coflows(settings: &Settings, all: &mut [One]) -> Result<(), SettingsError> {
     let having = all.iter().filter(|one| one.workload.extras().coflows).count() as u32;
     for (one, turn) in all.iter_mut().filter(|one| one.workload.extras().coflows).zip(0..) {
@@ -150,7 +150,7 @@ fn number_coflows(settings: &Settings, all: &mut [One]) -> Result<(), SettingsEr
 }
 
 impl One {
-    /// Its flows, as many as it has.
+    /// Returns its flows, up to its limit.
     fn flows(&self, seed: u64) -> Result<Flows, String> {
         let flows = self.workload.flows(seed_of_workload(seed, &self.name))?;
         let (class, numbers) = (self.class, self.coflows);
@@ -184,7 +184,7 @@ impl Several {
         Ok(Box::new(self.merged(seed)?.map(|(_, flow)| flow)))
     }
 
-    /// The numbers of the flows of those workloads that have an end, rising.
+    /// Returns the numbers of the flows of those workloads that have an end, rising.
     pub(super) fn with_an_end(&self, seed: u64) -> Result<Vec<u32>, String> {
         let has_an_end = |number: usize| self.all.get(number).is_some_and(|one| !one.is_endless());
         let (mut merged, mut numbers) = (self.merged(seed)?, Vec::new());
@@ -197,7 +197,7 @@ impl Several {
         Ok(numbers)
     }
 
-    /// Each with its name and class.
+    /// Returns each workload with its name and class.
     pub(super) fn parts(&self) -> impl Iterator<Item = (&str, u8, &Workload)> {
         self.all.iter().map(|one| (one.name.as_str(), one.class, &one.workload))
     }
@@ -216,7 +216,7 @@ impl Several {
         }
     }
 
-    /// Whether all flows are known before the run, and belong to coflows.
+    /// Returns whether all flows are known before the run and belong to coflows.
     pub(super) fn has_coflows(&self) -> bool {
         self.extras().coflows && !self.all.iter().any(|one| one.is_endless() || one.has_requests())
     }
@@ -228,13 +228,14 @@ impl Several {
         Some((highest.class, error.into()))
     }
 
-    /// About how long flows arrive, in ps: until the window's end, or until the last start of those that have an end.
+    /// Estimates how long flows arrive, in ps: until the window's end, or until the last start of the workloads that
+    /// have an end.
     pub(super) fn span_ps(&self) -> f64 {
         let ends = self.all.iter().filter(|one| !one.is_endless()).filter_map(|one| one.workload.arrivals_span_ps());
         self.window_end.map_or_else(|| ends.fold(0.0, f64::max), |end| end as f64)
     }
 
-    /// About how many flows of each start before a time.
+    /// Estimates how many flows of each start before a time.
     fn flows_before(&self, end_ps: u64) -> Vec<f64> {
         let end_of =
             |one: &One| if one.is_endless() { end_ps.min((self.span_ps() + ABOUT_AFTER_PS) as u64) } else { end_ps };
@@ -245,7 +246,7 @@ impl Several {
         self.flows_before(end_ps).into_iter().sum()
     }
 
-    /// About how many flows each has in the run.
+    /// Estimates the number of flows of each in the run.
     fn expected(&self) -> Vec<f64> {
         self.flows_before(self.window_end.unwrap_or(u64::MAX))
     }
@@ -259,12 +260,12 @@ impl Several {
         packets.sum::<f64>() / self.expected_flows().max(1.0)
     }
 
-    /// The bit/s of all that have a rate.
+    /// Returns the sum of the bit/s of all that have a rate.
     pub(super) fn offered_bps(&self) -> Option<f64> {
         self.all.iter().filter_map(|one| one.workload.mean_bps()).reduce(|all, one| all + one)
     }
 
-    /// The bit/s on each class of links.
+    /// Returns the bit/s on each class of links.
     pub(super) fn class_bps(&self, fabric: &Fabric, seed: u64) -> Option<Vec<f64>> {
         let of_one = |one: &One| {
             let bps = one.workload.mean_bps()?;
@@ -274,7 +275,7 @@ impl Several {
         self.all.iter().filter_map(of_one).reduce(|all, one| all.iter().zip(&one).map(|(all, one)| all + one).collect())
     }
 
-    /// How many links of each class a packet crosses on average.
+    /// Returns the mean number of links of each class that a packet crosses.
     pub(super) fn crossings(&self, fabric: &Fabric, seed: u64) -> Vec<f64> {
         let each = self.all.iter().zip(self.expected()).map(|(one, flows)| {
             let crossings = one.workload.crossings(fabric, seed_of_workload(seed, &one.name));
@@ -283,7 +284,7 @@ impl Several {
         weighted(fabric.classes.len(), each)
     }
 
-    /// The size in bytes that a share `p` of the flows of all do not exceed.
+    /// Returns the size in bytes that a share `p` of all flows do not exceed.
     pub(super) fn quantile(&self, p: f64) -> Option<u64> {
         let each: Vec<(&One, f64)> = self.all.iter().zip(self.expected()).filter(|(_, flows)| *flows > 0.0).collect();
         let all: f64 = each.iter().map(|(_, flows)| flows).sum();

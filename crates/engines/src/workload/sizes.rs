@@ -1,4 +1,4 @@
-//! Distributions of sizes by what a person writes: the name of a built-in, a formula such as `exponential(100KB)`, or a
+//! Distributions of sizes from the user's text: the name of a built-in, a formula such as `exponential(100KB)`, or a
 //! file that ends in `.csv`.
 
 use crate::workload::files::Files;
@@ -11,7 +11,7 @@ use flowsieve_workload::{Builtin, LawError, Reading, Rounding, SizeDistribution,
 use std::num::NonZeroU32;
 use std::path::Path;
 
-/// To what sizes are rounded up, by the names that settings use.
+/// The rounding of sizes, by the names in settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RoundingName {
     Bytes,
@@ -43,7 +43,7 @@ declare! {
     );
 }
 
-/// Formulas by name, as a message shows them.
+/// The formulas, as a message shows them.
 const FORMULAS: &str = "fixed(10KB), uniform(1KB, 1MB), exponential(100KB), bounded-pareto(1.2, 1KB, 100MB) or \
                         lognormal(10KB, 2.0)";
 
@@ -51,27 +51,27 @@ const FORMULAS: &str = "fixed(10KB), uniform(1KB, 1MB), exponential(100KB), boun
 #[derive(Debug, Clone)]
 pub(super) struct Sizes {
     pub(super) distribution: SizeDistribution,
-    /// The built-in's name, where it is one.
+    /// The built-in's name, if it is one.
     pub(super) builtin: Option<&'static str>,
-    /// The mean in bytes from which the arrival rate comes, where it is not the distribution's own.
+    /// The mean in bytes for the arrival rate, if it is not the distribution's own.
     pub(super) rate_mean: Option<f64>,
 }
 
-/// How the settings of a point are turned into distributions.
+/// Converts the settings of a point to distributions.
 #[derive(Clone, Copy)]
 pub(super) struct Reader<'a> {
     pub(super) scope: &'a Scope<'a>,
     /// Payload of a full packet, to which sizes are rounded up on request.
     pub(super) payload: NonZeroU32,
     pub(super) files: &'a Files,
-    /// Paths are relative to this.
+    /// The folder that paths are relative to.
     pub(super) folder: &'a Path,
-    /// Flows whose sizes are sent in their order, instead of sizes that are drawn.
+    /// Recorded flows whose sizes are sent in their order, instead of drawn sizes.
     pub(super) recorded: Option<&'a Recorded>,
 }
 
 impl Reader<'_> {
-    /// The distribution of `sizes` or `cdf`.
+    /// Returns the distribution of `sizes` or `cdf`.
     pub(super) fn of_workload(&self) -> Result<Sizes, Error> {
         let scope = self.scope;
         if let Some(recorded) = self.recorded {
@@ -85,7 +85,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The distribution that `text`, given for `key`, names.
+    /// Returns the distribution that `text`, given for `key`, names.
     pub(super) fn of_text(&self, key: &Key, text: &str) -> Result<Sizes, Error> {
         if let Some((builtin, rate_mean)) = builtin_with_mean(text) {
             return self.of_builtin(key, builtin, rate_mean);
@@ -124,7 +124,7 @@ impl Reader<'_> {
         Ok(Sizes { distribution, builtin: Some(builtin.name), rate_mean })
     }
 
-    /// Sizes that were measured, each as likely as it is often.
+    /// Builds a distribution from measured sizes, by their frequencies.
     fn of_samples(&self, key: &Key, path: &Path, column: Option<&str>) -> Result<Sizes, Error> {
         let rounding = self.rounding(Rounding::Bytes)?;
         let read = self.files.samples(self.scope, key, path, column)?;
@@ -135,7 +135,7 @@ impl Reader<'_> {
         Ok(Sizes { distribution, builtin: None, rate_mean: None })
     }
 
-    /// A file that `given` names, as the distribution of `key`.
+    /// Reads a file that `given` names, as the distribution of `key`.
     fn of_file(&self, key: &Key, given: &Key, file: &str) -> Result<Sizes, Error> {
         let reading = self.reading(key, Reading::Interpolated)?;
         let rounding = self.rounding(Rounding::Bytes)?;
@@ -159,7 +159,7 @@ impl Reader<'_> {
         Ok(SizeDistribution::parse(name, text, reading, rounding)?)
     }
 
-    /// How points are read: as the experiment says for all distributions, or as suits this one.
+    /// Returns how points are read: the experiment's setting for all distributions, or the default of this one.
     fn reading(&self, key: &Key, own: Reading) -> Result<Reading, SettingsError> {
         if key.name == SIZES.name || self.scope.is_given(&READING) {
             return self.scope.read_or(&READING, own);
@@ -168,7 +168,7 @@ impl Reader<'_> {
         Ok(own)
     }
 
-    /// To what sizes are rounded, likewise.
+    /// Returns how sizes are rounded, likewise.
     fn rounding(&self, own: Rounding) -> Result<Rounding, SettingsError> {
         Ok(match self.scope.optional(&ROUNDING)? {
             None => own,
@@ -185,8 +185,8 @@ fn rounding_note(key: &Key) -> String {
     }
 }
 
-/// The distribution of a formula such as `uniform(1KB, 1MB)`: sizes have units, all other parameters are numbers. None
-/// for a text that is no name with parameters; otherwise the problem is a sentence.
+/// Builds the distribution of a formula such as `uniform(1KB, 1MB)`: sizes have units, all other parameters are
+/// numbers. Returns `None` if the text is not a name with parameters; any other problem is a sentence.
 pub fn formula(text: &str, rounding: Rounding) -> Option<Result<SizeDistribution, String>> {
     let (name, rest) = text.trim().split_once('(')?;
     let parameters = rest.strip_suffix(')')?.split(',').map(str::trim);

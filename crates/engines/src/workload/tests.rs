@@ -37,13 +37,13 @@ fn read__web_search_as_ns2() {
     assert!((rate_per_host - rate).abs() < 1e-6 * rate, "{rate_per_host} {rate}");
     assert_eq!(workload.extent, Extent::Flows(100));
     assert_eq!(workload.flows(1).unwrap().take(3).count(), 3);
-    // Sizes are whole packets, so that the true load is the nominal one and 40 bytes of ACK a packet more.
+    // Sizes are whole packets, so the true load is the nominal one plus 40 bytes of ACK per packet.
     let load = workload.offered_bps().unwrap() / (144.0 * 10e9);
     assert!((load - 0.6 * 1540.0 / 1500.0).abs() < 1e-9, "{load}");
     assert!((workload.packets_per_flow() - 2.0 * sizes.mean_bytes() / 1460.0).abs() < 1e-6);
 }
 
-/// Of what kind an error is, and of which key.
+/// Returns the kind of an error, and its key.
 fn fault(error: &Error) -> (&'static str, String) {
     let details = error.details();
     (details.kind, details.key.unwrap_or_default())
@@ -72,7 +72,7 @@ fn flows__depend_on_the_seed_alone() {
 #[test]
 fn read__takes_the_rate_from_the_sources_mean_on_request() {
     let source = settings().with(None, "sizes", "web-search-source-mean");
-    // The sizes stay, and so does what schemes look up by their name.
+    // The sizes are unchanged, and so are values that schemes look up by name.
     let workload = read(&source).unwrap();
     assert_eq!(workload.distribution(), Some("web-search"));
     let mean = drawn(&workload).traffic.from_start.sizes.mean_bytes();
@@ -97,7 +97,7 @@ fn read__rising_pairs_have_the_load_on_every_host_link() {
     let workload = read(&mixed).unwrap();
     let load = workload.offered_bps().unwrap() / (144.0 * 10e9);
     assert!((load - 0.6 * 1540.0 / 1500.0).abs() < 1e-9, "{load}");
-    // As many bytes in the one direction as in the other, of whole packets.
+    // As many bytes in one direction as in the other, in whole packets.
     let offer = &drawn(&workload).traffic.from_start;
     let mix = offer.mix.as_ref().unwrap();
     assert!((mix.share * 14_600.0 / ((1.0 - mix.share) * offer.sizes.mean_bytes()) - 1.0).abs() < 1e-9);
@@ -115,7 +115,7 @@ fn read__listed_pairs_load_the_busiest_link() {
         .with(None, "load", 0.5)
         .with(None, "flows", 100);
     let workload = read(&listed).unwrap();
-    // Everything goes to host 0: data and ACKs on its link.
+    // All traffic goes to host 0: data and ACKs on its link.
     let load = workload.offered_bps().unwrap() / 10e9;
     assert!((load - 0.5 * 1540.0 / 1500.0).abs() < 1e-9, "{load}");
     // One pair in three has short flows.
@@ -137,7 +137,7 @@ fn read__a_change_keeps_the_load_or_takes_another() {
     let (_, after) = drawn(&read(&louder).unwrap()).traffic.change.clone().unwrap();
     assert!((after.rate_per_host / rate(&settings()) - 1.5).abs() < 1e-12);
     assert_eq!(fault(&read(&changing(&[])).unwrap_err()), ("value", "change_at".to_owned()));
-    // 100 flows are over long before the change.
+    // 100 flows end long before the change.
     assert!((workload.packets_per_flow() - read(&settings()).unwrap().packets_per_flow()).abs() < 1e-9);
 }
 

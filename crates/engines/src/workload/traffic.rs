@@ -1,4 +1,4 @@
-//! The keys of `[workload]` that say what is drawn: sizes, load, arrivals, pattern, a mix and a change.
+//! The keys of `[workload]` for what is drawn: sizes, load, arrivals, pattern, a mix and a change.
 
 use crate::workload::Hosts;
 use crate::workload::pattern::{FAN_IN, INCAST_SHARE, PAIRS, PATTERN, RACK_LOCAL, host, pattern};
@@ -13,7 +13,7 @@ use flowsieve_workload::{
 };
 use std::sync::Arc;
 
-/// When flows arrive, by the names that settings use.
+/// When flows arrive, by the names in settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ArrivalsName {
     Poisson,
@@ -22,14 +22,14 @@ pub(crate) enum ArrivalsName {
     ClosedLoop,
 }
 
-/// How a closed loop waits, by the names that settings use.
+/// How a closed loop waits, by the names in settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ThinkName {
     Fixed,
     Exponential,
 }
 
-/// Which host pairs have a second workload, by the names that settings use.
+/// Which host pairs have a second workload, by the names in settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MixName {
     Drawn,
@@ -37,7 +37,7 @@ enum MixName {
     From,
 }
 
-/// Which deadlines there are, by the names that settings use.
+/// The kind of deadlines, by the names in settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DeadlinesName {
     None,
@@ -138,15 +138,15 @@ declare! {
     .with_default(100_000);
 }
 
-/// What a workload draws from.
+/// The distributions and rates that a workload is drawn from.
 #[derive(Debug, Clone)]
 pub(super) struct Drawn {
     pub(super) traffic: Traffic,
-    /// The load from the start; none where a trace has its own rate.
+    /// The load from the start; `None` if a trace has its own rate.
     pub(super) load: Option<f64>,
-    /// The built-in distribution that all flows have at the start, if they have one.
+    /// The built-in distribution of all flows at the start, if there is one.
     pub(super) builtin: Option<&'static str>,
-    /// Set where flows follow others of the traffic's sizes and hosts; its rate is then that of an idle fabric.
+    /// Set if flows follow others with the traffic's sizes and hosts; its rate is then that of an idle fabric.
     pub(super) closed: Option<Loops>,
     /// Which flows have deadlines.
     pub(super) deadlines: Option<Deadlines>,
@@ -160,7 +160,7 @@ pub(super) struct Loops {
 }
 
 impl Loops {
-    /// Flows that a host starts per second where each takes as long as its bytes take on the host's link.
+    /// Returns the flows that a host starts per second if each takes only the time of its bytes on the host's link.
     fn idle_rate(&self, bps: u64, mean_bytes: f64) -> f64 {
         let seconds = 8.0 * mean_bytes / bps.max(1) as f64;
         let (Think::Fixed(ps) | Think::Exponential(ps)) = self.think;
@@ -170,12 +170,12 @@ impl Loops {
 
 /// When flows arrive.
 enum When {
-    /// At a rate that the load decides, or at the trace's own in flows per second.
+    /// At a rate that follows from the load, or at the trace's own in flows per second.
     Open(Arrivals, Option<f64>),
     Closed(Loops),
 }
 
-/// Reads them all.
+/// Reads all of it.
 pub(super) fn read(reader: &Reader<'_>, hosts: &Hosts, framing: &Framing, set: ParameterSet) -> Result<Drawn, Error> {
     let scope = reader.scope;
     let (arrivals, own_rate) = match arrivals(reader)? {
@@ -186,7 +186,7 @@ pub(super) fn read(reader: &Reader<'_>, hosts: &Hosts, framing: &Framing, set: P
     let sizes = reader.of_workload()?;
     let mix = mix(reader, &pattern, hosts)?;
     let load = scope.optional(&LOAD)?;
-    // A trace at its own rate has nothing to count.
+    // A trace at its own rate has no load to count.
     let counts = match (load, &own_rate) {
         (None, Some(_)) => None,
         _ => Some(load_counts(scope, set)?),
@@ -254,7 +254,7 @@ pub(super) fn read(reader: &Reader<'_>, hosts: &Hosts, framing: &Framing, set: P
     Ok(drawn)
 }
 
-/// Which bytes the load counts.
+/// Reads which bytes the load counts.
 pub(super) fn load_counts(scope: &Scope<'_>, set: ParameterSet) -> Result<LoadCounts, SettingsError> {
     let default = match set {
         ParameterSet::Ns2 | ParameterSet::Scaled => LoadCounts::Ns2,
@@ -263,7 +263,7 @@ pub(super) fn load_counts(scope: &Scope<'_>, set: ParameterSet) -> Result<LoadCo
     scope.read_or(&LOAD_COUNTS, default)
 }
 
-/// The same where flows wait for others.
+/// Reads the traffic of flows that wait for others.
 fn closed(reader: &Reader<'_>, hosts: &Hosts, loops: Loops) -> Result<Drawn, Error> {
     let scope = reader.scope;
     let at_a_rate: [&Key; 5] = [&LOAD, &LOAD_COUNTS, &CHANGE_AT, &CHANGE_SIZES, &CHANGE_LOAD];
@@ -296,7 +296,7 @@ fn closed(reader: &Reader<'_>, hosts: &Hosts, loops: Loops) -> Result<Drawn, Err
 
 fn loops(scope: &Scope<'_>) -> Result<Loops, SettingsError> {
     let think = match scope.read(&THINK_TIME)? {
-        // A pause of nothing has no law.
+        // A pause of zero has no distribution.
         0 => Think::Fixed(0),
         ps => match scope.read(&THINK_LAW)? {
             ThinkName::Fixed => Think::Fixed(ps),
@@ -325,23 +325,23 @@ fn arrivals(reader: &Reader<'_>) -> Result<When, Error> {
     }
 }
 
-/// Which host pairs have a second workload, as the settings say it.
+/// Which host pairs have a second workload, as in the settings.
 struct Which {
     pairs: MixPairs,
-    /// The second workload's share of the flows. None under [`MixPairs::Rising`], where it follows from the sizes.
+    /// The second workload's share of the flows. `None` under [`MixPairs::Rising`], where it follows from the sizes.
     share: Option<f64>,
 }
 
 impl Which {
-    /// The mix with `second`, where the mean flows of the two count so many bytes.
+    /// Builds the mix with `second`, given the bytes of the two mean flows.
     fn of(&self, second: &Sizes, [first_bytes, second_bytes]: [f64; 2]) -> Mix {
-        // As many bytes from a pair of the one as from a pair of the other.
+        // As many bytes from a pair of the first as from a pair of the second.
         let share = self.share.unwrap_or(first_bytes / (first_bytes + second_bytes));
         Mix { sizes: second.distribution.clone(), pairs: self.pairs.clone(), share }
     }
 }
 
-/// The second workload and the host pairs that have it.
+/// Reads the second workload and the host pairs that have it.
 fn mix(reader: &Reader<'_>, pattern: &Pattern, hosts: &Hosts) -> Result<Option<(Sizes, Which)>, Error> {
     let scope = reader.scope;
     let Some(text) = scope.optional(&MIX_SIZES)? else { return Ok(None) };
@@ -362,7 +362,7 @@ fn mix(reader: &Reader<'_>, pattern: &Pattern, hosts: &Hosts) -> Result<Option<(
     Ok(Some((sizes, which)))
 }
 
-/// Which flows have deadlines, if any.
+/// Reads which flows have deadlines, if any.
 fn deadlines(scope: &Scope<'_>) -> Result<Option<Deadlines>, SettingsError> {
     let time = || match scope.optional(&DEADLINE_TIME)? {
         Some(ps) => Ok(ps),
@@ -377,7 +377,7 @@ fn deadlines(scope: &Scope<'_>) -> Result<Option<Deadlines>, SettingsError> {
     Ok(Some(Deadlines { up_to: scope.read(&DEADLINE_UP_TO)?, rule }))
 }
 
-/// The error of traffic that cannot be drawn, at the key that decides it.
+/// Builds the error of traffic that cannot be drawn, at the key that causes it.
 fn impossible(reader: &Reader<'_>, traffic: &Traffic, error: GeneratorError) -> Error {
     let key: &Key = match (error, &traffic.pattern) {
         (GeneratorError::Pattern(PatternError::FanIn { .. }), _) => &FAN_IN,
@@ -392,7 +392,7 @@ fn impossible(reader: &Reader<'_>, traffic: &Traffic, error: GeneratorError) -> 
 }
 
 impl Drawn {
-    /// The closed loops, of `flows` flows in all, if these are such.
+    /// Returns the closed loops, with `flows` flows in all, if there are any.
     pub(super) fn closed_loop(&self, flows: u32, seed: u64) -> Result<Option<ClosedLoop>, PatternError> {
         let Some(Loops { outstanding, think }) = self.closed else { return Ok(None) };
         let Traffic { hosts, pattern, from_start, .. } = &self.traffic;
@@ -400,21 +400,21 @@ impl Drawn {
             .map(|closed| Some(closed.with_deadlines(self.deadlines)))
     }
 
-    /// The flows that arrive per second from the start and from a change on.
+    /// Returns the flows that arrive per second, from the start and after a change.
     fn rates(&self) -> (f64, f64) {
         let of = |offer: &Offer| offer.rate_per_host * f64::from(self.traffic.hosts);
         let first = of(&self.traffic.from_start);
         (first, self.traffic.change.as_ref().map_or(first, |(_, offer)| of(offer)))
     }
 
-    /// About how many flows arrive until `end_ps`.
+    /// Estimates how many flows arrive until `end_ps`.
     pub(super) fn flows_until(&self, end_ps: u64) -> f64 {
         let at = self.traffic.change.as_ref().map_or(u64::MAX, |(at, _)| *at).min(end_ps);
         let (before, after) = self.rates();
         (before * at as f64 + after * (end_ps - at) as f64) / 1e12
     }
 
-    /// The mean over about the first `flows` flows of a `measure` that sizes have.
+    /// Returns the mean of a `measure` of sizes over about the first `flows` flows.
     pub(super) fn mean_of(&self, flows: f64, measure: impl Fn(&SizeDistribution) -> f64) -> f64 {
         let first = self.traffic.from_start.mean_of(&measure);
         let Some((at, offer)) = &self.traffic.change else { return first };
@@ -422,7 +422,7 @@ impl Drawn {
         share * first + (1.0 - share) * offer.mean_of(&measure)
     }
 
-    /// The bit/s of `bytes` that sizes take, over all hosts, in the heavier of the times before and after a change.
+    /// Returns the bit/s of `bytes` of each size over all hosts, in the heavier of the times before and after a change.
     pub(super) fn heaviest_bps(&self, bytes: impl Fn(&SizeDistribution) -> f64) -> f64 {
         let (before, after) = self.rates();
         let first = before * self.traffic.from_start.mean_of(&bytes) * 8.0;
