@@ -171,7 +171,6 @@ impl WorkloadFacts for Workload {
 impl Workload {
     /// Reads the workload for these hosts. Paths are relative to `folder`; `files` keeps the files that are read.
     /// `seed` is the run's, by which coflows are placed.
-    /// the run's, by which coflows are placed.
     pub fn read(
         settings: &Settings,
         hosts: &Hosts,

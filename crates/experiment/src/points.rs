@@ -180,7 +180,6 @@ fn absent(table: &Table, name: &str) -> String {
 /// Returns the keys that no point read, and that are also unread `elsewhere` (seeds and size classes belong to no
 /// point). Keys of schemes outside the sweep count as unread, unless they are `excused`. `without` is what the engine
 /// of all points lacks, if it lacks something.
-/// all points has none of, if it lacks something.
 pub(crate) fn unread(
     points: &[Point],
     elsewhere: &[(Address, Origin)],

@@ -15,7 +15,6 @@ thread_local! {
 ///
 /// # Errors
 /// Fails if it panics.
-/// Where it panics.
 pub fn fenced<T>(decode: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

@@ -35,7 +35,6 @@ pub fn for_terminal(text: &str, colour: bool) -> Cow<'_, str> {
 
 /// Returns the length of the sequence of a colour, or of bold, faint or underlined letters, at the start of a text
 /// (ECMA-48, 8.3.117). None of them hides or moves text.
-/// them hides what is there or moves anything.
 fn own_colour(text: &str) -> Option<usize> {
     let inner = text.strip_prefix("\x1b[")?;
     let end = inner.find(|letter: char| !letter.is_ascii_digit() && letter != ';')?;

@@ -1,15 +1,11 @@
 //! Controllers of a run: what they hear, when they decide, and how their tables travel.
 //!
 //! Controllers have no events: the run stops for them between events. A run without controllers does nothing for them.
-//! At an
-//! instant tables arrive first. Then each kind of controllers in turn hears and decides, before any event of that
-//! instant. The
-//! result does not depend on how the fabric is cut into partitions.
+//! At an instant tables arrive first. Then each kind of controllers in turn hears and decides, before any event of that
+//! instant. The result does not depend on how the fabric is cut into partitions.
 //!
 //! Hosts and controllers communicate without packets: their messages occupy no link, are never lost, and take one delay
-//! that is
-//! the same for all hosts.
-//! delay for all hosts.
+//! that is the same for all hosts.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -329,7 +329,7 @@ impl Check<'_> {
         self.params.ecn
     }
 
-    /// Returns K by the scheme's rule.
+    /// Returns K by the marking rule.
     fn rule(&self, rate: Rate) -> u64 {
         ecn_threshold_bytes(rate.bps(), self.longest.time.0, self.packet)
     }

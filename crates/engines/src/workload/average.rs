@@ -8,7 +8,6 @@ use flowsieve_workload::{Arrivals, SizeDistribution};
 impl Workload {
     /// Returns averages for a number of flows of one distribution with Poisson arrivals: the mean size, the share of
     /// large flows, and the sum of the gaps. `None` for any other workload.
-    /// is large, and the sum of so many gaps. `None` of any other workload.
     pub(crate) fn average(&self) -> Option<Controls> {
         let (Origin::Drawn(drawn), Extent::Flows(flows)) = (&self.origin, self.extent) else { return None };
         let (traffic, offer) = (&drawn.traffic, &drawn.traffic.from_start);
