@@ -1,11 +1,11 @@
-//! Sets of hosts as bits: a dense one of all, and sparse ones that are met with it word by word.
+//! Sets of hosts as bits: a dense one of all, and sparse ones that are intersected with it word by word.
 
 /// A set of numbers below a bound.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Dense(Vec<u64>);
 
 impl Dense {
-    /// None of the numbers below `bound`.
+    /// Builds an empty set of numbers below `bound`.
     pub(crate) fn new(bound: usize) -> Dense {
         Dense(vec![0; bound.div_ceil(64)])
     }
@@ -25,7 +25,8 @@ impl Dense {
     }
 }
 
-/// A set that takes memory by what is in it: words with a bit at least, ascending. Its numbers have ranks: how many are below.
+/// A set whose memory depends on its content: its words with at least one bit, ascending. Each number has a rank: how
+/// many are below it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sparse(Vec<Word>);
 
@@ -33,7 +34,7 @@ pub(crate) struct Sparse(Vec<Word>);
 struct Word {
     number: u32,
     bits: u64,
-    /// The rank of its first number.
+    /// The rank of the word's first number.
     rank: u32,
 }
 
@@ -44,7 +45,7 @@ impl Word {
 }
 
 impl Sparse {
-    /// The rank of a number, or the one that it would have.
+    /// Returns the rank of a number (`Ok`), or the rank that it would have (`Err`).
     pub(crate) fn rank(&self, number: u32) -> Result<usize, usize> {
         let (word, bit) = place(number);
         match self.0.binary_search_by_key(&word, |entry| entry.number) {
@@ -54,7 +55,7 @@ impl Sparse {
         }
     }
 
-    /// The rank that a number before the word there would have, behind all others.
+    /// Returns the rank of a number in a new word before the word at `at`.
     fn rank_behind(&self, at: usize) -> usize {
         at.checked_sub(1).map_or(0, |last| {
             let last = self.0[last];
@@ -87,17 +88,17 @@ impl Sparse {
         }
     }
 
-    /// Whether the two have a number in common.
+    /// Returns whether the two sets have a number in common.
     pub(crate) fn meets(&self, other: &Dense) -> bool {
         self.0.iter().any(|word| word.bits & other.0[word.number as usize] != 0)
     }
 
-    /// How many words it has.
+    /// Returns the number of its words.
     pub(crate) fn words(&self) -> usize {
         self.0.len()
     }
 
-    /// The numbers in common in one of its words, as they are now, with their ranks here.
+    /// Returns the common numbers in one of its words at this moment, with their ranks here.
     pub(crate) fn common(&self, word: usize, other: &Dense) -> Common {
         let word = self.0[word];
         Common { word, left: word.bits & other.0[word.number as usize] }

@@ -1,4 +1,4 @@
-//! The coflows under way, and the order that a rule gives them.
+//! The coflows under way, and their order under a rule.
 
 use std::collections::BTreeMap;
 
@@ -9,23 +9,23 @@ use crate::Order;
 use crate::engine::Flow;
 use crate::network::{Network, span, work};
 
-/// Coflows with flows that have begun and not ended. Each has a slot, which another one may have after it.
+/// Coflows with flows that have begun and not ended. Each has a slot, which is reused after it.
 pub(crate) struct Coflows<'a> {
     network: &'a Network,
     slots: Vec<Active>,
     free: Vec<u32>,
-    /// The slot of each one under way.
+    /// The slot of each coflow under way.
     slot_of: BTreeMap<u32, u32>,
-    /// The slots of those under way, by when they began.
+    /// The slots of coflows under way, by when they began.
     by_age: BTreeMap<u64, u32>,
-    /// Coflows so far.
+    /// Number of coflows so far.
     known: u64,
 }
 
 #[derive(Default)]
 struct Active {
     key: u32,
-    /// Its place among all by when they began.
+    /// Its rank among all coflows by when they began.
     number: u64,
     since: Time,
     flows: u32,
@@ -34,7 +34,7 @@ struct Active {
     bytes: u64,
     /// Ascending: hosts as senders, then hosts as receivers.
     ports: Vec<u32>,
-    /// By port in `ports`: work that was asked of it, and work that is left.
+    /// By port in `ports`: work requested of it, and remaining work.
     first: Vec<f64>,
     left: Vec<f64>,
 }
@@ -45,7 +45,7 @@ impl<'a> Coflows<'a> {
         Coflows { network, slots, free, slot_of, by_age, known: 0 }
     }
 
-    /// A flow begins; the slot of its coflow.
+    /// Begins a flow; returns the slot of its coflow.
     pub(crate) fn begin(&mut self, now: Time, flow: &Flow) -> u32 {
         let slot = match self.slot_of.get(&flow.coflow) {
             Some(&slot) => slot,
@@ -82,7 +82,7 @@ impl<'a> Coflows<'a> {
         slot
     }
 
-    /// A flow of a coflow ends; whether it was the last one.
+    /// Ends a flow of a coflow; returns whether it was the last one.
     pub(crate) fn end(&mut self, slot: u32) -> bool {
         let active = &mut self.slots[slot as usize];
         active.unfinished -= 1;
@@ -95,14 +95,14 @@ impl<'a> Coflows<'a> {
         over
     }
 
-    /// Forgets what is left of demands, to be told anew.
+    /// Clears the remaining demands, before they are reported again.
     pub(crate) fn forget_left(&mut self) {
         for &slot in self.by_age.values() {
             self.slots[slot as usize].left.fill(0.0);
         }
     }
 
-    /// So much more work of a path is left to a coflow; or less, below zero.
+    /// Adds work on a path to a coflow's remaining demand; negative work reduces it.
     pub(crate) fn add_left(&mut self, slot: u32, path: u32, work: f64) {
         for port in self.ports(path) {
             let active = &mut self.slots[slot as usize];
@@ -112,17 +112,17 @@ impl<'a> Coflows<'a> {
         }
     }
 
-    /// What a coflow is known by.
+    /// Returns a coflow's key.
     pub(crate) fn key(&self, slot: u32) -> u32 {
         self.slots[slot as usize].key
     }
 
-    /// The slots of those under way, by when they began.
+    /// Returns the slots of coflows under way, by when they began.
     pub(crate) fn by_age(&self) -> impl Iterator<Item = u32> + '_ {
         self.by_age.values().copied()
     }
 
-    /// The slots of those under way, the first to be served first.
+    /// Returns the slots of coflows under way, in the order of service.
     pub(crate) fn ordered(&self, order: &Order) -> Vec<u32> {
         let slots: Vec<u32> = self.by_age().collect();
         let coflows = slots.iter().map(|&slot| self.as_known(&self.slots[slot as usize], order)).collect();
@@ -130,7 +130,8 @@ impl<'a> Coflows<'a> {
         order.rule.order(&snapshot).into_iter().map(|index| slots[index]).collect()
     }
 
-    /// As a coordinator knows it. Bytes sent are left out: no order of [`flowsieve_core::coflow::OrderRule`] looks at them.
+    /// Returns the coflow as a coordinator knows it. Bytes sent are left out: no order of
+    /// [`flowsieve_core::coflow::OrderRule`] uses them.
     fn as_known(&self, active: &Active, order: &Order) -> Coflow {
         let work = if order.remaining { &active.left } else { &active.first };
         Coflow {
@@ -154,7 +155,7 @@ impl<'a> Coflows<'a> {
         Demand { port, time: span(work, self.network.rates[link as usize]).0 }
     }
 
-    /// The ports of a path: its sender's and its receiver's.
+    /// Returns the ports of a path: its sender's and its receiver's.
     fn ports(&self, path: u32) -> [u32; 2] {
         let path = &self.network.paths[path as usize];
         [path.from, path.to + self.network.hosts() as u32]

@@ -1,4 +1,4 @@
-//! From event to event: flows begin and end, coflows are ordered, and rates are made anew.
+//! The event loop: flows begin and end, coflows are ordered, and rates are recomputed.
 
 use flowsieve_core::units::Time;
 use std::ops::ControlFlow;
@@ -10,94 +10,94 @@ use crate::network::{Network, work};
 use crate::shared::Shared;
 use crate::{Discipline, Order};
 
-/// A flow, as it is offered.
+/// A flow offered to the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
     /// When it begins.
     pub start: Time,
-    /// Its size, by which orders know it: above zero.
+    /// Its size as orders use it, above zero.
     pub payload: u64,
     /// Its bytes on the links: above zero.
     pub wire: u64,
-    /// Its way: an index into [`Network::paths`].
+    /// Its path: an index into [`Network::paths`].
     pub path: u32,
-    /// What its coflow is known by: see [`flowsieve_core::coflow::key`].
+    /// Its coflow's key: see [`flowsieve_core::coflow::key`].
     pub coflow: u32,
 }
 
 /// Everything that a run depends on.
 pub struct Spec<'a> {
-    /// What flows cross.
+    /// The network that flows cross.
     pub network: &'a Network,
     /// By start.
     pub flows: &'a [Flow],
     /// How they share it.
     pub discipline: &'a Discipline,
-    /// The run stops here whatever is left.
+    /// The run stops here, even if flows are left.
     pub until: Time,
 }
 
-/// What came of it.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// By flow: when it ended, if it did.
     pub ends: Vec<Option<Time>>,
     /// By link: the bytes that had crossed it when the last flow began, or when the run ended if that was earlier.
     pub crossed: Vec<f64>,
-    /// How often rates were made anew.
+    /// How often rates were recomputed.
     pub steps: u64,
     /// When the run ended.
     pub now: Time,
-    /// How often a coflow came into a class above its own. None but [`Discipline::Strict`] has classes.
+    /// How often a coflow was raised into a class above its own. Only [`Discipline::Strict`] has classes.
     pub lifts: u64,
 }
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Flows that have ended.
+    /// Number of flows that have ended.
     pub ended: u64,
 }
 
-/// Makes rates, and knows what they have done.
+/// Computes rates, and tracks their effect.
 ///
-/// In each step of a run: `advance` to the instant of the next event; `begin` for each flow that begins then; where there is an
-/// order and it is renewed, `tell_left`, and `order` with the result; and `allocate`.
+/// In each step of a run: `advance` to the instant of the next event; `begin` for each flow that begins then; if there
+/// is an order and it is renewed, `tell_left`, and `order` with the result; and `allocate`.
 pub(crate) trait Sharing {
-    /// Everything goes on until `to`, at most [`Sharing::next`]. Adds the flows that have ended by then, and when.
+    /// Lets all flows continue until `to`, at most [`Sharing::next`]. Adds the flows that have ended by then, and when.
     fn advance(&mut self, to: Time, coflows: &mut Coflows<'_>, ended: &mut Vec<(u32, Time)>);
 
-    /// A flow begins, with this slot of its coflow.
+    /// Begins a flow, whose coflow has this slot.
     fn begin(&mut self, now: Time, flow: u32, slot: u32);
 
-    /// Tells coflows what is left of their demands.
+    /// Reports remaining demands to the coflows.
     fn tell_left(&mut self, now: Time, coflows: &mut Coflows<'_>);
 
-    /// All slots under way, the first to be served first.
+    /// Takes all slots under way, in the order of service.
     fn order(&mut self, order: &[u32], coflows: &Coflows<'_>);
 
-    /// New rates.
+    /// Computes new rates.
     fn allocate(&mut self, now: Time, coflows: &mut Coflows<'_>);
 
-    /// When they have to be others, if nothing begins.
+    /// Returns when rates must change, if no flow begins.
     fn next(&self) -> Time;
 
-    /// Every flow under way with the work that is left of it.
+    /// Visits every flow under way with its remaining work.
     fn each_left(&self, now: Time, visit: &mut dyn FnMut(u32, f64));
 
-    /// How often a coflow came into a class above its own.
+    /// Returns how often a coflow was raised into a class above its own.
     fn lifts(&self) -> u64 {
         0
     }
 }
 
-/// So many steps lie between two reports of progress.
+/// Number of steps between two reports of progress.
 const REPORT: u64 = 1 << 12;
 
-/// Runs flows to their ends, or until `show` wants no more of it: then the outcome is of no use.
+/// Runs flows to their ends, or until `show` stops the run; then the outcome is not valid.
 ///
 /// # Panics
-/// Where flows are not sorted by start, or paths name links that there are not: mistakes of the caller.
+/// Panics if flows are not sorted by start, or if paths name unknown links: bugs in the caller.
 pub fn run(spec: &Spec<'_>, show: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Outcome {
     assert!(spec.flows.is_sorted_by_key(|flow| flow.start), "flows by start");
     let (network, flows) = (spec.network, spec.flows);
@@ -164,7 +164,7 @@ fn drive(spec: &Spec<'_>, mut sharing: impl Sharing, show: &mut dyn FnMut(Progre
     outcome
 }
 
-/// What has crossed each link, in bytes, when all flows have begun.
+/// Returns the bytes that have crossed each link, when all flows have begun.
 fn crossed(spec: &Spec<'_>, sharing: &impl Sharing, ends: &[Option<Time>], now: Time) -> Vec<f64> {
     let mut bytes = vec![0.0; spec.network.rates.len()];
     let mut add = |path: u32, done: f64| {

@@ -1,11 +1,12 @@
-//! Max-min rates by progressive filling (Bertsekas and Gallager, Data Networks, §6.5.2): the rates of all rise together until a
-//! link is full, whose flows then keep theirs, and so on.
+//! Max-min rates by progressive filling (Bertsekas and Gallager, Data Networks, §6.5.2): all rates rise together until
+//! a link is full. Its flows then keep their rates, the others continue to rise, and so on.
 //!
-//! Flows of one path have one rate, so that what is filled are claims: a path, and how many flows it has. Claims are in
-//! classes; one class is filled on what the classes before it have left.
+//! Flows on one path have one rate, so the filling handles claims: a path, and its number of flows. Claims belong to
+//! classes; a class is filled with what the classes before it have left.
 //!
-//! A link's level is what is left of it over the flows that still rise there. While others stop rising below it, it only grows.
-//! So a heap of levels that are too low at worst finds the next link: one that has grown goes back.
+//! A link's level is its remaining rate divided by the number of flows that still rise there. The level can only grow
+//! while other flows stop rising below it. So a heap with levels that may be too low finds the next link: a link whose
+//! level has grown goes back.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,16 +18,16 @@ pub(crate) struct Filling<'a> {
     network: &'a Network,
     claims: Vec<Claim>,
     free: Vec<u32>,
-    /// By class and link: who is there.
+    /// By class and link: the claims there.
     places: Vec<Place>,
-    /// By class: the links where somebody is.
+    /// By class: the links with claims.
     used: Vec<Vec<u32>>,
-    /// By link: what is left of its rate, the flows that still rise there, and their claims.
+    /// By link: its remaining rate, the flows that still rise there, and their claims.
     left: Vec<f64>,
     rising: Vec<f64>,
     open: Vec<u32>,
     heap: BinaryHeap<Reverse<(u64, u32)>>,
-    /// Counts fillings.
+    /// Number of fillings.
     round: u64,
 }
 
@@ -35,25 +36,25 @@ struct Claim {
     class: u32,
     flows: f64,
     rate: f64,
-    /// The filling in which it got its rate.
+    /// The filling that set its rate.
     round: u64,
-    /// By link of its path: where it stands among the claims there.
+    /// By link of its path: its index among the claims there.
     at: Vec<u32>,
 }
 
 /// The claims of a class at a link.
 #[derive(Clone, Default)]
 struct Place {
-    /// Each with which link of its path this is.
+    /// Each claim, and which link of its path this is.
     claims: Vec<(u32, u32)>,
-    /// Their flows, by the shares that cross this link.
+    /// Their flows, weighted by the shares that cross this link.
     flows: f64,
-    /// Where the link stands among those that the class uses.
+    /// The link's index among those that the class uses.
     at: u32,
 }
 
 impl<'a> Filling<'a> {
-    /// For so many classes.
+    /// Builds it for `classes` classes.
     pub(crate) fn new(network: &'a Network, classes: usize) -> Filling<'a> {
         let links = network.rates.len();
         Filling {
@@ -70,7 +71,7 @@ impl<'a> Filling<'a> {
         }
     }
 
-    /// A new claim of no flow yet.
+    /// Adds a claim without flows.
     pub(crate) fn claim(&mut self, path: u32, class: u32) -> u32 {
         let claim = self.free.pop().unwrap_or(self.claims.len() as u32);
         let new = Claim { path, class, flows: 0.0, rate: 0.0, round: 0, at: Vec::new() };
@@ -82,13 +83,13 @@ impl<'a> Filling<'a> {
         claim
     }
 
-    /// A claim ends.
+    /// Removes a claim.
     pub(crate) fn release(&mut self, claim: u32) {
         self.leave(claim);
         self.free.push(claim);
     }
 
-    /// A claim has so many flows.
+    /// Sets the number of flows of a claim.
     pub(crate) fn set_flows(&mut self, claim: u32, flows: usize) {
         let Claim { path, class, flows: before, .. } = self.claims[claim as usize];
         let flows = flows as f64;
@@ -99,7 +100,7 @@ impl<'a> Filling<'a> {
         self.claims[claim as usize].flows = flows;
     }
 
-    /// A claim is in another class.
+    /// Moves a claim to another class.
     pub(crate) fn set_class(&mut self, claim: u32, class: u32) {
         let Claim { class: before, flows, .. } = self.claims[claim as usize];
         if before == class {
@@ -112,12 +113,12 @@ impl<'a> Filling<'a> {
         self.set_flows(claim, flows as usize);
     }
 
-    /// The rate of each flow of a claim, as of the last filling; 0 before.
+    /// Returns the rate of each flow of a claim after the last filling; 0 before the first.
     pub(crate) fn rate(&self, claim: u32) -> f64 {
         self.claims[claim as usize].rate
     }
 
-    /// The rates of all claims that have flows.
+    /// Computes the rates of all claims that have flows.
     pub(crate) fn fill(&mut self) {
         self.round += 1;
         for &link in self.used.iter().flatten() {
@@ -148,7 +149,7 @@ impl<'a> Filling<'a> {
         }
     }
 
-    /// All claims that still rise at a link keep this level.
+    /// Fixes the rate of all claims that still rise at a link at this level.
     fn saturate(&mut self, class: u32, link: u32, level: f64) {
         let place = self.place(class, link);
         for &(number, _) in &self.places[place].claims {
@@ -197,7 +198,7 @@ impl<'a> Filling<'a> {
                 self.claims[moved as usize].at[index as usize] = at;
             }
             if claims.is_empty() {
-                // What rounding left of shares goes with the last one.
+                // The last claim removes any rounding remainder of the shares.
                 self.places[place].flows = 0.0;
                 let (used, at) = (&mut self.used[class as usize], self.places[place].at);
                 used.swap_remove(at as usize);
@@ -210,7 +211,7 @@ impl<'a> Filling<'a> {
     }
 }
 
-/// The rate of each of so many flows on what is left.
+/// Returns the rate per flow if `flows` flows share what is left.
 fn level(left: f64, flows: f64) -> f64 {
     if flows > 0.0 { (left / flows).max(0.0) } else { 0.0 }
 }

@@ -1,9 +1,12 @@
-//! Sincronia's rates: flow by flow in the order of their coflows, each gets what is left at all its links (SIGCOMM 2018, §4.2).
+//! Sincronia's rates: flow by flow in the order of their coflows, each gets what is left at all its links (SIGCOMM
+//! 2018, §4.2).
 //!
-//! Each rate but the last ones fills a link, so that few flows move: over a switch of equal links one for each port at most.
-//! They are found without a look at the others: senders and receivers whose links are open are bits, and so are those that a
-//! coflow, and a sender of it, still want. What stands before a flow that ends has its rate whatever comes after it, so the walk
-//! goes on from there; and most of what it meets gets the rate that it had, and goes on as if nothing had been.
+//! Each rate but the last ones fills a link, so that few flows move: over a switch of equal links at most one per port.
+//! They are found without looking at the other flows. Bits mark the senders and receivers with open links, and those
+//! that a coflow, or one of its senders, still needs.
+//!
+//! Flows ahead of one that ends keep their rates, so the walk continues from there. Most flows that it then meets get
+//! the rate that they had, and continue unchanged.
 
 use std::iter;
 
@@ -17,18 +20,18 @@ use crate::network::{Network, after, done, span, work};
 pub(crate) struct Greedy<'a> {
     network: &'a Network,
     flows: &'a [Flow],
-    /// By flow: the work left, as of when it last began to move.
+    /// By flow: the remaining work when it last began to move.
     left: Vec<f64>,
-    /// By slot: what a coflow still wants.
+    /// By slot: the remaining flows of a coflow.
     wants: Vec<Wants>,
-    /// The slots of coflows, the first to be served first.
+    /// The slots of coflows, in the order of service.
     order: Vec<u32>,
     room: Room<'a>,
-    /// Who moves, in the order of the walk.
+    /// The moving flows, in the order of the walk.
     moving: Vec<Moving>,
-    /// Who moved behind those, and may again; in the same order. Their links are open.
+    /// Flows behind those that were moving and may move again, in the same order. Their links are open.
     stopped: Vec<Moving>,
-    /// The walk goes on here.
+    /// Where the walk continues.
     from: Spot,
 }
 
@@ -45,19 +48,19 @@ struct Moving {
 /// A flow in the order of the walk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Spot {
-    /// That of its coflow.
+    /// The place of its coflow.
     place: u32,
     sender: u32,
     receiver: u32,
     flow: u32,
 }
 
-/// What is left of links.
+/// The remaining rates of links.
 struct Room<'a> {
     network: &'a Network,
     /// By link.
     left: Vec<f64>,
-    /// Hosts whose link out has something left, and those whose link in has.
+    /// Hosts whose outgoing link has something left, and those whose incoming link has.
     senders: Dense,
     receivers: Dense,
 }
@@ -74,7 +77,7 @@ impl Room<'_> {
         room
     }
 
-    /// The rate of a flow that gets all that is left on its path; none where a link is full.
+    /// Returns the rate of a flow that gets all that is left on its path; `None` if a link is full.
     fn take(&mut self, path: u32) -> Option<f64> {
         let rate = self.network.least(path, &self.left);
         if rate <= 0.0 {
@@ -107,7 +110,7 @@ struct Wants {
     rows: Vec<Row>,
 }
 
-/// Those of a sender.
+/// The flows of one sender.
 struct Row {
     sender: u32,
     receivers: Sparse,
@@ -124,7 +127,7 @@ struct Wanted {
 }
 
 impl Row {
-    /// The further flows to a receiver.
+    /// Returns the further flows to a receiver.
     fn more_to(&self, receiver: u32) -> impl Iterator<Item = Wanted> {
         let from = self.more.partition_point(|other| other.0 < receiver);
         self.more[from..].iter().take_while(move |other| other.0 == receiver).map(|other| other.1)
@@ -134,7 +137,7 @@ impl Row {
         self.first.iter().chain(self.more.iter().map(|(_, wanted)| wanted)).map(|wanted| wanted.flow)
     }
 
-    /// Flows come by number.
+    /// Adds a flow. Flows come by number.
     fn add(&mut self, receiver: u32, wanted: Wanted) {
         match self.receivers.rank(receiver) {
             Ok(_) => {
@@ -198,13 +201,13 @@ impl Wants {
         }
     }
 
-    /// Gives flows from a spot on what is left of their links, and tells of each that moves.
+    /// Assigns rates to flows from a spot on, from what is left of their links, and reports each that moves.
     fn walk(&self, from: Spot, room: &mut Room<'_>, mut moves: impl FnMut(Spot, u32, f64)) {
         if !self.receivers.meets(&room.receivers) {
             return;
         }
         for word in 0..self.senders.words() {
-            // A row closes no other sender, so that those of a word stay as they are.
+            // A row closes no other sender, so the senders of a word do not change.
             for (rank, sender) in self.senders.common(word, &room.senders).filter(|open| open.1 >= from.sender) {
                 let from = if sender == from.sender { from } else { Spot { place: from.place, ..Spot::default() } };
                 self.rows[rank].walk(from, room, &mut moves);
@@ -244,7 +247,7 @@ impl<'a> Greedy<'a> {
         Greedy { network, flows, left, wants, order, room, moving, stopped, from }
     }
 
-    /// All that move from an index on stop, for now.
+    /// Stops all moving flows from an index on, for now.
     fn stop(&mut self, index: usize) {
         for moving in self.moving.drain(index..) {
             self.room.give_back(moving.path, moving.rate);
@@ -253,7 +256,7 @@ impl<'a> Greedy<'a> {
     }
 }
 
-/// Takes what a flow has done from what is left of it.
+/// Subtracts what a flow has sent from its remaining work.
 fn settle(moving: &Moving, now: Time, left: &mut [f64], coflows: &mut Coflows<'_>) {
     let left = &mut left[moving.spot.flow as usize];
     let done = if moving.end <= now { *left } else { done(moving.rate, now.since(moving.since)).min(*left) };

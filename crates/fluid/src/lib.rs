@@ -1,17 +1,18 @@
 //! The flow level: rates instead of packets.
 //!
-//! A flow is an amount of work that crosses links at a rate. Rates hold until a flow or a coflow begins or ends, and then
-//! are others. There are no packets, so no delays, windows, queues or losses: what a fabric could do if its hosts sent at
-//! just these rates.
+//! A flow is an amount of work that crosses links at a rate. Rates hold until a flow or a coflow begins or ends, and
+//! then change. There are no packets, and so no delays, windows, queues or losses. The results show what a fabric could
+//! do if its hosts sent at exactly these rates.
 //!
-//! [`Discipline`] says which rates: max-min fair, by classes, Sincronia's greedy walk, or Varys' MADD. It works on plain
-//! data: links with rates, paths over them, flows with their starts. Orders of coflows and their levels are those of
-//! [`flowsieve_core::coflow`].
+//! [`Discipline`] defines the rates: max-min fair, by classes, Sincronia's greedy walk, or Varys' MADD. The crate works
+//! on plain data: links with rates, paths over them, flows with their starts. Orders of coflows and their levels are
+//! those of [`flowsieve_core::coflow`].
 //!
-//! Units: rates in bit/s, times in ps, rounded to the nearest when a flow ends. Work is in bits times 10^12, so that a rate
-//! times a span is work. Numbers are `f64`, and every sum has one order, so that results are the same on any machine.
+//! Units: rates in bit/s, times in ps, rounded to the nearest when a flow ends. Work is in bits times 10^12, so that a
+//! rate times a span is work. Numbers are `f64`, and every sum has a fixed order, so that results are the same on any
+//! machine.
 //!
-//! Left out: deadlines, admission, ACKs, and what a coordinator does not know yet: it knows the flows that have begun, at once.
+//! Not modelled: deadlines, admission, ACKs, and the coordinator's delay: it knows all flows that have begun at once.
 
 mod bits;
 mod coflows;
@@ -35,38 +36,39 @@ use flowsieve_core::coflow::{LevelRule, OrderRule};
 pub enum Discipline {
     /// Max-min fair: no rate can be raised without lowering one that is not above it.
     MaxMin,
-    /// Coflows in classes, made of an order as a coordinator does it; max-min inside a class, on what higher ones leave.
+    /// Coflows in classes, which follow from an order as a coordinator makes them; max-min inside a class, on what
+    /// higher ones leave.
     Strict {
-        /// Who is before whom.
+        /// The order of coflows.
         order: Order,
         /// How an order becomes classes.
         rule: LevelRule,
-        /// How many: 1 to [`flowsieve_core::coflow::MOST_LEVELS`].
+        /// Number of classes: 1 to [`flowsieve_core::coflow::MOST_LEVELS`].
         levels: usize,
     },
-    /// Sincronia's rates (SIGCOMM 2018, §4.2): flow by flow in the order of their coflows, each gets what is left at all its
-    /// links. Inside a coflow by sender, receiver and number.
+    /// Sincronia's rates (SIGCOMM 2018, §4.2): flow by flow in the order of their coflows, each gets what is left at
+    /// all its links. Inside a coflow, flows are ordered by sender, receiver and number.
     Greedy(Order),
-    /// Varys' rates (SIGCOMM 2014, §5.3): coflow by coflow, each just as much as lets its flows end together when what is left
-    /// of its bottleneck allows; a coflow that finds one of its links full is skipped. What then is left goes to the skipped
-    /// coflows in their order, and after that to all by their start, flow by flow. Renewed when a coflow comes or ends, not when
-    /// a flow does.
+    /// Varys' rates (SIGCOMM 2014, §5.3): coflow by coflow, each gets just enough for its flows to end together, as
+    /// fast as its bottleneck allows with what is left. A coflow with a full link is skipped. The rest goes to the
+    /// skipped coflows in their order, then to all by their start, flow by flow. Rates are renewed when a coflow comes
+    /// or ends, not when a flow does.
     Madd(Order),
 }
 
-/// Who is before whom.
+/// An order of coflows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Order {
-    /// By what.
+    /// The rule of the order.
     pub rule: OrderRule,
-    /// By what is left of demands; or else by what there was at first.
+    /// Whether the rule uses remaining demands; otherwise the initial ones.
     pub remaining: bool,
-    /// Weights of coflows; of others 1.
+    /// Weights of coflows; 1 for others.
     pub weights: Arc<BTreeMap<u32, f64>>,
 }
 
 impl Discipline {
-    /// The order that it needs, if it needs any.
+    /// Returns the order that it uses, if any.
     fn order(&self) -> Option<&Order> {
         match self {
             Discipline::MaxMin => None,

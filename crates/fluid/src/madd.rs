@@ -1,13 +1,13 @@
-//! Varys' rates: the minimum allocation for the desired duration (MADD; SIGCOMM 2014, §5.3.1 and §5.3.3), and what is left.
+//! Varys' rates: the minimum allocation for the desired duration (MADD; SIGCOMM 2014, §5.3.1 and §5.3.3), and the rest.
 //!
-//! 1. Coflow by coflow, in order: its bottleneck time is the longest that a link needs for what is left of the coflow there, at
-//!    what is left of the link. Each flow gets the rate at which it ends just then, so that all end together. A coflow one of
-//!    whose links has nothing left is skipped.
-//! 2. What then is left goes to the skipped coflows in their order, and after that to all by their start: flow by flow, all
+//! 1. Coflow by coflow, in order: its bottleneck time is the longest that any link, at its remaining rate, needs for
+//!    the coflow's remaining work there. Each flow gets the rate at which it ends just then, so that all end together.
+//!    A coflow with a link that has nothing left is skipped.
+//! 2. The rest goes to the skipped coflows in their order, and then to all by their start: flow by flow, each gets all
 //!    that is left on its links.
 //!
-//! Rates are renewed when a coflow comes or ends, as in Varys and in CoflowSim: the rate of a flow that ends alone is idle until
-//! then.
+//! Rates are renewed when a coflow comes or ends, as in Varys and in CoflowSim: the rate of a flow that ends alone
+//! stays unused until then.
 
 use flowsieve_core::units::Time;
 
@@ -20,16 +20,16 @@ pub(crate) struct Madd<'a> {
     flows: &'a [Flow],
     /// By slot: the flows of a coflow that have not ended, by number.
     coflows: Vec<Vec<Active>>,
-    /// The slots of coflows in their order, and by when they began.
+    /// The slots of coflows in order, and by when they began.
     order: Vec<u32>,
     by_age: Vec<u32>,
-    /// When rates were made.
+    /// When rates were computed.
     since: Time,
-    /// The order was renewed, and rates have to be.
+    /// The order was renewed, so rates must be.
     renewed: bool,
     /// When the first coflow ends.
     next: Time,
-    /// By link: what is left of it, what a coflow wants of it, and the links where it wants any.
+    /// By link: its remaining rate, a coflow's work on it, and the links with such work.
     left: Vec<f64>,
     wanted: Vec<f64>,
     touched: Vec<u32>,
@@ -39,7 +39,7 @@ pub(crate) struct Madd<'a> {
 struct Active {
     flow: u32,
     path: u32,
-    /// Work, as of when rates were made.
+    /// Remaining work when rates were computed.
     left: f64,
     rate: f64,
     end: Time,
@@ -64,7 +64,7 @@ impl<'a> Madd<'a> {
         }
     }
 
-    /// The rates of a coflow whose flows end together; whether it was skipped.
+    /// Sets the rates of a coflow whose flows end together; returns whether it was skipped.
     fn together(&mut self, slot: u32, now: Time) -> bool {
         self.touched.clear();
         for active in &self.coflows[slot as usize] {
@@ -77,7 +77,7 @@ impl<'a> Madd<'a> {
             }
         }
         let time = |&link: &u32| self.wanted[link as usize] / self.left[link as usize];
-        // In ps. Without anything left of a link it is infinite, and no number where nothing is wanted there either.
+        // In ps. If a link has nothing left, it is infinite, and NaN if nothing is wanted there either.
         let bottleneck = self.touched.iter().map(time).fold(0.0, f64::max);
         let skipped = !bottleneck.is_finite();
         for &link in &self.touched {
@@ -89,7 +89,7 @@ impl<'a> Madd<'a> {
             self.wanted[link] = 0.0;
         }
         for active in &mut self.coflows[slot as usize] {
-            // What has nothing left ends now, at any rate.
+            // A flow without remaining work ends now, at any rate.
             let alone = active.left <= 0.0;
             active.rate = if skipped || alone { 0.0 } else { active.left / bottleneck };
             active.end = match (alone, skipped) {
@@ -101,7 +101,7 @@ impl<'a> Madd<'a> {
         skipped
     }
 
-    /// Gives each flow of a coflow, in turn, all that is left on its links.
+    /// Gives each flow of a coflow in turn all that is left on its links.
     fn fill(&mut self, slot: u32, now: Time) {
         for active in &mut self.coflows[slot as usize] {
             let more = self.network.least(active.path, &self.left);
@@ -116,7 +116,7 @@ impl<'a> Madd<'a> {
 
 impl Sharing for Madd<'_> {
     fn advance(&mut self, to: Time, _: &mut Coflows<'_>, ended: &mut Vec<(u32, Time)>) {
-        // Between renewals nothing but coflows' ends is due; flows that end meanwhile are told of then.
+        // Between renewals only coflows' ends are due; flows that end meanwhile are reported then.
         for &slot in &self.by_age {
             self.coflows[slot as usize].retain_mut(|active| {
                 let goes_on = active.end > to;

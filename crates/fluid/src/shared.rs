@@ -1,8 +1,8 @@
-//! Flows that share links max-min fairly, all alike or in classes.
+//! Flows that share links max-min fairly, all equal or in classes.
 //!
-//! Flows of one path and coflow are a group: they have one rate, so that they end in the order of the work that the group has
-//! to do for each of its flows until then. A group counts the work done for each, and a flow ends at a count that is known when
-//! it begins. So a step costs by groups, not by flows.
+//! Flows of one path and coflow form a group. They have one rate, so they end in the order of their work per flow. A
+//! group counts the work done per flow, and each flow ends at a count that is known when it begins. So the cost of a
+//! step depends on the number of groups, not of flows.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -15,17 +15,17 @@ use crate::engine::{Flow, Sharing};
 use crate::filling::Filling;
 use crate::network::{Network, after, done, span, work};
 
-/// The slot of groups where coflows make no difference.
+/// The slot of groups if coflows make no difference.
 const ALL_ALIKE: u32 = u32::MAX;
 
 pub(crate) struct Shared<'a> {
     flows: &'a [Flow],
     filling: Filling<'a>,
-    /// The classes of an order; `None`: all are alike.
+    /// The classes of an order; `None`: all are equal.
     levels: Option<Levels>,
     /// By claim of `filling`.
     groups: Vec<Group>,
-    /// By claim: when the first flow of the group ends.
+    /// By claim: when the next flow of the group ends.
     ends: Vec<Time>,
     /// The claim of each group, by the slot of the coflow and the path.
     claims: BTreeMap<(u32, u32), u32>,
@@ -37,13 +37,13 @@ pub(crate) struct Shared<'a> {
 struct Group {
     path: u32,
     slot: u32,
-    /// Work done for each of its flows so far, up to `since`, and the rate from then on.
+    /// Work done per flow up to `since`, and the rate from then on.
     served: f64,
     since: Time,
     rate: f64,
-    /// The count of work at which each flow ends, as the bits of a positive number, which are in the same order.
+    /// The count of work at which each flow ends, as the bits of a positive number, which sort like the number.
     flows: BinaryHeap<Reverse<(u64, u32)>>,
-    /// The first flow is another one than when its end was found.
+    /// The next flow to end has changed since its end was computed.
     changed: bool,
 }
 
@@ -53,7 +53,7 @@ impl Group {
         self.since = now;
     }
 
-    /// The count at which the first flow ends.
+    /// Returns the count at which the next flow ends.
     fn first(&self) -> Option<f64> {
         self.flows.peek().map(|first| f64::from_bits(first.0.0))
     }
@@ -172,7 +172,7 @@ impl Sharing for Shared<'_> {
         for &claim in self.claims.values() {
             let group = &self.groups[claim as usize];
             let served = group.served + done(group.rate, now.since(group.since));
-            // The order of a heap is its own; sums of these have to be the same anywhere.
+            // The order inside a heap is arbitrary; sums must be the same on any machine.
             let mut flows: Vec<_> = group.flows.iter().map(|flow| flow.0).collect();
             flows.sort_unstable();
             flows.into_iter().for_each(|(at, flow)| visit(flow, (f64::from_bits(at) - served).max(0.0)));

@@ -1,4 +1,4 @@
-//! What there is to choose from, as text for a terminal: schemes, workloads, settings, experiments.
+//! Lists as text for a terminal: schemes, workloads, settings, experiments.
 
 use flowsieve_convert::{self as convert, Format, Gives};
 use flowsieve_experiment::Error;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// What can be listed.
+/// The kinds of lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum What {
     /// Schedulers that can be compared.
@@ -26,16 +26,17 @@ pub enum What {
     Topologies,
     /// Experiments in a folder.
     Experiments,
-    /// Every key of an experiment file.
+    /// All keys of an experiment file.
     Settings,
     /// Files of other simulators that can be converted.
     Formats,
 }
 
-/// A list as text. `folder` is where experiments are looked for. With a word it has what has it in its name or description.
+/// Returns a list as text. Experiments are looked for in `folder`. With a word, the list has only entries with the word
+/// in their name or description.
 ///
 /// # Errors
-/// Where nothing has the word.
+/// Fails if no entry has the word.
 pub fn text(what: What, word: Option<&str>, engines: &Engines, folder: &Path) -> Result<String, Error> {
     let mut groups = match what {
         What::Schemes => schemes(engines),
@@ -89,13 +90,13 @@ fn nothing_with(word: &str, names: Vec<String>) -> Error {
     .into()
 }
 
-/// What is listed under one heading.
+/// The entries under one heading.
 struct Group {
     title: String,
     items: Vec<Item>,
 }
 
-/// One name, and lines about it.
+/// A name, and lines about it.
 struct Item {
     name: String,
     about: Vec<String>,
@@ -133,7 +134,7 @@ fn has_word(text: &str, word: &str) -> bool {
     text.to_lowercase().contains(&word.to_lowercase())
 }
 
-/// What a whole list ends with.
+/// Returns the note at the end of a complete list.
 fn note(what: What) -> String {
     match what {
         What::Schemes => "\nA variant is a table [schemes.<name>] with `base` and what differs.\n".to_owned(),
@@ -155,12 +156,12 @@ fn note(what: What) -> String {
     }
 }
 
-/// What a scheme needs, of what it has to know in a word.
+/// Describes what a scheme needs, from a word for what it must know.
 pub(crate) fn needs(knows: &str) -> String {
     if knows == "nothing" { "no prior knowledge".to_owned() } else { format!("to know {knows}") }
 }
 
-/// Every scheme: its name, what it does, where it was published and what it needs to know.
+/// Lists every scheme: its name, what it does, where it was published and what it needs to know.
 fn schemes(engines: &Engines) -> Vec<Group> {
     let of = |scheme: SchemeInfo| {
         let needs = needs(&scheme.knows);
@@ -169,7 +170,7 @@ fn schemes(engines: &Engines) -> Vec<Group> {
     vec![Group { title: String::new(), items: engines.schemes().into_iter().map(of).collect() }]
 }
 
-/// Every built-in distribution of flow sizes, and every stand-in.
+/// Lists every built-in distribution of flow sizes, and every substitute for a trace.
 fn workloads() -> Vec<Group> {
     let stand_in = |of: &StandIn| Item::new(of.name, about_stand_in(of));
     let sizes = builtins().iter().map(|builtin| Item::new(builtin.name, about_workload(builtin)));
@@ -210,7 +211,7 @@ pub(crate) fn about_stand_in(of: &StandIn) -> Vec<String> {
     vec![format!("{}, {} flows", of.summary, of.flows), of.provenance.to_owned()]
 }
 
-/// A size to three digits, for reading.
+/// Rounds a size to three digits, for reading.
 fn rounded(bytes: f64) -> u64 {
     let mut unit = 1.0;
     while bytes / unit >= 1000.0 {
@@ -219,7 +220,7 @@ fn rounded(bytes: f64) -> u64 {
     ((bytes / unit).round() * unit) as u64
 }
 
-/// Every kind of fabric, drawn with its defaults.
+/// Lists every kind of fabric, drawn with its defaults.
 fn topologies() -> Result<Vec<Group>, Error> {
     let of = |kind: FabricKind| {
         let about = vec![kind.summary().to_owned(), format!("keys: {}", kind.keys().join(", "))];
@@ -228,7 +229,7 @@ fn topologies() -> Result<Vec<Group>, Error> {
     Ok(vec![Group { title: String::new(), items: kinds().map(of).collect::<Result<_, Error>>()? }])
 }
 
-/// Every setting, by section.
+/// Lists every setting, by section.
 fn settings(engines: &Engines) -> Vec<Group> {
     let of = |section: Section| {
         let title = match section {
@@ -243,7 +244,7 @@ fn settings(engines: &Engines) -> Vec<Group> {
     Section::ALL.map(of).into()
 }
 
-/// Every format that can be converted, by what it becomes.
+/// Lists every format that can be converted, by its target.
 fn formats() -> Vec<Group> {
     let item = |format: &Format| {
         let options: Vec<String> = format.options.iter().map(|option| format!("--{}", option.name())).collect();
@@ -257,16 +258,16 @@ fn formats() -> Vec<Group> {
     [Gives::Flows, Gives::Topology, Gives::Sizes, Gives::Experiment].map(of).into()
 }
 
-/// Every experiment in `folder`, with its title.
+/// Lists every experiment in `folder`, with its title.
 fn experiments(folder: &Path, engines: &Engines) -> Vec<Group> {
     let of = |path: &PathBuf| Item::new(&lookup::name(path), [title(path, engines)]);
     vec![Group { title: String::new(), items: lookup::found(folder).iter().map(of).collect() }]
 }
 
-/// The same lists as data.
+/// Returns the same lists as data.
 ///
 /// # Errors
-/// Where nothing has the word.
+/// Fails if no entry has the word.
 pub fn json(what: What, word: Option<&str>, engines: &Engines, folder: &Path) -> Result<Value, Error> {
     let mut list: Vec<Value> = match what {
         What::Schemes => engines.schemes().iter().map(|scheme| json!(scheme)).collect(),
@@ -333,7 +334,7 @@ pub fn json(what: What, word: Option<&str>, engines: &Engines, folder: &Path) ->
     Ok(list.into())
 }
 
-/// Whether it is a text that has the word, or a list of texts of which one has it.
+/// Returns whether it is a text with the word, or a list of texts with one that has it.
 fn is_text_with(value: &Value, word: &str) -> bool {
     match value {
         Value::String(text) => has_word(text, word),
@@ -409,7 +410,7 @@ mod tests {
         let of = |what, word| text(what, Some(word), &built_in(), Path::new("")).unwrap();
         let thresholds = of(What::Settings, "ECN");
         assert!(thresholds.contains("ecn_threshold") && !thresholds.contains("flow_records"), "{thresholds}");
-        // Only headings with something below them, and no general words.
+        // Only headings with entries below them, and no general remarks.
         assert!(thresholds.starts_with("[network]") && !thresholds.contains("[report]"), "{thresholds}");
         assert!(!thresholds.contains("[sweep] takes"), "{thresholds}");
         let found = of(What::Schemes, "shortest remaining");

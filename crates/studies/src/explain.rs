@@ -1,7 +1,7 @@
-//! What a name means: a setting, a scheme, a workload, a kind of fabric or a metric of claims.
+//! Explains a name: a setting, a scheme, a workload, a kind of fabric or a metric of claims.
 //!
-//! Defaults and metrics are read from the documentation, which tests compare with what runs use. Who reads a setting is found by
-//! building every scheme.
+//! Defaults and metrics are read from the documentation, which tests compare with what runs use. To find the readers of
+//! a setting, every scheme is built.
 
 use crate::catalogue::{about_stand_in, about_workload, needs};
 use flowsieve_engines::USUAL_WORKLOAD;
@@ -18,18 +18,18 @@ use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// The pages whose tables say what holds by default, and what metrics are.
+/// The pages with tables of defaults and metrics.
 const SETTINGS_PAGE: &str = include_str!("../../../docs/experiments.md");
 const METRICS_PAGE: &str = include_str!("../../../docs/results.md");
 
-/// What one thing of a name is.
+/// One meaning of a name.
 #[derive(Debug, Serialize)]
 pub struct Explained {
     /// Its name.
     pub name: String,
-    /// What kind of thing it is.
+    /// The kind of thing.
     pub kind: &'static str,
-    /// What there is to say of it, each with a heading.
+    /// Facts about it, each with a heading.
     #[serde(serialize_with = "as_map")]
     pub facts: Vec<(&'static str, String)>,
 }
@@ -39,7 +39,7 @@ fn as_map<S: Serializer>(facts: &[(&'static str, String)], to: S) -> Result<S::O
 }
 
 impl Explained {
-    /// As text for a terminal.
+    /// Formats it as text for a terminal.
     pub fn text(&self) -> String {
         let mut text = format!("{}: {}\n", self.name, self.kind);
         let width = self.facts.iter().map(|(heading, _)| heading.len()).max().unwrap_or(0);
@@ -53,10 +53,10 @@ impl Explained {
     }
 }
 
-/// All that a name, or the path of a setting, stands for.
+/// Returns all meanings of a name, or of the path of a setting.
 ///
 /// # Errors
-/// Where it stands for nothing.
+/// Fails if it has no meaning.
 pub fn explain(name: &str, engines: &Engines) -> Result<Vec<Explained>, Error> {
     let mut found = Vec::new();
     found.extend(key_of(name, engines.keys()).map(|key| setting(key, engines)));
@@ -79,7 +79,7 @@ pub fn explain(name: &str, engines: &Engines) -> Result<Vec<Explained>, Error> {
     if found.is_empty() { Err(unknown(name, engines)) } else { Ok(found) }
 }
 
-/// Every name that can be explained.
+/// Returns every name that can be explained.
 pub fn names(engines: &Engines) -> Vec<String> {
     let mut names: Vec<String> = engines.keys().iter().map(|key| key.name.to_owned()).collect();
     names.extend(engines.schemes().into_iter().map(|info| info.name));
@@ -90,7 +90,7 @@ pub fn names(engines: &Engines) -> Vec<String> {
     names
 }
 
-/// Every name of a built-in distribution.
+/// Returns the names of all built-in distributions.
 pub fn workloads() -> Vec<String> {
     builtins().iter().flat_map(|of| [&[of.name], of.aliases].concat()).map(str::to_owned).collect()
 }
@@ -103,7 +103,7 @@ fn unknown(name: &str, engines: &Engines) -> Error {
         .into()
 }
 
-/// The setting of a name, or of a path as `--set` takes it.
+/// Finds the setting of a name, or of a path as in `--set`.
 fn key_of(name: &str, keys: &Keys) -> Option<&'static Key> {
     if let Some(name) = name.strip_prefix("topology.link.") {
         return keys.find(name).filter(|key| Table::Link(0).takes(key));
@@ -156,7 +156,7 @@ fn readers(key: &'static Key, engines: &Engines) -> String {
     }
 }
 
-/// What a scheme reads where nothing is given: the name of each setting, and its value.
+/// Returns the settings that a scheme reads if none is given: the name of each, and its value.
 fn read_by(scheme: &str, engines: &Engines) -> BTreeMap<String, String> {
     let settings = engines.keys().none_given();
     engines.read_scheme(scheme, &settings);
@@ -189,7 +189,7 @@ fn workload(of: &'static Builtin) -> Explained {
     Explained { name: of.name.to_owned(), kind: "a distribution of flow sizes, for `sizes`", facts }
 }
 
-/// The lines of a list, of which one is the source.
+/// Separates the source from the other lines of a list.
 fn is_and_source(mut about: Vec<String>, source: &str) -> Vec<(&'static str, String)> {
     about.retain(|line| line != source);
     vec![("is", about.join("\n")), ("source", source.to_owned())]
@@ -214,7 +214,7 @@ fn metric(figure: Figure) -> Explained {
     Explained { name, kind: "a metric of claims", facts }
 }
 
-/// The rows of all tables of three columns, by cell.
+/// Returns the rows of all tables with three columns, by cell.
 fn rows(page: &'static str) -> impl Iterator<Item = [&'static str; 3]> {
     let row = |line: &'static str| {
         let cells: Vec<&str> = line.strip_prefix("| ")?.strip_suffix(" |")?.split(" | ").collect();
@@ -223,7 +223,8 @@ fn rows(page: &'static str) -> impl Iterator<Item = [&'static str; 3]> {
     page.lines().filter_map(row)
 }
 
-/// Whether the first cell of a metric's row has a name: itself, or as one of those from the mean to the highest percentile.
+/// Returns whether the first cell of a metric's row covers a name: exactly, or in the range from the mean to the
+/// highest percentile.
 fn is_of(cell: &str, name: &str) -> bool {
     let mut listed = cell.split('`').skip(1).step_by(2);
     let range = cell.contains('…').then(|| listed.clone().next().and_then(|first| first.split_once(' '))).flatten();
@@ -231,7 +232,7 @@ fn is_of(cell: &str, name: &str) -> bool {
         || range.is_some_and(|(_, what)| name.split_once(' ').is_some_and(|(_, of)| of == what))
 }
 
-/// Markdown without its marks: links become their texts.
+/// Strips Markdown: links become their texts.
 fn plain(text: &str) -> String {
     let mut plain = String::new();
     let mut rest = text;

@@ -1,5 +1,5 @@
-//! Flows as a list, for replay here (`list = "flows.csv"`) and elsewhere: those of an experiment, of a stand-in, and of
-//! others' traces.
+//! Exports flows as a list, for replay here (`list = "flows.csv"`) and elsewhere: those of an experiment, of a
+//! substitute for a trace, and of third-party traces.
 
 use flowsieve_experiment::Error;
 use flowsieve_experiment::bundle;
@@ -15,7 +15,7 @@ use flowsieve_workload::{Calibration, stand_ins};
 use std::io::{BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Writes the flows of the plan's points with this seed; the points have to agree on them.
+/// Writes the flows of the plan's points with this seed; all points must have the same flows.
 pub fn flows(plan: &Plan, seed: u64, out: &mut impl Write) -> Result<(), Error> {
     let Some(point) = plan.points.first() else { return Ok(()) };
     let of_flows = |index: usize| {
@@ -28,7 +28,7 @@ pub fn flows(plan: &Plan, seed: u64, out: &mut impl Write) -> Result<(), Error> 
         if let Some((name, value)) = other.iter().find(|pair| !first.contains(pair)) {
             let was = plan.experiment.points[0].settings.get(*name).map_or("nothing", String::as_str);
             let problem = format!("the points have different flows: {name} is {was} and {value}");
-            // Several workloads share the names of their keys.
+            // Several workloads have keys of the same names.
             let is_of_several = name.starts_with("workload.") && name.split('.').count() == 3;
             let key = if is_of_several { name } else { name.rsplit('.').next().unwrap_or(name) };
             let error = SettingsError::new(Origin::Default, problem);
@@ -40,7 +40,7 @@ pub fn flows(plan: &Plan, seed: u64, out: &mut impl Write) -> Result<(), Error> 
     flow_list::write_named(out, &workload.extras(), &names, rows).map_err(Error::Output)
 }
 
-/// Writes what stands in for a trace, with the features of its flows.
+/// Writes the substitute for a trace, with the features of its flows.
 pub fn stand_in(name: &str, calibration: &str, seed: u64, out: &mut impl Write) -> Result<(), Error> {
     let Some(stand_in) = stand_ins().iter().find(|stand_in| stand_in.name == name) else {
         let names: Vec<&str> = stand_ins().iter().map(|stand_in| stand_in.name).collect();
@@ -53,8 +53,8 @@ pub fn stand_in(name: &str, calibration: &str, seed: u64, out: &mut impl Write) 
     write(&stand_in.generate(calibration, seed), out)
 }
 
-/// Writes the flows of a coflow trace, with the arrivals that it has, and says which flows it left out. Ports are hosts; `hosts`
-/// gives another number of these, onto which ports are put by their own.
+/// Writes the flows of a coflow trace, with its arrivals, and reports the flows that it left out. Ports become hosts;
+/// `hosts` sets another number of hosts, to which ports are mapped by number.
 pub fn coflows(path: &Path, hosts: Option<u32>, like: Like, out: &mut impl Write) -> Result<Option<String>, Error> {
     let name = path.display().to_string();
     let trace = coflow_trace::read(&name, BufReader::new(open(path)?), like)?;

@@ -1,7 +1,7 @@
-//! What people ask of the engines besides running an experiment.
+//! Studies that use the engines for more than running an experiment.
 //!
-//! [`thresholds`] computes a deployable table, [`validate`] holds the simulator against theory, [`explain`] and [`catalogue`] say what
-//! there is, and [`export`] writes the flows of a point.
+//! [`thresholds`] computes a deployable table, [`validate`] compares the simulator with theory, [`explain`] and
+//! [`catalogue`] describe what is available, and [`export`] writes the flows of a point.
 
 pub mod catalogue;
 pub mod explain;

@@ -1,8 +1,8 @@
-//! The simulator against closed forms of queueing theory.
+//! Compares the simulator with closed forms of queueing theory.
 //!
-//! One link with an endless queue before it is an M/G/1 queue when messages arrive whole, as a Poisson process. Every
-//! case is an ordinary experiment ([`Case::experiment`]), planned and run like any other; its FCTs are compared with
-//! the mean response time of the theory. How, and why packets may make a difference, is in docs/validation.md.
+//! One link behind an unlimited queue is an M/G/1 queue if messages arrive whole, as a Poisson process. Each case is an
+//! ordinary experiment ([`Case::experiment`]), planned and run like any other. Its FCTs are compared with the theory's
+//! mean response time. docs/validation.md describes the method, and why packets may make a difference.
 
 mod batches;
 mod case;

@@ -1,6 +1,6 @@
-//! Which thresholds to take: all methods side by side, and a recommendation with what else a switch needs to know, the marking threshold
-//! of each speed and which DSCP goes to which queue. What the thresholds gain is what the simulator says ([`super::paired`]); what the
-//! model says stands below it, as the model's.
+//! Advice on thresholds: all methods side by side, and a recommendation with the other settings of a switch: the
+//! marking threshold of each speed and the DSCP of each queue. The gain is what the simulator measures
+//! ([`super::paired`]); the model's prediction follows, marked as such.
 
 use super::paired::{self, MTU, Network, Simulated, Site, Trial};
 use super::text::{UNIT, cells_of};
@@ -12,21 +12,21 @@ use flowsieve_thresholds::{background, background_time};
 use serde::Serialize;
 use std::fmt::Write;
 
-/// Another queue has to take more than this share off the mean completion time to be worth having.
+/// A further queue must reduce the mean completion time by more than this share.
 const WORTH: f64 = 0.01;
 
-/// What marking compares with its threshold.
+/// What ports compare with the marking threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Marking {
-    /// The length of the port, all queues together: PIAS's own.
+    /// The backlog of the port, all queues together, as in PIAS.
     Port,
-    /// The length of the packet's queue: what commodity switches offer.
+    /// The length of the packet's queue, as commodity switches do.
     Queue,
 }
 
 impl Marking {
-    /// As experiments have it.
+    /// Returns the value in experiment files.
     pub fn setting(self) -> &'static str {
         match self {
             Marking::Port => "per-port",
@@ -35,14 +35,14 @@ impl Marking {
     }
 }
 
-/// Where thresholds are to be used.
+/// Where the thresholds are to be used.
 #[derive(Debug, Clone)]
 pub struct Deployment {
-    /// Links and round trip.
+    /// The links and the round trip.
     pub network: Network,
     /// How ports mark.
     pub marking: Marking,
-    /// How the thresholds are compared with one queue; `None`: not at all.
+    /// How the thresholds are compared with one queue; `None`: no comparison.
     pub trial: Option<Trial>,
 }
 
@@ -55,22 +55,22 @@ pub struct Link {
     pub rtt_ps: u64,
 }
 
-/// What is advised at a load.
+/// The advice at a load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Advice {
     /// Load of the host links.
     pub load: f64,
-    /// Each method with the thresholds that it gives.
+    /// Each method with its thresholds.
     pub methods: Vec<Row>,
-    /// Best by the foreground-background queue, with as many queues as help; rising, one less than these.
+    /// The best by the foreground-background queue, with as many queues as help; rising, one fewer than the queues.
     pub recommended_bytes: Vec<u64>,
-    /// How many queues were asked for.
+    /// Number of queues asked for.
     pub asked_queues: usize,
-    /// What they make of the sizes, and the DSCP of each queue.
+    /// The content of each queue under the recommended thresholds, and its DSCP.
     pub queues: Vec<Assigned>,
-    /// Mean completion time with these, with one queue and with as many queues as were asked for.
+    /// Mean completion time with these, with one queue, and with all queues asked for.
     pub expected: Gain,
-    /// What the simulator says of them beside one queue; `None` where it was not asked, or one queue is recommended.
+    /// The simulated comparison with one queue; `None` if it was not asked for, or if one queue is recommended.
     pub simulated: Option<Simulated>,
     /// A host's link.
     pub link: Link,
@@ -102,18 +102,18 @@ pub struct MarkFrom {
 pub struct Row {
     /// Its name on the command line.
     pub method: &'static str,
-    /// Rising, one less than its queues.
+    /// Rising, one fewer than its queues.
     pub thresholds_bytes: Vec<u64>,
-    /// By both models.
+    /// The result of both models.
     pub expected: Option<Expected>,
 }
 
 /// A queue and the packets that go to it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Assigned {
-    /// The differentiated services code point of its packets; `None` where there are more queues than code points.
+    /// The differentiated services code point of its packets; `None` if there are more queues than code points.
     pub dscp: Option<u8>,
-    /// What it carries.
+    /// The content of the queue.
     #[serde(flatten)]
     pub queue: Queue,
 }
@@ -121,18 +121,19 @@ pub struct Assigned {
 /// Mean completion times by the foreground-background queue, in units of a mean flow's time on an idle link.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Gain {
-    /// With the queues that are recommended.
+    /// With the recommended queues.
     pub recommended: f64,
     /// With a single queue.
     pub one_queue: f64,
-    /// With as many as were asked for.
+    /// With all queues asked for.
     pub all_queues: f64,
 }
 
-/// Advice for each load; `wanted.method` is not read. `show` is told at which load how many runs are done, of how many.
+/// Returns advice for each load; `wanted.method` is not read. `show` receives the load, the number of finished runs,
+/// and their total.
 ///
 /// # Errors
-/// What is wrong with sizes, loads or the fabric.
+/// Fails if sizes, loads or the fabric are wrong.
 pub fn advice(
     wanted: &Wanted,
     deployment: &Deployment,
@@ -183,7 +184,7 @@ fn of_load(
     })
 }
 
-/// The methods that have thresholds for these queues and sizes.
+/// Returns the methods that have thresholds for these queues and sizes.
 fn rows(asked: &Asked, wanted: &Wanted) -> Result<Vec<Row>, Error> {
     let mut rows = Vec::new();
     let methods = [
@@ -217,10 +218,11 @@ impl MarkFrom {
     }
 }
 
-/// A code point for each queue, the highest first. All are of the pool xxxx11, which is for local use (RFC 2474, §6), and below 48:
-/// CS6 (48) and CS7 (56) belong to the network's own control traffic (RFC 4594, §3), and what stands above reads as theirs where
-/// the upper three bits alone are looked at. 3 is left out, which common switch templates take for lossless traffic. Up to five queues
-/// differ in the upper three bits, and keep their order where only these are read.
+/// The code points of the queues, the highest first. All are of the pool xxxx11, which is for local use (RFC 2474, §6),
+/// and below 48: CS6 (48) and CS7 (56) belong to the network's own control traffic (RFC 4594, §3), and a switch that
+/// reads only the upper three bits takes higher values for theirs. 3 is left out, because common switch templates take
+/// it for lossless traffic. Up to five queues differ in the upper three bits, and keep their order if only these are
+/// read.
 const DSCPS: [&[u8]; 11] = [
     &[0],
     &[35, 11],
@@ -235,12 +237,12 @@ const DSCPS: [&[u8]; 11] = [
     &[47, 43, 39, 35, 31, 27, 23, 19, 15, 11, 7],
 ];
 
-/// `None` where there are more queues than code points.
+/// Returns a queue's code point; `None` if there are more queues than code points.
 fn dscp(queue: usize, queues: usize) -> Option<u8> {
     DSCPS.get(queues.checked_sub(1)?)?.get(queue).copied()
 }
 
-/// As text: the recommendation, then the methods, then the queues.
+/// Formats the advice: the recommendation, then the methods, then the queues.
 pub fn advice_text(advice: &[Advice]) -> String {
     advice.iter().map(Advice::text).collect::<Vec<_>>().join("\n")
 }
@@ -283,7 +285,7 @@ impl Advice {
         text
     }
 
-    /// What the simulator says, then what the model does.
+    /// Writes the simulator's result, then the model's.
     fn headline(&self) -> String {
         let Gain { recommended, one_queue, all_queues } = self.expected;
         let (load, queues, asked) = (self.load, self.queues.len(), self.asked_queues);
@@ -322,7 +324,7 @@ impl Advice {
         text
     }
 
-    /// The marking threshold of each speed with the terms that it is the largest of.
+    /// Writes the marking threshold of each speed, with the terms whose maximum it is.
     fn marks(&self, text: &mut String) {
         let _ = writeln!(
             text,
@@ -359,7 +361,7 @@ impl Advice {
 mod tests {
     use super::*;
 
-    /// Without runs.
+    /// Returns advice without runs.
     fn advised(wanted: &Wanted) -> Advice {
         let network =
             Network::Switch { rates_bps: vec![10_000_000_000, 1_000_000_000, 100_000_000_000], rtt_ps: 80_000_000 };
@@ -389,7 +391,7 @@ mod tests {
             );
             assert!(advice.expected.recommended <= 1.01 * advice.expected.all_queues, "{:?}", advice.expected);
             assert!(advice.expected.recommended < advice.expected.one_queue);
-            // By the model that recommends, no method does better with as many queues or more.
+            // By the model behind the recommendation, no method does better with as many queues or more.
             let best =
                 advice.methods.iter().filter_map(|row| row.expected).map(|it| it.background).fold(f64::MAX, f64::min);
             assert!(advice.expected.recommended <= 1.01 * best, "{workload}");

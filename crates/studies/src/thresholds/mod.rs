@@ -1,5 +1,5 @@
-//! Demotion thresholds for a distribution of flow sizes: what each queue would carry with them, and how long flows would
-//! take by the models of [`flowsieve_thresholds`].
+//! Demotion thresholds for a distribution of flow sizes: the content of each queue under them, and the completion times
+//! by the models of [`flowsieve_thresholds`].
 
 mod advice;
 mod paired;
@@ -28,87 +28,88 @@ use sizes::Sizes;
 use std::path::Path;
 pub use text::{found_text, text};
 
-/// How thresholds are chosen.
+/// The method of choosing thresholds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
-    /// As many flows end in each queue.
+    /// The same number of flows ends in each queue.
     EqualSplit,
-    /// The least mean completion time of PIAS's model, a tandem of M/M/1 queues.
+    /// Minimises the mean completion time of PIAS's model, a tandem of M/M/1 queues.
     Pias,
-    /// The least of an M/G/1 foreground-background queue with FIFO levels.
+    /// Minimises that of an M/G/1 foreground-background queue with FIFO levels.
     Background,
-    /// The least of two-level processor sharing, one threshold.
+    /// Minimises that of two-level processor sharing, with one threshold.
     TwoLevel,
-    /// Those that were published with PIAS, or for a comparison with it.
+    /// Published with PIAS, or for a comparison with it.
     Published,
 }
 
-/// What thresholds are wanted for.
+/// A request for thresholds.
 #[derive(Debug, Clone)]
 pub struct Wanted {
     /// A built-in distribution.
     pub workload: Option<String>,
-    /// A file of one.
+    /// A file with a distribution.
     pub cdf: Option<String>,
     /// A file with a column of sizes.
     pub sizes: Option<Column>,
     /// Loads of the host links.
     pub loads: Vec<f64>,
-    /// Number of queues; not given 8, and 2 for one threshold.
+    /// Number of queues; by default 8, and 2 for the method with one threshold.
     pub queues: Option<u64>,
-    /// How they are chosen.
+    /// The method of choosing them.
     pub method: Method,
 }
 
-/// Thresholds for a load, and what comes of them.
+/// Thresholds for a load, and their effect.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Thresholds {
     /// Load of the host links.
     pub load: f64,
-    /// Rising, one less than the queues.
+    /// Rising, one fewer than the queues.
     pub thresholds_bytes: Vec<u64>,
     /// By queue, the highest first.
     pub queues: Vec<Queue>,
-    /// How many queues were asked for: those beyond the ones that stand here would carry nothing.
+    /// Number of queues asked for; any beyond those listed would carry nothing.
     pub asked_queues: usize,
-    /// How long flows take; not known for loads at which no queue is stable.
+    /// Expected completion times; `None` at loads at which no queue is stable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected: Option<Expected>,
-    /// What one threshold was computed from.
+    /// The data that the single threshold was computed from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub two_level: Option<TwoLevel>,
 }
 
-/// What a queue carries.
+/// The content of a queue.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Queue {
-    /// The queue carries what a flow sends after this many bytes.
+    /// The queue carries the bytes of a flow after this many.
     pub above_bytes: u64,
-    /// The queue carries what a flow sends up to this many bytes; `None`: to its end.
+    /// The queue carries the bytes of a flow up to this many; `None`: to its end.
     pub up_to_bytes: Option<u64>,
     /// Share of the flows that end in it.
     pub flows_ending: f64,
-    /// Share of the bytes.
+    /// Share of the bytes in it.
     pub bytes: f64,
-    /// Load of it and all queues above.
+    /// Load of this queue and all above.
     pub load: f64,
 }
 
 /// Mean completion times by the models, in units of a mean flow's time on an idle link.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Expected {
-    /// Of the tandem of M/M/1 queues.
+    /// By the tandem of M/M/1 queues.
     pub tandem: f64,
-    /// Of the M/G/1 foreground-background queue with FIFO levels.
+    /// By the M/G/1 foreground-background queue with FIFO levels.
     pub background: f64,
 }
 
 /// Two-level processor sharing.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct TwoLevel {
-    /// The threshold found by search, where the thresholds have that of the closed form.
+    /// The threshold found by numerical search; `thresholds_bytes` has that of the closed form.
     pub numeric_bytes: u64,
-    /// The two exponential phases in place of the sizes; where there are none, the threshold is that of the tandem.
+    /// The two exponential phases fitted to the sizes; `None` if there are none: the threshold is then that of the
+    /// tandem.
     pub phases: Option<TwoPhases>,
 }
 
@@ -130,7 +131,7 @@ pub fn thresholds(wanted: &Wanted) -> Result<Vec<Thresholds>, Error> {
     wanted.loads.iter().map(|load| Asked::read(wanted, *load, queues)?.of_queues_that_help(wanted.method)).collect()
 }
 
-/// Where sizes come from.
+/// The source of sizes.
 enum Source {
     Workload(Box<Workload>),
     Sizes(Sizes),
@@ -145,7 +146,7 @@ impl Source {
     }
 }
 
-/// Sizes, load and queues for which thresholds are asked.
+/// Sizes, load and queues of a request.
 struct Asked {
     source: Source,
     law: SizeLaw,
@@ -170,7 +171,7 @@ impl Asked {
         give(&QUEUES, "queues", Raw::Integer(i64::try_from(queues).unwrap_or(i64::MAX)))?;
         give(&FLOWS, "flows", Raw::Integer(1))?;
         settings.common().read(&QUEUES)?;
-        // Neither hosts nor rate reach the sizes; the workload only has to be a valid one.
+        // Neither hosts nor rate affect the sizes; the workload only has to be valid.
         let hosts =
             Hosts { bps: units::MAX_RATE_BPS, racks: [0, 0].into(), names: HostNames::numbered(2), round_trip_ps: 0 };
         let source = match &wanted.sizes {
@@ -220,20 +221,20 @@ impl Asked {
         Ok(Thresholds { load, thresholds_bytes, queues: carried, asked_queues: queues, expected, two_level: one })
     }
 
-    /// The same without thresholds that no flow passes: the queues below them carry nothing.
+    /// Returns thresholds without those that no flow passes: the queues below them would carry nothing.
     fn of_queues_that_help(&self, method: Method) -> Result<Thresholds, Error> {
         let found = self.thresholds(method)?;
         let thresholds_bytes = passed(&self.law, found.thresholds_bytes);
         Ok(Thresholds { queues: carried(&self.law, self.load, &thresholds_bytes), thresholds_bytes, ..found })
     }
 
-    /// Those published for the nearest load.
+    /// Returns the thresholds published for the nearest load.
     fn published(&self) -> Option<Vec<u64>> {
         let Source::Workload(workload) = &self.source else { return None };
         (self.queues == pias::PUBLISHED_QUEUES).then(|| pias::published(&**workload)).flatten()
     }
 
-    /// Nothing where no queue is stable, or nothing arrives.
+    /// Returns the expected times; `None` if no queue is stable, or if nothing arrives.
     fn expected(&self, thresholds_bytes: &[u64]) -> Option<Expected> {
         let Asked { law, load, .. } = self;
         (*load > 0.0 && *load < 1.0).then(|| Expected {
@@ -247,7 +248,7 @@ fn refused(error: ThresholdError) -> Error {
     Error::Input(error.to_string())
 }
 
-/// The thresholds that some flow passes, each once.
+/// Returns the thresholds that some flow passes, each once.
 fn passed(law: &SizeLaw, mut thresholds_bytes: Vec<u64>) -> Vec<u64> {
     thresholds_bytes.retain(|threshold| law.share_beyond(*threshold) > 0.0);
     thresholds_bytes.dedup();
@@ -291,7 +292,7 @@ mod tests {
         let found = thresholds(&wanted()).unwrap();
         assert_eq!(found[0].thresholds_bytes.len(), 7);
         let text = text(&found);
-        // Sizes are whole packets, so that a threshold takes at most one size too many.
+        // Sizes are whole packets, so a threshold includes at most one size too many.
         let mut ended = 0.0;
         for (queue, line) in text.lines().skip(1).take(7).enumerate() {
             ended += line.split_whitespace().rev().nth(4).unwrap().parse::<f64>().unwrap();
@@ -339,7 +340,7 @@ mod tests {
         let phases = one.phases.unwrap();
         let near = found.thresholds_bytes[0] as f64 / one.numeric_bytes as f64;
         assert!((near - 1.0).abs() < 0.1 && phases.mean_bytes[0] < phases.mean_bytes[1], "{one:?}");
-        // Sizes that do not vary have none.
+        // Constant sizes have none.
         let wanted = Wanted { workload: Some("fixed(12000B)".into()), ..wanted };
         assert_eq!(thresholds(&wanted).unwrap()[0].two_level.unwrap().phases, None);
     }
@@ -361,7 +362,7 @@ mod tests {
         assert_eq!(two.kind, "argument", "{two:?}");
         let unpublished = refused(Wanted { queues: Some(4), method: Method::Published, ..wanted() });
         assert_eq!(unpublished.kind, "argument", "{unpublished:?}");
-        // An equal split has no load, and no expectation where no queue is stable.
+        // An equal split has no load, and no expected times if no queue is stable.
         assert_eq!(thresholds(&Wanted { loads: vec![1.25], ..wanted() }).unwrap()[0].expected, None);
     }
 }

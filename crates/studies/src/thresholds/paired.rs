@@ -1,7 +1,8 @@
-//! The recommended thresholds in the packet simulator, next to one queue with the same transport and the same flows.
+//! Simulates the recommended thresholds and one queue, with the same transport and the same flows.
 //!
-//! The models know no transport: a single queue to which DCTCP's hosts send does not grow as theirs does. So what is
-//! recommended is run. The comparison is short by construction: its flows are as many as a fixed number of packet-hops allows.
+//! The models know no transport: a single queue fed by DCTCP's hosts does not grow as theirs does. So the
+//! recommendation is simulated. The comparison is short by construction: a fixed number of packet-hops limits its
+//! flows.
 
 use super::advice::Marking;
 use super::{Asked, Wanted};
@@ -23,16 +24,16 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Hosts at the switch where no fabric is given.
+/// Number of hosts at the switch, if no fabric is given.
 const HOSTS: u32 = 16;
 
-/// A run a seed for the thresholds, and one for a single queue.
+/// Number of seeds; each has one run with the thresholds and one with a single queue.
 const SEEDS: u64 = 5;
 
-/// Packet-hops of a run, about: half a second of a processor's time.
+/// Approximate packet-hops of a run: half a second of processor time.
 const PACKET_HOPS: f64 = 4e6;
 
-/// Flows of a run where their number is not given: from and up to these, by [`PACKET_HOPS`].
+/// The limits of a run's number of flows, if it follows from [`PACKET_HOPS`].
 const FLOWS: (f64, f64) = (200.0, 4_000.0);
 
 /// Flows up to this size are small.
@@ -41,7 +42,7 @@ const SMALL_BYTES: u64 = 100_000;
 /// Bytes of a full packet: the simulator's default.
 pub(super) const MTU: u64 = 1_500;
 
-/// The buffer of a port, by its K: as 240 packets are to 65 (PIAS, §5.2; pFabric, §5).
+/// The buffer of a port in proportion to its K: 240 packets to 65 (PIAS, §5.2; pFabric, §5).
 const BUFFER_PER_K: (u64, u64) = (240, 65);
 
 /// The network that the thresholds are for.
@@ -49,7 +50,7 @@ const BUFFER_PER_K: (u64, u64) = (240, 65);
 pub enum Network {
     /// Hosts at one switch.
     Switch {
-        /// Rate of the hosts' links, then further rates that are wanted a marking threshold for.
+        /// Rate of the hosts' links, followed by further rates for which to compute a marking threshold.
         rates_bps: Vec<u64>,
         /// Round trip without queues and serialisation.
         rtt_ps: u64,
@@ -61,24 +62,24 @@ pub enum Network {
 /// How to compare.
 #[derive(Debug, Clone, Copy)]
 pub struct Trial {
-    /// Flows of a run; not given, as many as take about a second.
+    /// Number of flows of a run; by default as many as take about a second.
     pub flows: Option<u64>,
-    /// Runs at a time, at least one. It changes no result.
+    /// Runs at a time, at least one. It does not affect results.
     pub jobs: usize,
 }
 
-/// What the comparison said.
+/// The result of the comparison.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Simulated {
     /// The network in words.
     pub network: String,
     /// Seeds, each with the same flows for both.
     pub seeds: u64,
-    /// Flows of a run.
+    /// Number of flows of a run.
     pub flows: u64,
-    /// Mean FCT with the thresholds over that with one queue.
+    /// Mean FCT with the thresholds divided by that with one queue.
     pub all: Option<Paired>,
-    /// The same of flows up to 100 KB.
+    /// The same ratio for flows up to 100 KB.
     pub small: Option<Paired>,
 }
 
@@ -92,7 +93,7 @@ pub struct Paired {
 }
 
 impl Paired {
-    /// "8.2 % below that of one queue (3.1 to 13 %)", or that it is open.
+    /// Returns "8.2 % below that of one queue (3.1 to 13 %)", or that it is not resolved.
     pub(super) fn in_words(&self) -> String {
         let change = |ratio: f64| match 100.0 * (ratio - 1.0) {
             change if change < 0.0 => format!("{:.1} % below", -change),
@@ -107,10 +108,10 @@ impl Paired {
     }
 }
 
-/// The links that there are: what marking thresholds are computed from.
+/// The links for which marking thresholds are computed.
 #[derive(Debug, Clone)]
 pub(super) struct Links {
-    /// Of hosts.
+    /// Rate of the hosts' links.
     pub(super) host_bps: u64,
     /// All rates, rising.
     pub(super) rates_bps: Vec<u64>,
@@ -119,7 +120,7 @@ pub(super) struct Links {
     slowest: Vec<(Place, u64)>,
 }
 
-/// The `[topology]` with what it takes to read it.
+/// The `[topology]`, with what is needed to read it.
 pub(super) struct Site {
     text: String,
     folder: PathBuf,
@@ -153,7 +154,7 @@ impl Site {
             }
             Network::Fabric(path) => {
                 let source = Source::open(path)?;
-                // It is planned whole, so that what is wrong with it is said with its line.
+                // The whole experiment is planned, so that an error in it is reported with its line.
                 let plan = source.plan(&built_in())?;
                 let refuse =
                     |problem: &str| Error::File { path: path.display().to_string(), problem: problem.to_owned() };
@@ -190,13 +191,13 @@ impl Links {
         }
     }
 
-    /// K for a rate.
+    /// Returns K for a rate.
     pub(super) fn ecn_threshold_bytes(&self, bps: u64) -> u64 {
         ecn_threshold_bytes(bps, self.rtt_ps, MTU)
     }
 }
 
-/// Runs the thresholds and one queue. `show` is told how many runs are done, of how many.
+/// Runs the thresholds and one queue. `show` receives the number of finished runs and their total.
 pub(super) fn compare(
     (wanted, asked, thresholds_bytes): (&Wanted, &Asked, &[u64]),
     (site, marking): (&Site, Marking),
@@ -232,14 +233,14 @@ pub(super) fn compare(
     })
 }
 
-/// Mean completion times of a run, where there are flows.
+/// Mean completion times of a run; `None` for a class without flows.
 #[derive(Clone, Copy)]
 struct Means {
     all: Option<f64>,
     small: Option<f64>,
 }
 
-/// Seed by seed, both schemes.
+/// Runs both schemes, seed by seed.
 fn run_all(plan: &Plan, jobs: usize, show: &(dyn Fn(usize, usize) + Sync)) -> Result<Vec<Means>, Error> {
     let runs: Vec<(usize, u64)> = (1..=SEEDS).flat_map(|seed| [(0, seed), (1, seed)]).collect();
     let (next, finished) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -277,7 +278,7 @@ fn run(plan: &Plan, point: usize, seed: u64) -> Result<Means, Error> {
     Ok(Means { all: mean(u64::MAX), small: mean(SMALL_BYTES) })
 }
 
-/// The lines of `[workload]` that say the sizes. A run draws from a distribution: of sizes that were measured from steps at
+/// Writes the lines of `[workload]` for the sizes. A run draws from a distribution: for measured sizes, from steps at
 /// their thousandths.
 fn sizes(wanted: &Wanted, asked: &Asked, folder: &Path) -> Result<String, Error> {
     let text = |text: &str| toml_edit::Value::from(text).to_string();
@@ -299,7 +300,8 @@ fn sizes(wanted: &Wanted, asked: &Asked, folder: &Path) -> Result<String, Error>
     Ok(format!("cdf = {}\nreading = \"stepped\"", text(&path.to_string_lossy())))
 }
 
-/// K and the buffer by place, so that the run has what is printed. Hosts do not drop their own packets.
+/// Writes the experiment, with K and the buffer by place, so that the run has the printed values. Hosts do not drop
+/// their own packets.
 fn experiment(
     site: &Site,
     marking: Marking,
@@ -309,7 +311,7 @@ fn experiment(
     let threshold = |bps: u64| site.links.ecn_threshold_bytes(bps);
     let buffer = |bps: u64| format_size(threshold(bps) * BUFFER_PER_K.0 / BUFFER_PER_K.1);
     let listed: Vec<String> = thresholds_bytes.iter().map(|bytes| format!("\"{}\"", format_size(*bytes))).collect();
-    // The buffer of all ports is what the largest window follows.
+    // The largest window follows from the buffer of all ports.
     let mut text = format!(
         "title = \"thresholds\"\n\
          [workload]\n{sizes}\nload = {load:?}\nflows = {flows}\n\
@@ -372,7 +374,7 @@ mod tests {
         let all = found.all.unwrap();
         let (low, high) = all.interval.unwrap();
         assert!(low <= all.ratio && all.ratio <= high && found.small.is_some(), "{found:?}");
-        // A table of one queue is one queue.
+        // A table with one queue equals one queue.
         let trial = Trial { flows: Some(60), jobs: 2 };
         let same = compare(
             (&wanted, &asked, &[1_000_000_000_000]),

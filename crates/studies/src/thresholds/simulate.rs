@@ -1,10 +1,11 @@
 //! Thresholds by direct search: candidates are run in the packet simulator, and the shortest mean completion time wins.
 //!
-//! The search starts at the best of the thresholds that models and authors give. In turn all thresholds together and each
-//! alone are moved up and down by a factor; the better of the two is taken if it is better than the best. When a
-//! whole turn finds nothing, the factor becomes its square root. (A pattern search, Hooke and Jeeves, Journal of the ACM,
-//! 1961, on the logarithms of the thresholds.) Every candidate gets the same flows, so that what differs between two is due to
-//! the thresholds; what the search gained by fitting to these very flows shows on others, with which it ends.
+//! The search starts at the best thresholds of models and authors. It moves all thresholds together, and then each
+//! alone, up and down by a factor. It takes the better of the two moves if that improves on the best. When a whole turn
+//! finds no improvement, the factor becomes its square root. (A pattern search, Hooke and Jeeves, Journal of the ACM,
+//! 1961, on the logarithms of the thresholds.) All candidates get the same flows, so that any difference is due to the
+//! thresholds. At the end, the thresholds run on other flows, which shows how much of the gain was a fit to the flows
+//! of the search.
 
 use super::{Asked, Expected, Method, Wanted};
 use flowsieve_engines::built_in;
@@ -22,46 +23,46 @@ use std::sync::{Mutex, PoisonError};
 /// The fabric: hosts at one switch.
 pub(super) const HOSTS: u32 = 16;
 
-/// Flows that the search does not see, by their seeds; it has those of seed 1.
+/// Seeds of flows that the search does not use; it uses those of seed 1.
 const OTHERS: [u64; 3] = [2, 3, 4];
 
-/// Payload of a packet: moves by less change nothing, as thresholds are compared with whole packets.
+/// Payload of a packet. Smaller moves change nothing, because whole packets are compared with thresholds.
 const PACKET: u64 = 1_460;
 
-/// The first factor, and the one below which the search is over.
+/// The first factor, and the factor below which the search ends.
 const FACTOR: f64 = 2.0;
 const FINEST: f64 = 1.05;
 
 /// How far to search.
 #[derive(Debug, Clone, Copy)]
 pub struct Search {
-    /// Sets of thresholds to run at most, without the last runs on other flows.
+    /// The most sets of thresholds to run, without the last runs on other flows.
     pub evaluations: usize,
-    /// Flows of a run.
+    /// Number of flows of a run.
     pub flows: u64,
-    /// Runs at a time, at least one. It changes no result.
+    /// Runs at a time, at least one. It does not affect results.
     pub jobs: usize,
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Found {
     /// Load of the host links.
     pub load: f64,
-    /// Hosts at the switch.
+    /// Number of hosts at the switch.
     pub hosts: u32,
-    /// Flows of a run.
+    /// Number of flows of a run.
     pub flows: u64,
-    /// Sets of thresholds that were run.
+    /// Number of sets of thresholds that were run.
     pub evaluations: usize,
-    /// The thresholds found, then those of each method to which they compare.
+    /// The thresholds found, then those of each method for comparison.
     pub compared: Vec<Compared>,
 }
 
 /// Thresholds and their completion times.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Compared {
-    /// How they were chosen.
+    /// The method by which they were chosen.
     pub method: &'static str,
     /// In bytes, rising.
     pub thresholds_bytes: Vec<u64>,
@@ -69,12 +70,12 @@ pub struct Compared {
     pub mean_fct_s: f64,
     /// Mean completion time on the flows of three other seeds, each as many, in seconds.
     pub mean_fct_of_other_flows_s: f64,
-    /// By the models.
+    /// The models' expectation.
     pub expected: Option<Expected>,
 }
 
-/// Searches for each load, in their order; without a number of queues for 8. `show` is told at which load how many runs
-/// are done, of at most how many.
+/// Searches for each load, in order; by default with 8 queues. `show` receives the load, the number of finished runs,
+/// and the largest number possible.
 pub fn simulate(
     wanted: &Wanted,
     search: Search,
@@ -104,7 +105,7 @@ struct Evaluator<'a> {
     show: &'a (dyn Fn(usize, usize) + Sync),
     /// Mean completion times in seconds, on the flows of the search.
     known: BTreeMap<Vec<u64>, f64>,
-    /// Runs that are done, of at most so many.
+    /// Number of runs done, and the largest number possible.
     done: AtomicUsize,
     most: usize,
 }
@@ -134,7 +135,7 @@ impl Evaluator<'_> {
         })
     }
 
-    /// What models and authors give.
+    /// Returns the thresholds of models and authors.
     fn starts(&self) -> Result<Vec<(&'static str, Vec<u64>)>, Error> {
         let mut starts = Vec::new();
         let models = [("pias", Method::Pias), ("background", Method::Background), ("equal-split", Method::EqualSplit)];
@@ -146,7 +147,7 @@ impl Evaluator<'_> {
         Ok(starts)
     }
 
-    /// From the best that is known on, until the factor is small or the evaluations are used up.
+    /// Searches from the best known thresholds, until the factor is small or the evaluations are used up.
     fn walk(&mut self) -> Result<Vec<u64>, Error> {
         let by_time = |known: &(&Vec<u64>, &f64), other: &(&Vec<u64>, &f64)| known.1.total_cmp(other.1);
         let (mut best, mut least) =
@@ -175,7 +176,7 @@ impl Evaluator<'_> {
         Ok(best)
     }
 
-    /// Makes the times of those that are not known yet known, for as many as may still be run.
+    /// Computes the times of new candidates, as far as runs are left.
     fn evaluate(&mut self, candidates: &[Vec<u64>]) -> Result<(), Error> {
         let mut new: Vec<Vec<u64>> = Vec::new();
         for candidate in candidates {
@@ -190,7 +191,7 @@ impl Evaluator<'_> {
         Ok(())
     }
 
-    /// The mean completion times in seconds, in the order of the runs.
+    /// Returns the mean completion times in seconds, in the order of the runs.
     fn run_all(&self, runs: &[(Vec<u64>, u64)]) -> Result<Vec<f64>, Error> {
         let next = Mutex::new(0..runs.len());
         let done = Mutex::new(Vec::with_capacity(runs.len()));
@@ -258,7 +259,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// One threshold, or all, times a factor, in whole packets; `None` where they would not rise.
+/// Multiplies one threshold, or all, by a factor, in whole packets; `None` if they would not rise.
 fn moved(thresholds_bytes: &[u64], which: Option<usize>, factor: f64) -> Option<Vec<u64>> {
     let packets = |bytes: u64| (bytes as f64 * factor / PACKET as f64).round().max(1.0) as u64 * PACKET;
     let moved = |(index, bytes): (usize, &u64)| {
@@ -298,7 +299,7 @@ mod tests {
         let found = simulate(&wanted(2), search(1), &|_, done, of| assert!(done <= of)).unwrap();
         assert_eq!(found, simulate(&wanted(2), search(3), &|_, _, _| {}).unwrap());
         let [best, starts @ ..] = &found[0].compared[..] else { panic!("nothing was compared") };
-        // It went on from the four starts for as long as it was allowed to.
+        // It continued from the four starts up to its limit.
         assert!(found[0].evaluations == 9 && starts.len() == 4, "{found:?}");
         assert!(starts.iter().all(|start| best.mean_fct_s <= start.mean_fct_s), "{found:?}");
         assert!(found[0].compared.iter().all(|row| row.mean_fct_of_other_flows_s > 0.0 && row.expected.is_some()));

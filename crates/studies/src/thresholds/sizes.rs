@@ -1,4 +1,4 @@
-//! Sizes as they were measured: a column of a CSV file, a flow a row.
+//! Measured sizes: a column of a CSV file, one flow per row.
 
 use flowsieve_experiment::Error;
 use flowsieve_experiment::FileError;
@@ -12,7 +12,7 @@ use std::path::PathBuf;
 pub struct Column {
     /// The file.
     pub path: PathBuf,
-    /// The column's name in the first row; not given, the first column, with or without a name.
+    /// The column's name in the first row; by default the first column, with or without a name.
     pub name: Option<String>,
 }
 
@@ -21,7 +21,7 @@ pub struct Column {
 pub(super) struct Sizes(Vec<u64>);
 
 impl Sizes {
-    /// Of the nearest rank: a size that was measured.
+    /// Returns the quantile of nearest rank: a measured size.
     pub(super) fn quantile_bytes(&self, p: f64) -> Option<u64> {
         let rank = (p * self.0.len() as f64).ceil().max(1.0) as usize;
         self.0.get(rank.min(self.0.len()) - 1).copied()

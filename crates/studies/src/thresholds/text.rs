@@ -5,10 +5,10 @@ use super::{Expected, Queue, Thresholds};
 use flowsieve_settings::units::format_size;
 use std::fmt::Write;
 
-/// What the expected times are in.
+/// The unit of the expected times.
 pub(super) const UNIT: &str = "in units of a mean flow's time on an idle link";
 
-/// One load as a table of queues and a line for an experiment file, several as a row each.
+/// Formats one load as a table of queues and a line for an experiment file, or several loads as one row each.
 pub fn text(found: &[Thresholds]) -> String {
     match found {
         [one] => one.text(),
@@ -30,7 +30,7 @@ fn rows(several: &[Thresholds]) -> String {
     text
 }
 
-/// What searches found, a table a load.
+/// Formats the results of searches, one table per load.
 pub fn found_text(found: &[Found]) -> String {
     let mut text = format!(
         "mean completion time in us, simulated with the flows of the search and with those of three other seeds, and that which \
@@ -63,7 +63,7 @@ fn width<'a>(several: impl Iterator<Item = &'a [u64]>) -> usize {
     several.flatten().map(|bytes| format_size(*bytes).len()).max().unwrap_or(0)
 }
 
-/// The rest of a line.
+/// Writes the rest of a line.
 fn list(text: &mut String, thresholds_bytes: &[u64], width: usize) {
     for bytes in thresholds_bytes {
         let _ = write!(text, "  {:>width$}", format_size(*bytes));
@@ -71,7 +71,7 @@ fn list(text: &mut String, thresholds_bytes: &[u64], width: usize) {
     text.push('\n');
 }
 
-/// What stands of a queue in a table: up to how many bytes sent, flows that end in it, bytes, load of it and above.
+/// Returns a queue's cells in a table: up to how many bytes sent, flows that end in it, bytes, load of it and above.
 pub(super) fn cells_of(queue: &Queue) -> [String; 4] {
     let sent = queue
         .up_to_bytes

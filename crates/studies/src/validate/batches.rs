@@ -2,7 +2,7 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// The mean of equally long, independent batches, and how sure it is.
+/// The mean of equally long, independent batches, with its error.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
     /// Mean of the batches' means.
@@ -14,7 +14,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// From the means of at least two batches.
+    /// Computes it from the means of at least two batches.
     pub(crate) fn of(means: &[f64]) -> Option<Estimate> {
         if means.len() < 2 {
             return None;
@@ -25,14 +25,15 @@ impl Estimate {
         Some(Estimate { mean, error: (squares / (count - 1.0) / count).sqrt(), batches: means.len() })
     }
 
-    /// Half of the two-sided interval that holds the true mean with this probability, by Student's t.
+    /// Returns half the width of the two-sided interval that contains the true mean with this probability, by Student's
+    /// t.
     pub fn half_width(&self, confidence: f64) -> f64 {
         let freedom = self.batches.saturating_sub(1).max(1) as f64;
         let t = StudentsT::new(0.0, 1.0, freedom).map_or(f64::INFINITY, |t| t.inverse_cdf(0.5 + confidence / 2.0));
         t * self.error
     }
 
-    /// How many batches in all should bring half of the 95 % interval to this share of the mean.
+    /// Estimates the total number of batches that reduces half of the 95 % interval to this share of the mean.
     pub(crate) fn batches_for(&self, share: f64) -> usize {
         let ratio = self.half_width(0.95) / (share * self.mean);
         (self.batches as f64 * ratio * ratio).ceil() as usize

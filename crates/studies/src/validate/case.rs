@@ -1,12 +1,12 @@
-//! The cases: each a discipline, sizes, a load and a number of packets a message.
+//! The cases: each is a discipline, sizes, a load and a number of packets per message.
 
 use super::law::Law;
 use super::theory::{self, Discipline};
 use std::fmt;
 
-/// Payload of a packet. There are no headers, so that a message is as long on the wire as its size.
+/// Payload of a packet. There are no headers, so the wire length of a message is its size.
 pub(crate) const PACKET_BYTES: f64 = 1_500.0;
-/// What a packet takes at 10 Gbit/s.
+/// Time of a packet at 10 Gbit/s.
 pub(crate) const PACKET_PS: f64 = 1_200_000.0;
 
 /// The shape of the distribution of message sizes.
@@ -14,7 +14,7 @@ pub(crate) const PACKET_PS: f64 = 1_200_000.0;
 pub enum Sizes {
     /// Exponential.
     Exponential,
-    /// Uniform from nothing to twice the mean.
+    /// Uniform from 0 to twice the mean.
     Uniform,
     /// Bounded Pareto with shape 1.5, whose largest size is 100 times its smallest.
     BoundedPareto,
@@ -32,8 +32,8 @@ impl Sizes {
         }
     }
 
-    /// The setting `sizes`. The smallest size of the bounded Pareto distribution is a whole number of bytes, so its mean
-    /// is not exactly the one asked for; see [`Case::law`].
+    /// Returns the setting `sizes`. The smallest size of the bounded Pareto distribution is a whole number of bytes, so
+    /// its mean differs slightly from the one asked for; see [`Case::law`].
     fn setting(self, packets: f64) -> String {
         let mean = packets * PACKET_BYTES;
         match (self, self.law(packets)) {
@@ -60,9 +60,9 @@ impl fmt::Display for Sizes {
 /// One comparison with a closed form.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Case {
-    /// Who is served.
+    /// The service discipline.
     pub discipline: Discipline,
-    /// How message sizes are distributed.
+    /// The distribution of message sizes.
     pub sizes: Sizes,
     /// Mean size of a message in packets.
     pub packets: f64,
@@ -81,46 +81,46 @@ impl Case {
         }
     }
 
-    /// What it is called on the command line: `srpt-bounded-pareto-64-0.7`.
+    /// Returns its name on the command line: `srpt-bounded-pareto-64-0.7`.
     pub fn name(&self) -> String {
         let Case { discipline, sizes, packets, load } = self;
         format!("{}-{}-{packets}-{load}", discipline.name(), sizes.to_string().to_lowercase().replace(' ', "-"))
     }
 
-    /// The mean response time of the theory, in packets' times.
+    /// Returns the mean response time in theory, in packets' times.
     pub fn theory(&self) -> f64 {
         theory::response(self.discipline, self.law(), self.load)
     }
 
-    /// By how much packets that are not divided may change it, in packets' times.
+    /// Returns how much undivided packets may change it, in packets' times.
     pub fn packet_bias(&self) -> f64 {
         theory::packet_bias(self.discipline, self.law(), self.load)
     }
 
-    /// Messages in which the queue forgets what was: the relaxation time in heavy traffic (Whitt, "Planning queueing
-    /// simulations", Management Science 1989).
+    /// Returns after how many messages the queue forgets its past: the relaxation time in heavy traffic (Whitt,
+    /// "Planning queueing simulations", Management Science 1989).
     pub(crate) fn memory(&self) -> f64 {
         let free = 1.0 - self.load;
         self.load * (1.0 + self.law().variation()) / (free * free)
     }
 
-    /// Messages of a batch, long beside the memory, of which as many at either end do not count as the queue takes to
-    /// fill or has no successors of.
+    /// Returns the size of a batch, which is long compared with the memory. At either end, as many messages do not
+    /// count as the queue takes to fill, or as lack successors.
     pub(crate) fn batch(&self) -> Batch {
         let ends = 200.0 + 6.0 * self.memory();
         Batch { counted: (10_000.0 + 200.0 * self.memory()).ceil() as usize, ends: ends.ceil() as usize }
     }
 
-    /// Batches of which the first estimate of the mean is made; there may be more.
+    /// Number of batches for the first estimate of the mean; there may be more.
     pub const BATCHES: usize = 16;
 
-    /// About how many packets a batch has.
+    /// Returns the approximate number of packets in a batch.
     pub fn batch_packets(&self) -> f64 {
         let batch = self.batch();
         self.packets * (batch.counted + 2 * batch.ends) as f64
     }
 
-    /// The experiment file. Both hosts send, so that a run has two queues that are independent of each other.
+    /// Returns the experiment file. Both hosts send, so that a run has two independent queues.
     pub fn experiment(&self) -> String {
         let Case { discipline, sizes, packets, load } = self;
         let (name, scheme) = (discipline.name(), discipline.scheme());
@@ -162,24 +162,24 @@ impl fmt::Display for Case {
     }
 }
 
-/// How long a batch is, in messages.
+/// The length of a batch, in messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Batch {
     pub(crate) counted: usize,
-    /// Left out at the beginning and again at the end.
+    /// Left out at the beginning, and again at the end.
     pub(crate) ends: usize,
 }
 
-/// How many of the cases.
+/// Which of the cases to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// Loads 0.3, 0.5, 0.7 and 0.9, with 64 and with 128 packets a message.
+    /// Loads 0.3, 0.5, 0.7 and 0.9, with 64 and with 128 packets per message.
     All,
-    /// Up to load 0.7, with 64 packets: a minute.
+    /// Loads up to 0.7, with 64 packets: a minute.
     Quick,
 }
 
-/// The cases in the order of the table.
+/// Returns the cases in the order of the table.
 pub(super) fn cases(extent: Extent) -> Vec<Case> {
     let (loads, packets): (&[f64], &[f64]) = match extent {
         Extent::All => (&[0.3, 0.5, 0.7, 0.9], &[64.0, 128.0]),

@@ -1,42 +1,42 @@
-//! DCTCP in its steady state, against its own analysis (Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, §3.3):
-//! long flows that share one link, with windows in step, a queue that is marked above a threshold.
+//! DCTCP in its steady state, compared with its own analysis (Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010,
+//! §3.3): long flows share one link, their windows are in step, and the queue is marked above a threshold.
 //!
-//! Windows and queues are in full packets, times in seconds. Left out, as in the analysis: slow start, losses, delayed
-//! ACKs, and flows that are not in step; with few flows the windows are, with many they are not, and of the queue only
-//! its bound holds.
+//! Windows and queues are in full packets, times in seconds. As in the analysis, slow start, losses, delayed ACKs, and
+//! flows out of step are left out. Windows are in step with few flows, not with many; with many, only the bound of the
+//! queue holds.
 
-/// Flows over a link.
+/// Long flows over a link.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Link {
-    /// Long flows.
+    /// Number of long flows.
     pub flows: u32,
-    /// Packets that the link carries a second.
+    /// Packets that the link carries per second.
     pub packets_per_second: f64,
     /// Round trip of a full packet and its ACK when the queue is empty, serialisation included, in seconds.
     pub round_trip: f64,
-    /// Marking threshold K: a packet is marked when more are queued.
+    /// Marking threshold K: a packet is marked if more are queued.
     pub threshold: f64,
 }
 
-/// What the analysis says.
+/// The result of the analysis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Steady {
     /// The window of each flow at which marking begins, W* = (C · RTT + K) / N.
     pub critical_window: f64,
-    /// Estimate of the share that is marked.
+    /// Estimate of the marked share.
     pub alpha: f64,
-    /// Mean window: half way between the ends of its sawtooth, W* + 1 and (W* + 1)(1 − alpha/2).
+    /// Mean window: midway between the ends of its sawtooth, W* + 1 and (W* + 1)(1 − alpha/2).
     pub window: f64,
     /// The largest queue, K + N.
     pub queue_most: f64,
     /// Peak to peak, N times the sawtooth of a window.
     pub queue_oscillation: f64,
-    /// Of the sawtooth, in seconds.
+    /// Period of the sawtooth, in seconds.
     pub period: f64,
 }
 
 impl Link {
-    /// Equations 3 to 11 of the analysis.
+    /// Computes equations 3 to 11 of the analysis.
     pub fn steady(&self) -> Steady {
         let flows = f64::from(self.flows);
         let pipe = self.packets_per_second * self.round_trip;
@@ -55,8 +55,8 @@ impl Link {
     }
 }
 
-/// The alpha that reproduces itself: of the packets of a period, those of its last round trip are marked, so that
-/// alpha² (1 − alpha/4) = (2 W* + 1) / (W* + 1)². The left side rises from 0 to 3/4 where alpha does from 0 to 1.
+/// Returns the alpha that reproduces itself: in each period, the packets of the last round trip are marked, so that
+/// alpha² (1 − alpha/4) = (2 W* + 1) / (W* + 1)². The left side rises from 0 to 3/4 as alpha rises from 0 to 1.
 fn alpha(critical_window: f64) -> f64 {
     let most = critical_window + 1.0;
     let marked = (2.0 * critical_window + 1.0) / (most * most);
@@ -68,33 +68,33 @@ fn alpha(critical_window: f64) -> f64 {
     low
 }
 
-/// What a run showed of its steady state.
+/// The steady state observed in a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Observed {
     /// Mean over time and flows, in packets.
     pub window: f64,
     /// Mean over time and flows.
     pub alpha: f64,
-    /// Mean over stretches of two periods of the largest queue less the smallest, in packets.
+    /// Difference between the largest and the smallest queue, averaged over spans of two periods, in packets.
     pub queue_oscillation: f64,
-    /// The largest queue ever, in packets.
+    /// The largest queue at any time, in packets.
     pub queue_most: f64,
 }
 
-/// What is sampled at one instant, at a constant distance from the next.
+/// A sample; samples are equally spaced.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample {
     /// Congestion window of each flow in packets.
     pub windows: Vec<f64>,
-    /// Estimate of each flow.
+    /// Alpha of each flow.
     pub alphas: Vec<f64>,
-    /// Least and most of the packets queued at the link since the sample before, without the one on the line.
+    /// Fewest and most packets queued at the link since the last sample, without the one on the line.
     pub queue: (f64, f64),
 }
 
 impl Observed {
-    /// From the samples of the steady state, of which `in_period` make one period of the sawtooth. `None` where they do
-    /// not fill two periods, or where a sample has no flow.
+    /// Summarises samples of the steady state; `in_period` of them make one period of the sawtooth. `None` if they do
+    /// not fill two periods, or if a sample has no flow.
     pub fn of(samples: &[Sample], in_period: usize) -> Option<Observed> {
         let stretches = samples.chunks_exact((2 * in_period).max(1));
         let mean = |values: &mut dyn Iterator<Item = f64>| {
@@ -115,23 +115,23 @@ impl Observed {
 /// One line of the comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line {
-    /// What is compared.
+    /// The quantity that is compared.
     pub what: &'static str,
-    /// What the analysis says.
+    /// Its value in the analysis.
     pub analysis: f64,
-    /// What the run showed.
+    /// Its value in the run.
     pub observed: f64,
     /// Whether they agree.
     pub passes: bool,
 }
 
-/// The share by which the means may differ.
+/// The relative difference allowed between means.
 const TOLERANCE: f64 = 0.1;
-/// Up to so many flows their windows are in step, as the analysis has them.
+/// Up to this many flows, windows are in step, as in the analysis.
 const IN_STEP: u32 = 2;
 
-/// Compares: means within a tenth where the windows are in step, and the bound of the queue in any case, which a burst of
-/// so many packets may exceed.
+/// Compares means within a tenth if windows are in step, and the bound of the queue in any case. A burst of `burst`
+/// packets may exceed the bound.
 pub fn compare(link: &Link, observed: &Observed, burst: f64) -> Vec<Line> {
     let steady = link.steady();
     let near = |what, analysis: f64, observed: f64| Line {
@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(steady.queue_most, 80.0);
     }
 
-    /// A sawtooth as the analysis draws it, `in_period` samples a period.
+    /// Generates a sawtooth as in the analysis, with `in_period` samples per period.
     fn sawtooth(link: &Link, in_period: usize, periods: usize) -> Vec<Sample> {
         let steady = link.steady();
         let flows = link.flows as usize;

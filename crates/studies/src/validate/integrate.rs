@@ -1,7 +1,7 @@
 //! Integrals of smooth functions by the Gauss–Legendre rule, panel by panel.
 //!
-//! The integrands here are smooth between bends that their owner knows, so a fixed rule on panels between the bends is
-//! exact to rounding, and nothing has to adapt.
+//! The integrands are smooth between known bends. So a fixed rule on panels between the bends is exact up to rounding,
+//! without adaptation.
 
 /// Points of the rule on each panel.
 const POINTS: usize = 16;
@@ -11,8 +11,8 @@ const POINTS: usize = 16;
 pub(crate) struct Rule([(f64, f64); POINTS]);
 
 impl Rule {
-    /// The zeros of the Legendre polynomial by Newton's method from Chebyshev's guesses, and their weights
-    /// 2 / ((1 − x²) P′(x)²) (Abramowitz and Stegun, 25.4.29).
+    /// Computes the zeros of the Legendre polynomial by Newton's method from Chebyshev's guesses, and their weights 2 /
+    /// ((1 − x²) P′(x)²) (Abramowitz and Stegun, 25.4.29).
     pub(crate) fn new() -> Rule {
         let mut rule = [(0.0, 0.0); POINTS];
         for (index, node) in rule.iter_mut().enumerate() {
@@ -27,7 +27,7 @@ impl Rule {
         Rule(rule)
     }
 
-    /// The integral over every panel between two neighbours of `bounds`, which rise.
+    /// Integrates over every panel between two neighbours in `bounds`, which rise.
     pub(crate) fn over(&self, bounds: &[f64], of: impl Fn(f64) -> f64) -> f64 {
         let panel = |ends: &[f64]| {
             let (middle, half) = ((ends[0] + ends[1]) / 2.0, (ends[1] - ends[0]) / 2.0);
@@ -37,7 +37,7 @@ impl Rule {
     }
 }
 
-/// The Legendre polynomial of degree [`POINTS`] and its derivative, by Bonnet's recursion.
+/// Computes the Legendre polynomial of degree [`POINTS`] and its derivative, by Bonnet's recursion.
 fn legendre(x: f64) -> (f64, f64) {
     let (mut before, mut value) = (1.0, x);
     for degree in 2..=POINTS {

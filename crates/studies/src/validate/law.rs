@@ -1,8 +1,8 @@
-//! The message sizes of the validation, as formulas. They are written down here for themselves, and not taken from the
-//! code that draws sizes, which the validation checks together with all the rest.
+//! The message sizes of the validation, as formulas. They are independent of the code that draws sizes, because the
+//! validation checks that code, too.
 //!
-//! Sizes are in packets, and not whole numbers: a message's last packet is as long as what is left. With *X* a size,
-//! F its distribution function and S = 1 − F.
+//! Sizes are in packets and need not be whole: a message's last packet has the remaining length. *X* is a size, F its
+//! distribution function and S = 1 − F.
 
 /// A distribution of sizes.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -16,24 +16,24 @@ pub(crate) enum Law {
 }
 
 impl Law {
-    /// The bounded Pareto distribution of this mean.
+    /// Builds the bounded Pareto distribution with this mean.
     pub(crate) fn bounded_pareto(shape: f64, high_by_low: f64, mean: f64) -> Law {
         let unit = Law::BoundedPareto { shape, low: 1.0, high: high_by_low };
         let low = mean / unit.mean();
         Law::BoundedPareto { shape, low, high: low * high_by_low }
     }
 
-    /// E X.
+    /// Returns E X.
     pub(crate) fn mean(self) -> f64 {
         self.beyond(0.0)
     }
 
-    /// E X² / (E X)² − 1, the squared coefficient of variation.
+    /// Returns E X² / (E X)² − 1, the squared coefficient of variation.
     pub(crate) fn variation(self) -> f64 {
         2.0 * self.moment(self.most()) / (self.mean() * self.mean()) - 1.0
     }
 
-    /// A size beyond which nothing matters: less than 10⁻¹⁷ of the messages.
+    /// Returns a size beyond which nothing matters: less than 10⁻¹⁷ of the messages.
     pub(crate) fn most(self) -> f64 {
         match self {
             Law::Exponential { mean } => 40.0 * mean,
@@ -42,7 +42,7 @@ impl Law {
         }
     }
 
-    /// S(x).
+    /// Returns S(x).
     pub(crate) fn survival(self, x: f64) -> f64 {
         match self {
             Law::Exponential { mean } => libm::exp(-x / mean),
@@ -56,7 +56,7 @@ impl Law {
         }
     }
 
-    /// F′(x).
+    /// Returns F′(x).
     pub(crate) fn density(self, x: f64) -> f64 {
         match self {
             Law::Exponential { mean } => libm::exp(-x / mean) / mean,
@@ -68,7 +68,7 @@ impl Law {
         }
     }
 
-    /// ∫ S from x on: what a message has beyond x on average, none where it is shorter.
+    /// Returns ∫ S from x on: the mean part of a message beyond x, zero for a shorter message.
     pub(crate) fn beyond(self, x: f64) -> f64 {
         match self {
             Law::Exponential { mean } => mean * libm::exp(-x / mean),
@@ -86,7 +86,7 @@ impl Law {
         }
     }
 
-    /// ∫ t S(t) dt from 0 to x: half of E min(X, x)².
+    /// Returns ∫ t S(t) dt from 0 to x: half of E min(X, x)².
     pub(crate) fn moment(self, x: f64) -> f64 {
         match self {
             Law::Exponential { mean } => mean * (mean - (x + mean) * libm::exp(-x / mean)),
@@ -104,12 +104,12 @@ impl Law {
         }
     }
 
-    /// ∫ t dF(t) from 0 to x: what messages of at most x bring.
+    /// Returns ∫ t dF(t) from 0 to x: the work of messages of at most x.
     pub(crate) fn brought_up_to(self, x: f64) -> f64 {
         self.mean() - self.beyond(x) - x * self.survival(x)
     }
 
-    /// Panels from 0 to [`Law::most`], with a bound wherever S bends.
+    /// Returns panels from 0 to [`Law::most`], with a bound at each bend of S.
     pub(crate) fn panels(self) -> Vec<f64> {
         let even = |to: f64, count: u32| (0..=count).map(move |n| to * f64::from(n) / f64::from(count));
         match self {

@@ -1,22 +1,22 @@
-//! The same queues when a packet is served without interruption: the exact means of round robin and of
+//! The same queues with packets that are served without interruption: the exact means of round robin and of
 //! foreground–background with a quantum of one packet. Their distance from processor sharing and LAS is the bias that
 //! [`super::theory::packet_bias`] allows; docs/validation.md has the derivations.
 //!
-//! Level *i* is the packet before which a message has had *i* packets. Dᵢ = ∫ S from i to i+1 is the mean length of
-//! that packet, zero for messages that are too short to have it.
+//! A message at level *i* has received *i* packets. Dᵢ = ∫ S from i to i+1 is the mean length of its next packet, zero
+//! for messages that are too short to have it.
 
 use super::law::Law;
 
-/// Share of the messages that may be cut off.
+/// Share of the messages that may be neglected.
 const TAIL: f64 = 1e-10;
 
-/// What both disciplines need of a law, packet by packet of a message.
+/// The moments of a law that both disciplines need, by packet of a message.
 struct PacketMoments {
     /// S(i).
     survival: Vec<f64>,
     /// Dᵢ.
     lengths: Vec<f64>,
-    /// Half of the mean square of the length of packet i, zero for messages that do not have it.
+    /// Half of the mean square of the length of packet i, zero for messages without it.
     half_squares: Vec<f64>,
 }
 
@@ -35,7 +35,7 @@ impl PacketMoments {
     }
 }
 
-/// Round robin: a message joins the end of the ring, and a packet of each is served in turn.
+/// Returns the mean of round robin: a message joins the end of the ring, and the messages take turns, one packet each.
 ///
 /// The waits before the packets of a message solve a linear system (Sakata, Noguchi and Oizumi 1971 have it for the
 /// transforms).
@@ -45,16 +45,16 @@ pub(crate) fn round_robin(law: Law, load: f64) -> f64 {
     law.mean() + waits.iter().zip(&moments.survival).map(|(wait, share)| wait * share).sum::<f64>()
 }
 
-/// The mean wait before each packet of a message that has it.
+/// Returns the mean wait before each packet of a message that has it.
 fn waits(law: Law, load: f64) -> Vec<f64> {
     let rate = load / law.mean();
     let PacketMoments { lengths, half_squares, .. } = PacketMoments::new(law);
     let count = lengths.len();
-    // Processor sharing has this wait per unit of service, so that the iteration begins near its end.
+    // Processor sharing has this wait per unit of service, so the iteration starts near its solution.
     let mut waits = vec![load / (1.0 - load); count];
     loop {
         let mut change = 0.0_f64;
-        // Backwards convolutions of the waits as they are, then forwards with what is new.
+        // Backward convolutions of the current waits, then forward ones with the new waits.
         let others: Vec<f64> =
             (0..count).map(|k| waits.iter().zip(&lengths[k..]).map(|(wait, length)| wait * length).sum()).collect();
         let mut cycles = vec![0.0; count];
@@ -72,8 +72,8 @@ fn waits(law: Law, load: f64) -> Vec<f64> {
     }
 }
 
-/// Foreground–background with a quantum (Schrage 1967): the message that had the fewest packets is next, of equals the
-/// one that has been so for longest.
+/// Returns the mean of foreground–background with a quantum (Schrage 1967): the message with the fewest packets is
+/// next. Among equals, it is the one that has been there longest.
 pub(crate) fn least_attained(law: Law, load: f64) -> f64 {
     let rate = load / law.mean();
     let PacketMoments { survival, lengths, half_squares } = PacketMoments::new(law);
@@ -83,11 +83,11 @@ pub(crate) fn least_attained(law: Law, load: f64) -> f64 {
     for k in 0..count {
         later -= half_squares[k];
         let x = k as f64;
-        // Work on levels up to k, with the packet of a higher level on the line, as an arriving message finds it.
+        // Work on levels up to k, with the packet of a higher level on the line, as an arriving message sees it.
         let found = rate * (law.moment(x + 1.0) + later.max(0.0)) / (1.0 - rate * (before + lengths[k]));
         let begins = (found + x) / (1.0 - rate * before);
         let ends_here = survival[k] - survival.get(k + 1).copied().unwrap_or(0.0);
-        // The last packet's length, of those that end here: D less the full packets of the others.
+        // The length of the last packet of messages that end here: D minus the full packets of the others.
         mean += ends_here * begins + lengths[k] - (survival[k] - ends_here);
         before += lengths[k];
     }
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn exponential__packets_change_no_mean() {
-        // What remains of a message is exponential whenever it is interrupted.
+        // The rest of a message is exponential at any interruption.
         for mean in [1.0, 5.0, 20.0] {
             for load in LOADS {
                 let law = Law::Exponential { mean };
@@ -123,7 +123,8 @@ mod tests {
 
     #[test]
     fn round_robin__keeps_the_work_in_the_queue() {
-        // Whoever waits at level i has all beyond i left: rate · (Σ wᵢ ∫S beyond i + E X²/2) is the mean work.
+        // A message that waits at level i has all work beyond i left: rate · (Σ wᵢ ∫S beyond i + E X²/2) is the mean
+        // work.
         for law in [Law::Uniform { most: 40.0 }, Law::bounded_pareto(1.5, 100.0, 20.0)] {
             for load in LOADS {
                 let waiting: f64 =

@@ -1,4 +1,4 @@
-//! What is validated: all, the quick ones, or those that somebody picks by their names.
+//! The cases to validate: all, the quick ones, or those selected by name.
 
 use super::case::{Case, Extent, cases};
 use super::steady::FLOWS;
@@ -8,19 +8,19 @@ use flowsieve_settings::{Origin, SettingsError};
 /// Cases, in the order of the tables.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Picked {
-    /// Of queueing theory.
+    /// Cases of queueing theory.
     pub cases: Vec<Case>,
-    /// Of DCTCP's analysis: numbers of long flows.
+    /// Cases of DCTCP's analysis: numbers of long flows.
     pub flows: Vec<u32>,
 }
 
 impl Picked {
-    /// All of an extent; DCTCP's take a second and belong to each.
+    /// Returns all of an extent; DCTCP's take a second and belong to each.
     pub fn all(extent: Extent) -> Picked {
         Picked { cases: cases(extent), flows: FLOWS.to_vec() }
     }
 
-    /// Those of these names, each once. A name that no case has is an error with the nearest one.
+    /// Returns the cases with these names, each once. An unknown name is an error with the nearest valid one.
     pub fn of(names: &[String]) -> Result<Picked, Error> {
         let mut picked = Picked::all(Extent::All);
         let known = picked.names();
@@ -34,7 +34,7 @@ impl Picked {
         Ok(picked)
     }
 
-    /// Their names.
+    /// Returns their names.
     pub fn names(&self) -> Vec<String> {
         self.cases.iter().map(Case::name).chain(self.flows.iter().copied().map(steady_name)).collect()
     }

@@ -10,57 +10,57 @@ use flowsieve_experiment::plan::{self, Changes};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// The share of the mean that half of its 95 % interval may be.
+/// Half of the 95 % interval may be at most this share of the mean.
 pub(crate) const PRECISION: f64 = 0.02;
-/// Aimed at, so that the last estimate of how many batches it takes is enough.
+/// The target, lower so that the last estimate of the number of batches suffices.
 const AIM: f64 = 0.018;
-/// Batches at most; what is not known well enough by then fails.
+/// The most batches; a case that is not precise enough by then fails.
 const MOST: usize = 512;
 
-/// What happens meanwhile, for whoever shows progress.
+/// An event, for a progress display.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Event {
-    /// Of a case (its index) so many batches are done, of about so many.
+    /// A case (its index) has this many batches done, of about this many.
     Going(usize, usize, usize),
     /// A case is done: its index.
     Finished(usize),
 }
 
-/// What came of a case. Times are in packets' times.
+/// The result of a case. Times are in packets' times.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Outcome {
     /// The case.
     pub case: Case,
-    /// Mean response time of the theory.
+    /// Mean response time in theory.
     pub theory: f64,
-    /// What packets may add to it or take from it.
+    /// How much packets may change it.
     pub packet_bias: f64,
-    /// Mean FCT of the simulation.
+    /// Mean FCT in the simulation.
     pub simulated: Estimate,
-    /// Packets that crossed the link.
+    /// Packet-hops: packets that crossed the link.
     pub packet_hops: u64,
 }
 
 impl Outcome {
-    /// Whether the mean is known well enough to be judged.
+    /// Returns whether the mean is precise enough to be judged.
     pub fn is_precise(&self) -> bool {
         self.simulated.half_width(0.95) <= PRECISION * self.simulated.mean
     }
 
-    /// How far from theory the simulation may be.
+    /// Returns the largest allowed distance between simulation and theory.
     pub fn allowed(&self) -> f64 {
         self.simulated.half_width(0.999) + self.packet_bias
     }
 
-    /// Whether the simulation is what theory says.
+    /// Returns whether the simulation agrees with theory.
     pub fn passes(&self) -> bool {
         self.is_precise() && (self.simulated.mean - self.theory).abs() <= self.allowed()
     }
 }
 
-/// Runs cases, so many at a time; the outcomes are in their order, whatever that number.
+/// Runs cases, `jobs` at a time; the outcomes are in the order of the cases.
 pub fn validate(cases: &[Case], jobs: usize, show: &(dyn Fn(Event) + Sync)) -> Result<Vec<Outcome>, Error> {
-    // The longest first, so that none is left over at the end.
+    // The longest first, so that no long case is left at the end.
     let mut order: Vec<usize> = (0..cases.len()).collect();
     order.sort_by(|&a, &b| {
         let cost = |index: usize| cases[index].batch_packets();
@@ -86,7 +86,7 @@ pub fn validate(cases: &[Case], jobs: usize, show: &(dyn Fn(Event) + Sync)) -> R
     done.into_iter().map(|(_, outcome)| outcome).collect()
 }
 
-/// Runs a case with one seed after another until its mean is known well enough.
+/// Runs a case with one seed after another until its mean is precise enough.
 fn carry_out(case: &Case, show: &dyn Fn(usize, usize)) -> Result<Outcome, Error> {
     let input = ExperimentText::new("validate", &case.experiment());
     let plan = plan::plan(&input, Path::new(""), &Changes::default(), &built_in())?;
@@ -113,8 +113,8 @@ fn carry_out(case: &Case, show: &dyn Fn(usize, usize)) -> Result<Outcome, Error>
     Ok(Outcome { case: *case, theory, packet_bias, simulated, packet_hops })
 }
 
-/// The mean of the FCTs in ps, in packets' times, without those at the ends. A message that has not finished makes it no
-/// number, so that no comparison passes.
+/// Returns the mean of the FCTs, given in ps, in packets' times, without those at the ends. An unfinished message makes
+/// it NaN, so that no comparison passes.
 fn batch_mean(case: &Case, fcts: impl Iterator<Item = Option<u64>>) -> f64 {
     let fcts: Vec<f64> = fcts.map(|fct| fct.map_or(f64::NAN, |fct| fct as f64 / PACKET_PS)).collect();
     let ends = case.batch().ends.min(fcts.len() / 4);

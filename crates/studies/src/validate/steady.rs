@@ -12,39 +12,39 @@ use flowsieve_transport::tcp::congestion::{ALPHA, WINDOW};
 use std::fmt::Write;
 use std::path::Path;
 
-/// Long flows that are compared.
+/// Numbers of long flows that are compared.
 pub(super) const FLOWS: [u32; 3] = [2, 10, 40];
 
 /// Bytes of a full packet.
 const PACKET_BYTES: f64 = 1_500.0;
-/// Marking threshold in packets, the paper's for 10 Gbit/s with packets sent as they come.
+/// Marking threshold in packets: the paper's for 10 Gbit/s with unpaced packets.
 const THRESHOLD: u32 = 40;
-/// An ACK that opens the window lets two packets go.
+/// Packets that an ACK releases when it opens the window.
 const BURST: f64 = 2.0;
-/// What flows do not show yet of their steady state, from their start.
+/// Time from the flows' start that is left out.
 const WARM_UP_US: u64 = 40_000;
-/// Steady state.
+/// Duration of the steady state.
 const STEADY_US: u64 = 200_000;
-/// The last instant at which flows start.
+/// The last instant at which a flow starts.
 const START_US: u64 = 60_000;
 
-/// What came of a number of flows.
+/// The result for a number of flows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SteadyOutcome {
-    /// Long flows.
+    /// Number of long flows.
     pub flows: u32,
     /// The comparison, line by line.
     pub lines: Vec<Line>,
 }
 
 impl SteadyOutcome {
-    /// Whether the simulation is what the analysis says.
+    /// Returns whether the simulation agrees with the analysis.
     pub fn passes(&self) -> bool {
         self.lines.iter().all(|line| line.passes)
     }
 }
 
-/// Runs a case. An error is a fault of the engine, which does not reach a steady state.
+/// Runs a case. An error means a bug in the engine, which does not reach a steady state.
 pub fn steady(flows: u32) -> Result<SteadyOutcome, Error> {
     let input = ExperimentText::new("validate", &experiment(flows));
     let plan = plan::plan(&input, Path::new(""), &Changes::default(), &built_in())?;
@@ -59,18 +59,21 @@ pub fn steady(flows: u32) -> Result<SteadyOutcome, Error> {
     Ok(SteadyOutcome { flows, lines: compare(&link, &observed, BURST) })
 }
 
-/// Two flows' sawtooth is followed closely; of many, only the largest queue matters, which a sample cannot miss.
+/// Returns the interval of samples: short to follow the sawtooth of two flows. With many flows only the largest queue
+/// matters, which samples cannot miss.
 fn interval_us(flows: u32) -> u64 {
     if flows <= 2 { 10 } else { 100 }
 }
 
-/// 10 Gbit/s, 100 us: there and back over two links with 1.2 us for a packet and 0.032 us for an ACK, the rest delay.
+/// Returns a link of 10 Gbit/s, 100 us: there and back over two links with 1.2 us for a packet and 0.032 us for an ACK,
+/// the rest delay.
 fn link(flows: u32) -> Link {
     let packets_per_second = 10e9 / (8.0 * PACKET_BYTES);
     Link { flows, packets_per_second, round_trip: 100e-6, threshold: f64::from(THRESHOLD) }
 }
 
-/// One host gets a flow of every other at once. They are longer than the run, and no buffer is full.
+/// Writes the experiment: one host receives a flow from each other host at once. The flows outlast the run, and no
+/// buffer is full.
 fn experiment(flows: u32) -> String {
     let hosts = flows + 1;
     let end_us = START_US + WARM_UP_US + STEADY_US;
@@ -108,7 +111,7 @@ fn experiment(flows: u32) -> String {
     )
 }
 
-/// The samples from the warm-up's end on, as long as every flow is under way, with the link that has the longest queue.
+/// Returns the samples after the warm-up, as long as every flow is under way, at the link with the longest queue.
 fn samples(result: &PointResult, flows: u32) -> Vec<Sample> {
     let of = |name| result.series.iter().filter(move |series| series.name == name);
     let most = |series: &&Series| series.values.iter().copied().fold(0.0, f64::max);
@@ -129,7 +132,7 @@ fn samples(result: &PointResult, flows: u32) -> Vec<Sample> {
     (begin..).map_while(sample).collect()
 }
 
-/// One row a line of the comparisons, and how many pass.
+/// Formats one row per line of the comparisons, and the number that pass.
 pub fn table(outcomes: &[SteadyOutcome]) -> String {
     let mut text =
         String::from("DCTCP in its steady state, in packets: long flows over 10 Gbit/s with 100 us and K = 40.\n\n");

@@ -1,9 +1,9 @@
-//! The outcomes as a table of text.
+//! The outcomes as a text table.
 
 use super::run::Outcome;
 use std::fmt::Write;
 
-/// One row a case, and how many pass.
+/// Formats one row per case, and the number that pass.
 pub fn table(outcomes: &[Outcome]) -> String {
     let mut text = String::from(
         "Mean response time in packets' times; ± is half of the 95 % interval, and the difference from theory may be half \

@@ -1,34 +1,34 @@
 //! Mean response times of the M/G/1 queue: messages arrive one by one as a Poisson process at a single server.
 //!
 //! Times are in units of the service of one packet, sizes in packets, so that a message of size x is served for x. The
-//! response time is that from arrival to the end of service. Sources: Kleinrock, Queueing Systems, volume 2 (1976),
+//! response time is the time from arrival to the end of service. Sources: Kleinrock, Queueing Systems, volume 2 (1976),
 //! chapter 4; Harchol-Balter, Performance Modeling and Design of Computer Systems (2013), part VII.
 
 use super::integrate::Rule;
 use super::law::Law;
 use super::packets;
 
-/// Who is served.
+/// The service discipline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Discipline {
     /// First come, first served.
     Fcfs,
     /// Processor sharing: all messages at once, each at the same rate.
     Ps,
-    /// The message that has the least left, preemptively.
+    /// The message with the least remaining work, preemptively.
     Srpt,
-    /// The message that was served least, preemptively; those that were served alike share (foreground–background).
+    /// The message with the least service so far, preemptively; equal ones share (foreground–background).
     Las,
-    /// Processor sharing at flow level, where there are rates and no packets.
+    /// Processor sharing at flow level, with rates and without packets.
     Rates,
 }
 
 impl Discipline {
-    /// All of them.
+    /// All disciplines.
     pub const ALL: [Discipline; 5] =
         [Discipline::Fcfs, Discipline::Ps, Discipline::Srpt, Discipline::Las, Discipline::Rates];
 
-    /// The scheme that is this discipline at packet granularity, or at flow level.
+    /// Returns the scheme that implements the discipline, by packets or at flow level.
     pub fn scheme(self) -> &'static str {
         match self {
             Discipline::Fcfs => "fcfs",
@@ -38,13 +38,13 @@ impl Discipline {
         }
     }
 
-    /// What it is called in tables.
+    /// Returns its name in tables.
     pub fn name(self) -> &'static str {
         if self == Discipline::Rates { "rates" } else { self.scheme() }
     }
 }
 
-/// The mean response time where service can be divided at will.
+/// Returns the mean response time if service can be divided at will.
 pub(crate) fn response(discipline: Discipline, law: Law, load: f64) -> f64 {
     let rate = load / law.mean();
     let rule = Rule::new();
@@ -53,13 +53,13 @@ pub(crate) fn response(discipline: Discipline, law: Law, load: f64) -> f64 {
         // Pollaczek and Khinchine.
         Discipline::Fcfs => law.mean() + rate * law.moment(law.most()) / (1.0 - load),
         Discipline::Ps | Discipline::Rates => law.mean() / (1.0 - load),
-        // Schrage and Miller (1966): wait until the service begins, then the residence.
+        // Schrage and Miller (1966): the wait until service begins, then the residence.
         Discipline::Srpt => {
             let free = |x: f64| 1.0 - rate * law.brought_up_to(x);
             let waiting = |x: f64| law.density(x) * rate * law.moment(x) / (free(x) * free(x));
             rule.over(&panels, |x| waiting(x) + law.survival(x) / free(x))
         }
-        // Schrage (1967): to a message of size x all others are no longer than x.
+        // Schrage (1967): for a message of size x, all others are at most x long.
         Discipline::Las => {
             let free = |x: f64| 1.0 - rate * (law.mean() - law.beyond(x));
             let of_size = |x: f64| rate * law.moment(x) / (free(x) * free(x)) + x / free(x);
@@ -68,8 +68,8 @@ pub(crate) fn response(discipline: Discipline, law: Law, load: f64) -> f64 {
     }
 }
 
-/// By how much the mean response time may differ from [`response`] because packets are not divided: docs/validation.md
-/// derives it. In units of the service of one packet, as everything here.
+/// Returns how much the mean response time may differ from [`response`] because packets are not divided;
+/// docs/validation.md derives it. In units of the service of one packet, like everything here.
 pub(crate) fn packet_bias(discipline: Discipline, law: Law, load: f64) -> f64 {
     let of_packets = match discipline {
         Discipline::Fcfs | Discipline::Rates => return 0.0,
@@ -92,7 +92,7 @@ pub(super) mod tests {
 
     #[test]
     fn exponential__what_does_not_know_sizes_takes_as_long() {
-        // Without knowledge of sizes all have the mean of M/M/1, E X / (1 − load).
+        // Without knowledge of sizes, all have the mean of M/M/1, E X / (1 − load).
         let law = Law::Exponential { mean: 64.0 };
         for load in LOADS {
             for discipline in [Discipline::Fcfs, Discipline::Ps, Discipline::Las] {
@@ -109,7 +109,7 @@ pub(super) mod tests {
 
     #[test]
     fn srpt__exponential_at_load_one_half() {
-        // The two integrals once more, as a sum over the quantiles of the sizes.
+        // Both integrals again, as a sum over the quantiles of the sizes.
         let law = Law::Exponential { mean: 1.0 };
         let load = 0.5;
         let steps = 2_000_000;
@@ -136,7 +136,8 @@ pub(super) mod tests {
                 let [fcfs, ps, srpt, las, rates] = Discipline::ALL.map(|discipline| response(discipline, law, load));
                 assert_eq!(ps, rates);
                 assert!(srpt > law.mean() && srpt < ps.min(las).min(fcfs) + 1e-9, "{law:?} {load}");
-                // LAS is better than PS where the hazard falls, worse where it rises, and so is PS than FCFS by variation.
+                // LAS is better than PS if the hazard rate falls, and worse if it rises. PS compares with FCFS in the
+                // same way by variation.
                 match law {
                     Law::Uniform { .. } => assert!(fcfs < ps && ps < las, "{law:?} {load}"),
                     Law::BoundedPareto { .. } => assert!(las < ps && ps < fcfs, "{law:?} {load}"),
@@ -148,8 +149,8 @@ pub(super) mod tests {
 
     #[test]
     fn las__uniform_by_hand() {
-        // Uniform to 1 with rate r: E min(X, x) = x − x²/2, half of E min² = x²/2 − x³/3. At a rate so small that only
-        // the first power of it counts, E T = E X + r ∫ (x²/2 − x³/3 + x² − x³/2) dx = 1/2 + r (1/2 − 5/24).
+        // Uniform to 1 with rate r: E min(X, x) = x − x²/2, half of E min² = x²/2 − x³/3. At a very small rate only its
+        // first power counts: E T = E X + r ∫ (x²/2 − x³/3 + x² − x³/2) dx = 1/2 + r (1/2 − 5/24).
         let rate = 1e-4;
         let law = Law::Uniform { most: 1.0 };
         let excess = response(Discipline::Las, law, rate / 2.0) - 0.5;
