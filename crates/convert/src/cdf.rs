@@ -1,7 +1,7 @@
-//! Distributions of sizes in two or three columns, between blanks, commas or semicolons.
+//! Distributions of sizes in two or three columns, separated by blanks, commas or semicolons.
 //!
-//! The last share tells fractions (1) from per cent (100), within a thousandth: never the largest, never a row alone. Any other last share is an
-//! error that names it.
+//! The last share decides between fractions (1) and per cent (100), within a thousandth; neither the largest share nor
+//! any other row does. Any other last share is an error that names it.
 
 use crate::error::{ConvertError, Kind};
 use crate::options::{Options, SizeUnit};
@@ -12,7 +12,7 @@ use crate::source::{At, Source, decimal, nearest};
 use flowsieve_workload::MAX_BYTES;
 use rust_decimal::Decimal;
 
-/// Rows that a distribution may have.
+/// The most rows of a distribution.
 const MAX_POINTS: usize = 1_000_000;
 
 const THOUSAND: Decimal = Decimal::ONE_THOUSAND;
@@ -24,25 +24,26 @@ fn fields<'a>(row: At<'a>) -> Vec<&'a str> {
     row.text.split([',', ';', ' ', '\t']).filter(|field| !field.is_empty()).collect()
 }
 
-/// Whether the first row names columns instead of having numbers.
+/// Returns whether the first row names columns instead of having numbers.
 fn is_heading(row: At<'_>) -> bool {
     let fields = fields(row);
     !fields.is_empty() && fields.iter().all(|field| field.starts_with(|c: char| c.is_alphabetic() || c == '_'))
 }
 
-/// Rows of numbers, without a heading.
+/// Returns the rows of numbers, without a heading.
 fn numbers<'a>(source: &Source<'a>) -> impl Iterator<Item = At<'a>> + Clone + use<'a> {
     let heading = source.rows().next().filter(|row| is_heading(*row)).map(|row| row.line);
     source.rows().filter(move |row| Some(row.line) != heading)
 }
 
-/// 1 for fractions, 100 for per cent; none where the last share is neither.
+/// Returns 1 for fractions and 100 for per cent; `None` if the last share is neither.
 fn whole_share(last: Decimal) -> Option<Decimal> {
     let near = |to: Decimal| (to - to / THOUSAND..=to + to / THOUSAND).contains(&last);
     [Decimal::ONE, Decimal::ONE_HUNDRED].into_iter().find(|whole| near(*whole))
 }
 
-/// The shares in this column, if every row has this many numbers and the column holds shares; otherwise none.
+/// Returns whether every row has this many numbers, with rising sizes in the first column and rising shares in the
+/// last.
 fn fits(source: &Source<'_>, columns: usize) -> bool {
     let mut rows = numbers(source).peekable();
     let mut last: Option<(Decimal, Decimal)> = None;
@@ -91,7 +92,7 @@ pub(crate) fn read_three(source: &Source<'_>, options: &Options<'_>, notes: &mut
     points(source, numbers(source), unit, [0, 2], Drawn::Unsaid, notes).map(What::Sizes)
 }
 
-/// The points of rows whose size and share stand in these columns, the share in the last.
+/// Reads the points of rows with size and share in these columns, the share in the last.
 pub(crate) fn points<'a>(
     source: &Source<'a>,
     rows: impl Iterator<Item = At<'a>>,

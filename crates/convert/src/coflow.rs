@@ -1,4 +1,4 @@
-//! Coflow traces, which the workload crate reads: their flows as a list.
+//! Coflow traces, which the workload crate reads, as a flow list.
 
 use crate::error::{ConvertError, Kind};
 use crate::flows::sorted;
@@ -8,7 +8,7 @@ use crate::registry::Fit;
 use crate::source::{Source, whole};
 use flowsieve_workload::coflow_trace::{self, Like, OwnRack, Placing};
 
-/// Two counts, then a coflow: with a `:` FB2010, with 5 + 3 · flows numbers Sincronia's.
+/// Recognises two counts, then a coflow: FB2010's has a `:`, Sincronia's has 5 + 3 · flows numbers.
 pub(crate) fn fit(source: &Source<'_>) -> Fit {
     let mut rows = source.rows();
     let counts = rows.next().is_some_and(|row| {

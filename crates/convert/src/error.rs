@@ -1,4 +1,4 @@
-//! What can be wrong with a file of another simulator: one message with the file, the line and what was expected.
+//! Errors in files of other simulators: one message with the file, the line and what was expected.
 
 use thiserror::Error;
 
@@ -6,34 +6,35 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{file}{}: {problem}; expected {expected}", .line.map_or_else(String::new, |line| format!(":{line}")))]
 pub struct ConvertError {
-    /// The file as the caller named it.
+    /// The file's name, as the caller gave it.
     pub file: String,
-    /// The line, from 1; none where the whole file is at fault.
+    /// The line, from 1; `None` if the whole file is at fault.
     pub line: Option<u64>,
-    /// Which kind of fault it is.
+    /// The kind of error.
     pub kind: Kind,
     /// What is wrong.
     pub problem: String,
-    /// What would be right.
+    /// What would be valid.
     pub expected: String,
 }
 
-/// Kinds of faults.
+/// Kinds of errors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
-    /// The contents do not tell the format; these formats fit, by name. Without any the file has no known format.
+    /// The format cannot be told from the contents; these formats fit, by name. If the list is empty, no known format
+    /// fits.
     Format(Vec<&'static str>),
-    /// The format does not tell something, and this option has to: its name without dashes.
+    /// The format leaves something open that this option must say: its name without dashes.
     Option(&'static str),
     /// An option that the format does not read, by its name without dashes.
     Unread(&'static str),
-    /// The file has something that Flowsieve does not have.
+    /// The file uses something that Flowsieve does not have.
     Lost,
     /// A row or field breaks the format's grammar, or is out of range.
     Row,
 }
 
-/// The start of a piece of input, short and printable enough for a message.
+/// Returns the start of a piece of input, short and printable enough for a message.
 pub(crate) fn excerpt(text: &str) -> String {
     const SHOWN: usize = 40;
     let shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();

@@ -1,4 +1,4 @@
-//! What flow lists of all formats have in common: ids that become hosts, checks of rows, and our list.
+//! Common code of all flow-list formats: conversion of ids to hosts, checks of rows, and our list.
 
 use crate::error::{ConvertError, Kind};
 use crate::options::Options;
@@ -8,16 +8,16 @@ use flowsieve_workload::flow_list::{self, Extras, FlowList, MAX_FLOWS};
 use flowsieve_workload::{Flow, MAX_BYTES};
 use std::io::{self, Write};
 
-/// Flows between hosts that are numbered from 0.
+/// Flows between hosts numbered from 0.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Flows {
-    /// By start; those of one start in the file's order.
+    /// By start; those with equal starts in the file's order.
     pub flows: Vec<Flow>,
-    /// By host, the id that it has in the file; empty where the numbers are the file's own.
+    /// By host, its id in the file; empty if host numbers are the file's own.
     pub ids: Vec<u64>,
 }
 
-/// A row of a flow list, before its ids are hosts.
+/// A row of a flow list, before ids become hosts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Row {
     pub(crate) line: u64,
@@ -27,12 +27,12 @@ pub(crate) struct Row {
     pub(crate) bytes: u64,
 }
 
-/// What the ids of a format are.
+/// The meaning of a format's ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ids {
-    /// Hosts from 0.
+    /// Hosts, numbered from 0.
     Hosts,
-    /// Nodes, switches among them: a topology tells which are hosts.
+    /// Nodes, including switches: a topology says which are hosts.
     Nodes,
 }
 
@@ -66,7 +66,7 @@ impl<'a> Rows<'a> {
         self.rows.len()
     }
 
-    /// Our list of them.
+    /// Builds our list from them.
     pub(crate) fn finish(self, ids: Ids, options: &Options<'_>, notes: &mut Notes) -> Result<Flows, ConvertError> {
         let source = self.source;
         if self.rows.is_empty() {
@@ -103,10 +103,10 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Hosts that a flow list may name.
+/// The most hosts in a flow list.
 const MAX_HOSTS: u32 = 65_536;
 
-/// Numbers the flows by their starts, which `--shift-start` counts from the first.
+/// Numbers the flows by their starts, which `--shift-start` counts from the first one.
 pub(crate) fn sorted(mut flows: Vec<Flow>, ids: Vec<u64>, options: &Options<'_>, notes: &mut Notes) -> Flows {
     flows.sort_by_key(|flow| flow.start_ps);
     let first = flows.first().map_or(0, |flow| flow.start_ps);
@@ -130,7 +130,7 @@ fn unknown_hosts(source: &Source<'_>, rows: &[Row]) -> ConvertError {
 }
 
 impl Flows {
-    /// Bytes of all flows.
+    /// Returns the bytes of all flows.
     pub fn total_bytes(&self) -> u64 {
         self.flows.iter().fold(0, |sum, flow| sum.saturating_add(flow.bytes))
     }
@@ -142,7 +142,7 @@ impl Flows {
     }
 }
 
-/// Says which host has which id, as comments; in one line where all have their own number.
+/// Writes which host has which id, as comments; in one line if each has its own number.
 pub(crate) fn write_ids(ids: &[u64], out: &mut impl Write) -> io::Result<()> {
     let own = (0u64..).zip(ids).all(|(host, id)| host == *id);
     match ids {

@@ -11,7 +11,7 @@ use crate::source::{At, Source, decimal, whole};
 use flowsieve_workload::MAX_BYTES;
 use rust_decimal::Decimal;
 
-/// Rows of four numbers, of which the gap is a fraction. Other lists with starts in seconds look alike.
+/// Recognises rows of four numbers, with a fraction as the gap. Other lists with starts in seconds look alike.
 pub(crate) fn fit_trace(source: &Source<'_>) -> Fit {
     let is_row = |row: At<'_>| match row.text.split_ascii_whitespace().collect::<Vec<_>>()[..] {
         [src, dst, bytes, gap] => [src, dst, bytes].iter().all(|id| whole(id).is_some()) && decimal(gap).is_some(),
@@ -21,7 +21,7 @@ pub(crate) fn fit_trace(source: &Source<'_>) -> Fit {
     if rows.peek().is_some() && rows.all(|is| is) { Fit::Possible } else { Fit::No }
 }
 
-/// A gap follows the line before in the file, whichever its host.
+/// Reads a trace. A gap follows the line before in the file, for any host.
 pub(crate) fn read_trace(source: &Source<'_>, options: &Options<'_>, notes: &mut Notes) -> Result<What, ConvertError> {
     let (mut rows, mut finer, mut now) = (Rows::new(*source), 0, 0u64);
     for row in source.rows() {
@@ -46,7 +46,7 @@ pub(crate) fn read_trace(source: &Source<'_>, options: &Options<'_>, notes: &mut
     rows.finish(Ids::Hosts, options, notes).map(What::Flows)
 }
 
-/// A line of one number, then lines of two.
+/// Recognises a line with one number, then lines with two.
 pub(crate) fn fit_dist(source: &Source<'_>) -> Fit {
     let mut rows = source.rows();
     let mean = rows.next().is_some_and(|row| decimal(row.text).is_some());
@@ -69,7 +69,7 @@ pub(crate) fn read_dist(source: &Source<'_>, options: &Options<'_>, notes: &mut 
         .ok_or_else(|| source.wrong_field(first.line, "the mean", first.text, "a number alone on the first line"))?;
     let sizes = cdf::points(source, source.rows().skip(1), unit, [0, 1], Drawn::Stepped, notes)?;
     let mean = sizes.stepped_mean();
-    // Some files round their mean to the last digit that they show.
+    // Some files round their mean to the last digit shown.
     let differs = mean.checked_sub(stated).is_none_or(|differs| differs.abs() > stated / Decimal::ONE_THOUSAND);
     if differs {
         notes.say(format!("line {} states a mean of {stated} B, and the steps have {mean} B", first.line));
@@ -77,7 +77,7 @@ pub(crate) fn read_dist(source: &Source<'_>, options: &Options<'_>, notes: &mut 
     Ok(What::Sizes(sizes))
 }
 
-/// By the heading that HomaModule writes.
+/// Recognises the heading that HomaModule writes.
 pub(crate) fn fit_rtts(source: &Source<'_>) -> Fit {
     let heading = source.lines().take(20).any(|row| row.text.starts_with('#') && row.text.contains("RTT (usec)"));
     let is_row = |row: At<'_>| row.text.split_ascii_whitespace().filter(|word| decimal(word).is_some()).count() == 2;

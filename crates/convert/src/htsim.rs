@@ -1,7 +1,7 @@
 //! htsim's connection matrices and Opera's flow lists.
 //!
-//! One grammar stands for three units of time: ps in csg-htsim and uet-htsim, us in the older ones; Opera's code reads ns where its comment says us. The
-//! contents do not tell, so that `--time-unit` has to.
+//! One grammar is used with three units of time: ps in csg-htsim and uet-htsim, us in older versions; Opera's code
+//! reads ns where its comment says us. The contents do not show the unit, so `--time-unit` must.
 
 use crate::error::{ConvertError, Kind, excerpt};
 use crate::flows::{Ids, Row, Rows};
@@ -17,14 +17,14 @@ pub(crate) fn fit(source: &Source<'_>) -> Fit {
     if starts && rows.any(|row| ends(row.text).is_some()) { Fit::Sure } else { Fit::No }
 }
 
-/// The ends of `src->dst …`, and what follows.
+/// Returns the ends of `src->dst …`, and what follows.
 fn ends(row: &str) -> Option<(u64, u64, &str)> {
     let (pair, rest) = row.split_once(' ').unwrap_or((row, ""));
     let (src, dst) = pair.split_once("->")?;
     Some((whole(src)?, whole(dst)?, rest))
 }
 
-/// The unit that is given; an error that says what the starts look like otherwise.
+/// Returns the given unit; without one, an error that describes what the starts look like.
 fn time_unit(source: &Source<'_>, options: &Options<'_>, hint: &str) -> Result<TimeUnit, ConvertError> {
     options.time_unit.ok_or_else(|| {
         let problem = "the file does not say in which unit its starts are";
@@ -32,7 +32,7 @@ fn time_unit(source: &Source<'_>, options: &Options<'_>, hint: &str) -> Result<T
     })
 }
 
-/// What the lines before the flows promise.
+/// The counts in the lines before the flows.
 #[derive(Default)]
 struct Promised {
     nodes: Option<u64>,
@@ -41,7 +41,7 @@ struct Promised {
     failures: Option<u64>,
 }
 
-/// What was found, and what Flowsieve has nothing for.
+/// What was found, including what Flowsieve does not have.
 #[derive(Default)]
 struct Found {
     connections: u64,
@@ -107,14 +107,14 @@ pub(crate) fn read(source: &Source<'_>, options: &Options<'_>, notes: &mut Notes
     rows.finish(Ids::Hosts, options, notes).map(What::Flows)
 }
 
-/// The word behind `key` in a row.
+/// Returns the word after `key` in a row.
 fn after<'a>(row: &'a str, key: &str) -> Option<&'a str> {
     let mut words = row.split_ascii_whitespace();
     words.find(|word| *word == key)?;
     words.next()
 }
 
-/// A line that is no flow: a count, a trigger or a failure.
+/// Reads a line that is not a flow: a count, a trigger or a failure.
 fn statement(source: &Source<'_>, row: At<'_>, promised: &mut Promised, found: &mut Found) -> Result<(), ConvertError> {
     let words: Vec<&str> = row.text.split_ascii_whitespace().collect();
     let number = |what: &str, text: &str| source.whole(row.line, what, text, u32::MAX.into());
@@ -171,7 +171,7 @@ fn connection(
             "size" => size = Some(source.whole(row.line, "size", value, i32::MAX as u64)?),
             "trigger" => waits = true,
             "prio" => found.with_priority += 1,
-            // Names of flows and triggers, and what is sent on: nothing without triggers.
+            // Names of flows and triggers, and what is sent on: they have no effect without triggers.
             "id" | "msg" | "addon" | "send_done_trigger" | "recv_done_trigger" => {}
             _ => {
                 return Err(source.wrong_field(
@@ -196,7 +196,7 @@ fn connection(
     Ok(())
 }
 
-/// Four whole numbers a line may be Homa's trace, too.
+/// Recognises four whole numbers per line, which may be Homa's trace, too.
 pub(crate) fn fit_opera(source: &Source<'_>) -> Fit {
     let is_row = |row: At<'_>| {
         let mut words = row.text.split_ascii_whitespace();

@@ -1,5 +1,5 @@
-//! htsim's `.topo`: tiers of a fat-tree. `Downlink_*` of tier t is the cable down to tier t−1, so that the rate of a ToR's uplinks stands
-//! in tier 1.
+//! htsim's `.topo`: tiers of a fat-tree. `Downlink_*` of tier t is the cable down to tier t−1, so the rate of a ToR's
+//! uplinks is in tier 1.
 
 use crate::error::{ConvertError, Kind};
 use crate::options::Options;
@@ -10,7 +10,7 @@ use crate::topology::{Cable, MAX_CABLES, MAX_NODES, Role, Topology};
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
-/// The keys of a tier, in small letters.
+/// The keys of a tier, in lower case.
 const KEYS: [&str; 9] = [
     "downlink_speed_gbps",
     "downlink_latency_ns",
@@ -118,7 +118,7 @@ impl<'a> Shape<'a> {
         Ok(shape)
     }
 
-    /// A value of a tier, which has to be above 0.
+    /// Returns a value of a tier, which must be above 0.
     fn of(&self, tier: usize, key: &'static str) -> Result<u64, ConvertError> {
         match self.tiers[tier].values.get(key) {
             Some((0, line)) => Err(self.source.wrong(*line, format!("`{key}` is 0"), "a number above 0")),
@@ -131,7 +131,7 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// A quotient that has to be whole and above 0.
+    /// Returns a quotient, which must be whole and above 0.
     fn divided(&self, what: &str, number: u64, by: u64) -> Result<u64, ConvertError> {
         if by == 0 || !number.is_multiple_of(by) || number == 0 {
             let problem = format!("{what} would be {number} / {by}");
@@ -140,7 +140,7 @@ impl<'a> Shape<'a> {
         Ok(number / by)
     }
 
-    /// How many switches there are of each kind, as htsim computes it.
+    /// Computes the number of switches of each kind, as htsim does.
     fn derive(&mut self, pod_size: u64) -> Result<(), ConvertError> {
         let by_over = |shape: &Shape<'_>, tier: usize| -> Result<u64, ConvertError> {
             Ok(shape.of(tier + 1, "downlink_speed_gbps")? * shape.of(tier, "oversubscribed")?)

@@ -1,14 +1,15 @@
-//! Files of other simulators, as Flowsieve's own: flow lists, topologies and distributions of flow sizes.
+//! Converts files of other simulators to Flowsieve's own: flow lists, topologies and distributions of flow sizes.
 //!
-//! 1. [`detect`] says which formats a text fits; [`format()`] gives one by its name;
-//! 2. [`convert`] reads the text with what a person has to add ([`Options`]);
-//! 3. the [`Outcome`] says what came of it: what was left out, with counts, and our file.
+//! 1. [`detect`] returns the formats that a text fits; [`format()`] returns one by its name;
+//! 2. [`convert`] reads the text with the user's options ([`Options`]);
+//! 3. the [`Outcome`] holds the result: our file, and what was left out, with counts.
 //!
-//! Three rules hold for every format. Numbers are decimal and stay exact: times are kept to the picosecond. What the contents do not
-//! tell (a unit, which nodes are hosts) is asked for and never guessed. What Flowsieve does not have is refused, or said with its count.
+//! Three rules hold for all formats. Numbers are decimal and stay exact: times are kept to the picosecond. What the
+//! contents leave open (a unit, which nodes are hosts) is asked for and never guessed. What Flowsieve does not have is
+//! refused, or reported with its count.
 //!
-//! A format is one entry of the registry and one reader; a file holds a family of formats. The crate opens no files and knows no
-//! simulator.
+//! A format is one entry of the registry and one reader; a file holds a family of formats. The crate opens no files and
+//! does not depend on the simulator.
 
 mod cdf;
 mod coflow;
@@ -39,7 +40,7 @@ pub use sizes::{Drawn, Sizes};
 pub use source::Source;
 pub use topology::{Cable, Role, Topology};
 
-/// The formats that the text fits, the sure ones first; the others fit, too, and their contents cannot tell.
+/// Returns the formats that the text fits. The certain ones come first; the contents cannot distinguish the others.
 pub fn detect(source: &Source<'_>) -> Vec<(&'static Format, Fit)> {
     let fits = |format: &'static Format| Some((format, (format.fit)(source))).filter(|(_, fit)| *fit != Fit::No);
     let mut found: Vec<_> = formats().iter().filter_map(fits).collect();
@@ -47,7 +48,7 @@ pub fn detect(source: &Source<'_>) -> Vec<(&'static Format, Fit)> {
     found
 }
 
-/// The one format that the text surely has; otherwise an error that names those that fit.
+/// Returns the one format that the text certainly has; otherwise an error that names those that fit.
 pub fn detected(source: &Source<'_>) -> Result<&'static Format, ConvertError> {
     match detect(source)[..] {
         [(format, Fit::Sure)] | [(format, Fit::Sure), (_, Fit::Possible), ..] => Ok(format),
@@ -72,7 +73,7 @@ pub fn detected(source: &Source<'_>) -> Result<&'static Format, ConvertError> {
     }
 }
 
-/// The command that converts a file of this format.
+/// Returns the command that converts a file of this format.
 fn command(name: &str, format: &Format) -> String {
     let out = match format.gives {
         Gives::Flows => "flows.csv",
@@ -84,14 +85,14 @@ fn command(name: &str, format: &Format) -> String {
     format!("flowsieve convert {} -o {out} --from {}{needs}", quoted(name), format.name)
 }
 
-/// A file's name for a shell.
+/// Quotes a file's name for a shell.
 fn quoted(name: &str) -> String {
     let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+=:@".contains(c));
     if plain { name.to_owned() } else { format!("'{}'", name.replace('\'', r"'\''")) }
 }
 
-/// What a reader of our own files can say of a text that is none of them: the formats of this kind that fit, and the one command that
-/// converts. None where no format fits.
+/// Returns advice for a reader of our own files about a text that is none of them: the formats of this kind that fit,
+/// and the command that converts it. `None` if no format fits.
 pub fn advice(source: &Source<'_>, wanted: Gives) -> Option<String> {
     let mut found = detect(source);
     found.retain(|(format, _)| format.gives == wanted);
@@ -111,8 +112,8 @@ pub fn advice(source: &Source<'_>, wanted: Gives) -> Option<String> {
 /// Reads a text of this format.
 ///
 /// # Errors
-/// Options that the format does not read, what breaks its grammar, what it does not tell and no option does, and what Flowsieve
-/// does not have.
+/// Fails on options that the format does not read, on violations of its grammar, on details that neither it nor an
+/// option gives, and on anything that Flowsieve does not have.
 pub fn convert(source: &Source<'_>, format: &Format, options: &Options<'_>) -> Result<Outcome, ConvertError> {
     if let Some(option) = options.given().find(|option| !format.options.contains(option)) {
         let read: Vec<String> = format.options.iter().map(|option| format!("--{}", option.name())).collect();
@@ -125,10 +126,10 @@ pub fn convert(source: &Source<'_>, format: &Format, options: &Options<'_>) -> R
     Ok(Outcome { format: format.name, what, notes })
 }
 
-/// The topology of a file that stands beside a flow list.
+/// Reads the topology in a file that accompanies a flow list.
 fn topology_of(source: Source<'_>) -> Result<Topology, ConvertError> {
     let format = detected(&source)?;
-    // NVSwitches are no matter here: only the hosts' ids are.
+    // NVSwitches do not matter here: only the hosts' ids do.
     let options = Options { leave_out: format.options.contains(&Opt::LeaveOut), ..Options::default() };
     if format.name == netbench::TOPOLOGY {
         return netbench::graph(&source).map(|graph| graph.bare());

@@ -1,7 +1,7 @@
 //! NetBench's graphs, run files and logs.
 //!
-//! A `.topology` has a line for each *direction*: two lines are one cable. It has no rates: they stand in the run file, which may also put
-//! servers below each ToR.
+//! A `.topology` has a line for each *direction*: two lines are one cable. Rates are not in it but in the run file,
+//! which may also put servers below each ToR.
 
 use crate::error::{ConvertError, Kind, excerpt};
 use crate::flows::{Ids, Row, Rows};
@@ -44,7 +44,7 @@ pub(crate) fn read_log(source: &Source<'_>, options: &Options<'_>, notes: &mut N
     rows.finish(Ids::Nodes, options, notes).map(What::Flows)
 }
 
-/// A flow by its start in ns, hosts and bytes.
+/// Builds a flow from its start in ns, hosts and bytes.
 fn row_of(source: &Source<'_>, line: u64, [start, src, dst, bytes]: [&str; 4]) -> Result<Row, ConvertError> {
     let field = |what, text, most| source.whole(line, what, text, most);
     Ok(Row {
@@ -130,12 +130,12 @@ pub(crate) struct Graph {
     nodes: u64,
     tors: BTreeSet<u64>,
     servers: BTreeSet<u64>,
-    /// The lower end first, with the line of the first direction.
+    /// The cables, lower end first, with the line of the first direction.
     cables: Vec<([u64; 2], u64)>,
 }
 
 impl Graph {
-    /// Its nodes alone: enough to know its hosts.
+    /// Returns only its nodes: enough to know its hosts.
     pub(crate) fn bare(&self) -> Topology {
         let role = |id| match self.servers.contains(&id) {
             true => (id, Role::Host),
@@ -199,7 +199,7 @@ pub(crate) fn graph(source: &Source<'_>) -> Result<Graph, ConvertError> {
     }
 }
 
-/// `set(1,2)` or `incl_range(1, 5)`, of nodes below `nodes`.
+/// Parses `set(1,2)` or `incl_range(1, 5)`, with nodes below `nodes`.
 fn set(source: &Source<'_>, line: u64, text: &str, nodes: u64) -> Result<BTreeSet<u64>, ConvertError> {
     let wrong =
         || source.wrong_field(line, "a set", text, format!("set(a,b) or incl_range(a, b) of nodes below {nodes}"));

@@ -1,9 +1,9 @@
-//! Flow files of HPCC and its forks: a count N, then N records between white space. Line ends mean nothing to their readers, and
-//! what follows the records is not read.
+//! Flow files of HPCC and its forks: a count N, then N records separated by white space. Their readers ignore line
+//! ends, and do not read what follows the records.
 //!
-//! The dialects differ in their columns alone. A count that is too large repeats the last record in HPCC, because its reader does
-//! not look for the end of the file; here it is an error. HPCC's `traffic_gen.py` overwrites an estimate of N without clearing it, so that
-//! 998 over 1000 leaves 9980.
+//! The dialects differ only in their columns. A count that is too large repeats the last record in HPCC, whose reader
+//! does not check for the end of the file; here it is an error. HPCC's `traffic_gen.py` overwrites an estimate of N
+//! without clearing it, so that 998 over 1000 leaves 9980.
 
 use crate::error::{ConvertError, Kind};
 use crate::flows::{Ids, Row, Rows};
@@ -13,7 +13,7 @@ use crate::registry::Fit;
 use crate::source::{At, Source, decimal, whole};
 use flowsieve_workload::flow_list::MAX_FLOWS;
 
-/// The columns of a dialect, by their places from 0.
+/// The columns of a dialect, by their positions from 0.
 #[derive(Debug)]
 pub(crate) struct Dialect {
     columns: usize,
@@ -21,10 +21,10 @@ pub(crate) struct Dialect {
     size: usize,
     start: usize,
     stop: Option<usize>,
-    /// What else a record has, in words.
+    /// The other fields of a record, in words.
     others: &'static str,
     in_packets: bool,
-    /// The size that 0 stands for, where it stands for one.
+    /// The size that 0 stands for, if it stands for one.
     zero_is: Option<u64>,
 }
 
@@ -46,8 +46,8 @@ pub(crate) static RDMA: Dialect =
 pub(crate) static PARSIMON: Dialect =
     Dialect { columns: 7, src: 1, size: 5, start: 6, others: "ids, priority groups and ports", ..HPCC };
 
-/// By the columns of the first rows. Two dialects have six columns and two have seven: they are told apart by whether a stop comes
-/// after its start and sizes are whole.
+/// Recognises the dialect by the columns of the first rows. Two dialects have six columns and two have seven. They
+/// differ in whether a stop comes after its start and sizes are whole.
 pub(crate) fn fit(source: &Source<'_>, dialect: &Dialect) -> Fit {
     let mut rows = source.rows();
     let Some(first) = rows.next() else { return Fit::No };
@@ -59,7 +59,7 @@ pub(crate) fn fit(source: &Source<'_>, dialect: &Dialect) -> Fit {
     };
     let mut records = rows.take(count).map(|row| row.text.split_ascii_whitespace().collect::<Vec<_>>()).peekable();
     let Some(columns) = records.peek().map(Vec::len) else { return Fit::No };
-    // A count that is too large, or prose behind one, does not hide the dialect.
+    // A count that is too large, or text after the records, does not hide the dialect.
     let records: Vec<Vec<&str>> = records.take_while(|record| record.len() == columns).collect();
     let others: Vec<&Dialect> = [&HPCC, &HPCC_STOP, &CONWEAVE, &RDMA, &PARSIMON]
         .into_iter()
@@ -72,7 +72,7 @@ pub(crate) fn fit(source: &Source<'_>, dialect: &Dialect) -> Fit {
     }
 }
 
-/// Whether all of these can be records of the dialect.
+/// Returns whether all of these can be records of the dialect.
 fn reads(dialect: &Dialect, records: &[Vec<&str>]) -> bool {
     let is_record = |record: &Vec<&str>| {
         let whole_number = |at: usize| is_whole(record[at]);
@@ -89,7 +89,7 @@ fn reads(dialect: &Dialect, records: &[Vec<&str>]) -> bool {
     records.iter().all(is_record)
 }
 
-/// Whether the text is digits alone.
+/// Returns whether the text has only digits.
 fn is_whole(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit())
 }
@@ -166,7 +166,7 @@ fn too_few(source: &Source<'_>, first: At<'_>, count: u64, found: u64) -> Conver
     source.fault(Some(first.line), Kind::Row, problem, expected)
 }
 
-/// What stands behind the records: m3's stop time, further records or prose.
+/// Reports what follows the records: m3's stop time, further records or text.
 fn say_rest(dialect: &Dialect, rest: &[At<'_>], notes: &mut Notes) {
     match rest {
         [] => {}

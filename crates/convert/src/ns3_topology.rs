@@ -1,7 +1,7 @@
-//! Topologies of HPCC and its forks: counts, the ids of the switches, then a full-duplex cable a line.
+//! Topologies of HPCC and its forks: counts, the ids of the switches, then one full-duplex cable per line.
 //!
-//! The tokens of the first line tell the dialect: 3 HPCC's, 4 PowerTCP's, 6 Reverie's (two rates at its end) or SimAI's (the type of a GPU at its
-//! end). Hosts are all ids that are not among the switches.
+//! The tokens of the first line show the dialect: 3 HPCC's, 4 PowerTCP's, 6 Reverie's (two rates at its end) or SimAI's
+//! (the type of a GPU at its end). Hosts are all ids that are not listed as switches.
 
 use crate::error::{ConvertError, Kind, excerpt};
 use crate::options::Options;
@@ -54,7 +54,7 @@ fn header(source: &Source<'_>, row: At<'_>) -> Result<Header, ConvertError> {
     match tokens[..] {
         [nodes, switches, links] => of(nodes, switches, "0", links),
         [nodes, switches, _, links] => of(nodes, switches, "0", links),
-        // Reverie's two rates are numbers, SimAI's type of a GPU is not.
+        // Reverie's two rates are numbers; SimAI's type of a GPU is not.
         [nodes, switches, _, links, _, last] if decimal(last).is_some() => of(nodes, switches, "0", links),
         [nodes, _, nvswitches, switches, links, _] => of(nodes, switches, nvswitches, links),
         _ => Err(source.wrong(
@@ -76,7 +76,7 @@ pub(crate) fn read(source: &Source<'_>, options: &Options<'_>, notes: &mut Notes
     Ok(What::Topology(topology))
 }
 
-/// The topology as the file states it, whatever an edge list can have.
+/// Parses the topology as the file states it, even if an edge list cannot have it.
 pub(crate) fn parse(source: &Source<'_>, options: &Options<'_>, notes: &mut Notes) -> Result<Topology, ConvertError> {
     let Some(first) = source.rows().next() else {
         return Err(source.fault(None, Kind::Row, "the file is empty", "counts of nodes, switches and links first"));

@@ -1,8 +1,8 @@
-//! What the contents of a file do not tell, and a person has to.
+//! What the contents of a file leave open, and the user must say.
 
 use crate::source::Source;
 
-/// In what a file counts sizes.
+/// The unit of sizes in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SizeUnit {
     /// Bytes.
@@ -14,7 +14,7 @@ pub enum SizeUnit {
 }
 
 impl SizeUnit {
-    /// `bytes`, `KB` or `packets:1460`.
+    /// Parses `bytes`, `KB` or `packets:1460`.
     pub fn parse(text: &str) -> Option<SizeUnit> {
         match text {
             "bytes" => Some(SizeUnit::Bytes),
@@ -26,7 +26,7 @@ impl SizeUnit {
         }
     }
 
-    /// Bytes of one of it.
+    /// Returns the bytes of one unit.
     pub(crate) fn bytes(self) -> u64 {
         match self {
             SizeUnit::Bytes => 1,
@@ -35,7 +35,7 @@ impl SizeUnit {
         }
     }
 
-    /// In words.
+    /// Names it in words.
     pub(crate) fn in_words(self) -> String {
         match self {
             SizeUnit::Bytes => "bytes".to_owned(),
@@ -45,7 +45,7 @@ impl SizeUnit {
     }
 }
 
-/// In what a file counts starts.
+/// The unit of starts in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimeUnit {
     /// Picoseconds.
@@ -57,7 +57,7 @@ pub enum TimeUnit {
 }
 
 impl TimeUnit {
-    /// `ps`, `ns` or `us`.
+    /// Parses `ps`, `ns` or `us`.
     pub fn parse(text: &str) -> Option<TimeUnit> {
         [("ps", TimeUnit::Ps), ("ns", TimeUnit::Ns), ("us", TimeUnit::Us)]
             .into_iter()
@@ -65,7 +65,7 @@ impl TimeUnit {
             .map(|(_, unit)| unit)
     }
 
-    /// Picoseconds of one of it.
+    /// Returns the picoseconds of one unit.
     pub(crate) fn ps(self) -> u64 {
         match self {
             TimeUnit::Ps => 1,
@@ -75,24 +75,24 @@ impl TimeUnit {
     }
 }
 
-/// What is asked for beside the file and its format.
+/// The options in addition to the file and its format.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options<'a> {
     /// `--size-unit`.
     pub size_unit: Option<SizeUnit>,
     /// `--time-unit`.
     pub time_unit: Option<TimeUnit>,
-    /// `--shift-start`: starts are counted from the first.
+    /// `--shift-start`: starts are counted from the first one.
     pub shift_start: bool,
-    /// `--with`: the second file that some formats need, such as the topology to which a flow list belongs.
+    /// `--with`: the second file that some formats need, such as the topology of a flow list.
     pub with: Option<Source<'a>>,
-    /// `--hosts-first`: the ids of the hosts are 0 to n−1, so that no topology has to tell which ids are hosts.
+    /// `--hosts-first`: the ids of the hosts are 0 to n−1, so that no topology is needed to identify them.
     pub hosts_first: bool,
-    /// `--leave-out`: what Flowsieve does not have is left out and counted, instead of refused.
+    /// `--leave-out`: leave out and count what Flowsieve does not have, instead of refusing it.
     pub leave_out: bool,
 }
 
-/// The options by the names that the command has for them.
+/// The options, by their names in the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Opt {
     /// `size-unit`.
@@ -110,7 +110,7 @@ pub enum Opt {
 }
 
 impl Opt {
-    /// Without dashes.
+    /// Returns its name, without dashes.
     pub fn name(self) -> &'static str {
         match self {
             Opt::SizeUnit => "size-unit",
@@ -124,7 +124,7 @@ impl Opt {
 }
 
 impl Options<'_> {
-    /// Those that are given.
+    /// Returns the options that are given.
     pub(crate) fn given(&self) -> impl Iterator<Item = Opt> + use<> {
         let given = [
             (self.size_unit.is_some(), Opt::SizeUnit),

@@ -1,4 +1,4 @@
-//! What came of a file.
+//! The result of a conversion.
 
 use crate::flows::Flows;
 use crate::sizes::Sizes;
@@ -10,13 +10,13 @@ use std::io::{self, Write};
 pub struct Outcome {
     /// The name of its format.
     pub format: &'static str,
-    /// What it holds.
+    /// Its content.
     pub what: What,
-    /// What a reader of the result has to know: units, what was left out.
+    /// What you need to know to use it: units, and what was left out.
     pub notes: Notes,
 }
 
-/// Our kinds of files.
+/// Flowsieve's kinds of files.
 #[derive(Debug, Clone, PartialEq)]
 pub enum What {
     /// A flow list, for `list` in `[workload]`.
@@ -25,7 +25,7 @@ pub enum What {
     Topology(Topology),
     /// A distribution, for `cdf` in `[workload]`.
     Sizes(Sizes),
-    /// Sizes of flows in bytes, one a row, for `sizes` in `[workload]`.
+    /// Sizes of flows in bytes, one per row, for `sizes` in `[workload]`.
     Samples(Vec<u64>),
     /// Tables of an experiment file.
     Experiment(String),
@@ -40,21 +40,21 @@ impl Notes {
         self.0.push(sentence.into());
     }
 
-    /// Says what was counted, where anything was: `what` follows the number.
+    /// Adds a sentence about a count that is not zero: `what` follows the number.
     pub(crate) fn count(&mut self, number: u64, what: &str) {
         if number > 0 {
             self.say(format!("{number} {what}"));
         }
     }
 
-    /// In the order in which they came up.
+    /// Returns the sentences in the order in which they were added.
     pub fn all(&self) -> &[String] {
         &self.0
     }
 }
 
 impl Outcome {
-    /// What it holds, in a line.
+    /// Summarises its content in a line.
     pub fn summary(&self) -> String {
         match &self.what {
             What::Flows(flows) => format!("{} flows, {} bytes", flows.flows.len(), flows.total_bytes()),
@@ -72,7 +72,7 @@ impl Outcome {
         }
     }
 
-    /// The key that takes the file, in the experiment of a file called `name`.
+    /// Returns the key that takes the file, in an experiment with a file called `name`.
     pub fn usage(&self, name: &str) -> String {
         match &self.what {
             What::Flows(_) => format!("[workload] list = \"{name}\""),
@@ -83,10 +83,10 @@ impl Outcome {
         }
     }
 
-    /// Writes our file, which says as comments where it comes from and what was left out.
+    /// Writes our file, with comments about its origin and what was left out.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Fails if `out` does.
     pub fn write(&self, source: &str, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "# {}: converted from {}", printable(source), self.format)?;
         for note in self.notes.all() {
@@ -105,7 +105,7 @@ impl Outcome {
     }
 }
 
-/// Without line breaks and other signs that would end a comment.
+/// Removes line breaks and other characters that would end a comment.
 fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

@@ -43,7 +43,7 @@ pub(crate) fn read(source: &Source<'_>, options: &Options<'_>, notes: &mut Notes
             source.fault(None, Kind::Row, problem, "starts below 2^64 ps (213 days)")
         })?;
         others.extend(record.others.into_keys());
-        // Records have no lines of their own; their number serves.
+        // Records have no lines; use their number instead.
         rows.add(Row { line: nth, start_ps, src: record.src, dst: record.dst, bytes: record.size }).map_err(
             |error| ConvertError { line: None, problem: format!("record {nth}: {}", error.problem), ..error },
         )?;

@@ -1,4 +1,4 @@
-//! Every format: its name, how it is known, what it becomes, what is lost, which options it reads, and its reader.
+//! All formats: name, recognition, target, losses, options, and reader.
 
 use crate::error::ConvertError;
 use crate::options::{Opt, Options};
@@ -9,25 +9,25 @@ use crate::{cdf, coflow, homa, htsim, htsim_topo, netbench, ns3, ns3_topology, p
 /// A format.
 #[derive(Debug)]
 pub struct Format {
-    /// What `--from` calls it.
+    /// Its name in `--from`.
     pub name: &'static str,
-    /// What it becomes.
+    /// The kind of file that it becomes.
     pub gives: Gives,
-    /// Whose it is, and how a row looks.
+    /// Its origin, and what a row looks like.
     pub summary: &'static str,
     /// What is not carried over, and what is refused.
     pub lost: &'static str,
     /// The options that it reads.
     pub options: &'static [Opt],
-    /// The options that a conversion mostly takes, as the command has them; empty where it takes none.
+    /// The options that a conversion usually needs, as in the command; empty if it needs none.
     pub needs: &'static str,
-    /// Whether a text has this format.
+    /// Returns whether a text has this format.
     pub(crate) fit: fn(&Source<'_>) -> Fit,
     /// Reads a text of this format.
     pub(crate) read: fn(&Source<'_>, &Options<'_>, &mut Notes) -> Result<What, ConvertError>,
 }
 
-/// What a format becomes.
+/// The kind of file that a format becomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gives {
     /// A flow list.
@@ -41,7 +41,7 @@ pub enum Gives {
 }
 
 impl Gives {
-    /// In words.
+    /// Names it in words.
     pub fn in_words(self) -> &'static str {
         match self {
             Gives::Flows => "flow list",
@@ -52,14 +52,14 @@ impl Gives {
     }
 }
 
-/// Whether a text has a format.
+/// How well a text fits a format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fit {
-    /// It does not.
+    /// It does not fit.
     No,
-    /// It may, and so may others.
+    /// It may have this format, or another one.
     Possible,
-    /// It does.
+    /// It has this format.
     Sure,
 }
 
@@ -288,12 +288,12 @@ static FORMATS: &[Format] = &[
     },
 ];
 
-/// All formats.
+/// Returns all formats.
 pub fn formats() -> &'static [Format] {
     FORMATS
 }
 
-/// The format of this name.
+/// Returns the format of this name.
 pub fn format(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }

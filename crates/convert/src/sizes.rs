@@ -8,16 +8,16 @@ use std::io::{self, Write};
 pub struct Sizes {
     /// At least one.
     pub points: Vec<Point>,
-    /// How its source draws from them.
+    /// How the source draws from them.
     pub drawn: Drawn,
 }
 
 /// A size, and the share of the flows up to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Point {
-    /// In bytes.
+    /// Size in bytes.
     pub bytes: u64,
-    /// From 0 to 1.
+    /// Share from 0 to 1.
     pub share: Decimal,
 }
 
@@ -31,17 +31,18 @@ pub enum Drawn {
 }
 
 impl Sizes {
-    /// The mean in bytes where only listed sizes are drawn.
+    /// Returns the mean in bytes if only listed sizes are drawn.
     pub fn stepped_mean(&self) -> Decimal {
         self.mean(|_, upper| Decimal::from(upper.bytes))
     }
 
-    /// The mean in bytes where sizes between two points are equally likely.
+    /// Returns the mean in bytes if sizes between two points are equally likely.
     pub fn interpolated_mean(&self) -> Decimal {
         self.mean(|lower, upper| (Decimal::from(lower.bytes) + Decimal::from(upper.bytes)) / Decimal::TWO)
     }
 
-    /// The sum of what stands for the flows between two points. Below the first point is a mass at it.
+    /// Returns the mean, with `between` as the size of the flows between two points. Flows below the first point have
+    /// its size.
     fn mean(&self, between: impl Fn(Point, Point) -> Decimal) -> Decimal {
         let mut before = self
             .points
@@ -55,7 +56,7 @@ impl Sizes {
         mean.round_dp(6).normalize()
     }
 
-    /// Rows of `size_bytes,cdf`. Steps are written as point masses, so that both readings draw the same.
+    /// Writes rows of `size_bytes,cdf`. Steps are written as point masses, so that both readings draw the same sizes.
     pub(crate) fn write(&self, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "size_bytes,cdf")?;
         let mut before: Option<Point> = None;

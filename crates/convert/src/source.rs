@@ -1,4 +1,4 @@
-//! A file's text, its rows and tokens with the line of each, and numbers that stay exact.
+//! A file's text, its rows and tokens with their lines, and exact numbers.
 
 use crate::error::{ConvertError, Kind, excerpt};
 use rust_decimal::prelude::ToPrimitive;
@@ -7,13 +7,13 @@ use rust_decimal::{Decimal, RoundingStrategy};
 /// The text of a file.
 #[derive(Debug, Clone, Copy)]
 pub struct Source<'a> {
-    /// The file as errors call it.
+    /// The file's name in errors.
     pub name: &'a str,
-    /// What stands in it.
+    /// Its content.
     pub text: &'a str,
 }
 
-/// A row or a token, and the line in which it stands, from 1.
+/// A row or a token, and its line, from 1.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct At<'a> {
     pub(crate) line: u64,
@@ -21,29 +21,29 @@ pub(crate) struct At<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Lines that are neither blank nor a comment, without blanks around them.
+    /// Returns the lines that are neither blank nor comments, without surrounding blanks.
     pub(crate) fn rows(&self) -> impl Iterator<Item = At<'a>> + Clone + use<'a> {
         self.lines().filter(|row| !row.text.is_empty() && !row.text.starts_with('#'))
     }
 
-    /// All lines, without blanks around them.
+    /// Returns all lines, without surrounding blanks.
     pub(crate) fn lines(&self) -> impl Iterator<Item = At<'a>> + Clone + use<'a> {
         // Some editors start a file with a byte-order mark.
         let text = self.text.trim_start_matches('\u{feff}');
         text.lines().zip(1..).map(|(text, line)| At { line, text: text.trim() })
     }
 
-    /// What white space separates. Lines mean nothing.
+    /// Splits at white space. Lines have no meaning.
     pub(crate) fn tokens(&self) -> impl Iterator<Item = At<'a>> + Clone + use<'a> {
         self.lines().flat_map(|row| row.text.split_ascii_whitespace().map(move |text| At { line: row.line, text }))
     }
 
-    /// A fault of a row.
+    /// Builds an error about a row.
     pub(crate) fn wrong(&self, line: u64, problem: impl Into<String>, expected: impl Into<String>) -> ConvertError {
         self.fault(Some(line), Kind::Row, problem, expected)
     }
 
-    /// A fault of any kind.
+    /// Builds an error of any kind.
     pub(crate) fn fault(
         &self,
         line: Option<u64>,
@@ -55,18 +55,18 @@ impl<'a> Source<'a> {
         ConvertError { file, line, kind, problem, expected }
     }
 
-    /// The fault of a field that is not what its place takes.
+    /// Builds the error about a field with an invalid value.
     pub(crate) fn wrong_field(&self, line: u64, field: &str, found: &str, expected: impl Into<String>) -> ConvertError {
         self.wrong(line, format!("{field} is `{}`", excerpt(found)), expected)
     }
 
-    /// A whole number up to `most`, which may end in `.0`.
+    /// Reads a whole number up to `most`, which may end in `.0`.
     pub(crate) fn whole(&self, line: u64, field: &str, found: &str, most: u64) -> Result<u64, ConvertError> {
         let number = whole(found).filter(|number| *number <= most);
         number.ok_or_else(|| self.wrong_field(line, field, found, format!("a whole number from 0 to {most}")))
     }
 
-    /// A decimal number times `per_unit`, in whole units, the nearest. `finer` counts those that had to be rounded.
+    /// Reads a decimal number times `per_unit`, rounded to whole units. `finer` counts the rounded ones.
     pub(crate) fn scaled(
         &self,
         line: u64,
@@ -82,7 +82,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// A whole number of at least 0, which may end in `.0`.
+/// Parses a whole number of at least 0, which may end in `.0`.
 pub(crate) fn whole(text: &str) -> Option<u64> {
     let digits = text.split_once('.').filter(|(_, rest)| rest.bytes().all(|zero| zero == b'0')).map_or(text, |at| at.0);
     if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
@@ -91,19 +91,19 @@ pub(crate) fn whole(text: &str) -> Option<u64> {
     digits.parse().ok()
 }
 
-/// A decimal number of at least 0, which may have an exponent.
+/// Parses a decimal number of at least 0, which may have an exponent.
 pub(crate) fn decimal(text: &str) -> Option<Decimal> {
     let plain = text.bytes().all(|letter| letter.is_ascii_digit() || b".eE+-".contains(&letter));
     text.parse().ok().filter(|_| plain && !text.starts_with(['+', '-']))
 }
 
-/// The number times `per_unit`, and whether that was rounded to the nearest whole number.
+/// Returns the number times `per_unit`, and whether it was rounded to the nearest whole number.
 pub(crate) fn scaled(text: &str, per_unit: u64) -> Option<(u64, bool)> {
     let exact = decimal(text)?.checked_mul(per_unit.into())?;
     Some((nearest(exact)?, !exact.fract().is_zero()))
 }
 
-/// The nearest whole number; halves go up.
+/// Returns the nearest whole number; halves go up.
 pub(crate) fn nearest(number: Decimal) -> Option<u64> {
     number.round_dp_with_strategy(0, RoundingStrategy::MidpointAwayFromZero).to_u64()
 }

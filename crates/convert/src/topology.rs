@@ -1,4 +1,4 @@
-//! What topologies of all formats have in common: nodes and cables, and our edge list.
+//! Common code of all topology formats: nodes and cables, and our edge list.
 
 use crate::error::{ConvertError, Kind};
 use crate::flows::write_ids;
@@ -8,13 +8,13 @@ use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-/// Nodes that a topology may have.
+/// The most nodes of a topology.
 pub(crate) const MAX_NODES: u64 = 1 << 20;
-/// Cables that a topology may have.
+/// The most cables of a topology.
 pub(crate) const MAX_CABLES: u64 = 1 << 19;
-/// Rates of our links.
+/// The range of link rates in Flowsieve.
 const RATES_BPS: std::ops::RangeInclusive<u64> = 1_000_000..=800_000_000_000;
-/// The longest delay of our links: a second.
+/// The longest link delay in Flowsieve: a second.
 const MAX_DELAY_PS: u64 = 1_000_000_000_000;
 
 /// Hosts, switches and the cables between them.
@@ -26,7 +26,7 @@ pub struct Topology {
     pub cables: Vec<Cable>,
 }
 
-/// What a node is.
+/// The role of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Role {
     /// It sends and receives.
@@ -35,35 +35,35 @@ pub enum Role {
     Switch(String),
 }
 
-/// A full-duplex cable, or several alike.
+/// A full-duplex cable, or several equal ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cable {
     /// The ids of its ends.
     pub ends: [u64; 2],
-    /// In bit/s, each way.
+    /// Rate in bit/s, each way.
     pub rate_bps: u64,
-    /// One way.
+    /// One-way delay.
     pub delay_ps: u64,
     /// Probability that it loses a packet.
     pub loss: Decimal,
-    /// How many cables alike.
+    /// Number of equal cables.
     pub count: u64,
     /// The line that states it.
     pub line: u64,
 }
 
 impl Topology {
-    /// The ids of the hosts, ascending: the n-th is host n of the edge list.
+    /// Returns the ids of the hosts, ascending: the n-th is host n of the edge list.
     pub fn host_ids(&self) -> Vec<u64> {
         self.nodes.iter().filter(|(_, role)| **role == Role::Host).map(|(id, _)| *id).collect()
     }
 
-    /// How many switches there are.
+    /// Returns the number of switches.
     pub fn switches(&self) -> usize {
         self.nodes.len() - self.host_ids().len()
     }
 
-    /// Refuses what an edge list of ours cannot have.
+    /// Refuses what our edge lists cannot have.
     pub(crate) fn check(&self, source: &Source<'_>) -> Result<(), ConvertError> {
         let lost =
             |cable: &Cable, problem, expected| Err(source.fault(Some(cable.line), Kind::Lost, problem, expected));
@@ -98,7 +98,7 @@ impl Topology {
         }
     }
 
-    /// Our edge list. Cables between the same two switches that are alike become a bundle.
+    /// Writes our edge list. Equal cables between the same two switches become a bundle.
     pub(crate) fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let hosts = self.host_ids();
         write_ids(&hosts, out)?;
@@ -126,7 +126,7 @@ impl Topology {
         Ok(())
     }
 
-    /// The cables, those between the same two nodes as one.
+    /// Returns the cables, with those between the same two nodes combined.
     fn bundled(&self) -> Vec<Cable> {
         let mut place: BTreeMap<[u64; 2], usize> = BTreeMap::new();
         let mut bundled: Vec<Cable> = Vec::with_capacity(self.cables.len());
@@ -143,7 +143,7 @@ impl Topology {
         bundled
     }
 
-    /// How many cables lie beside another between the same two nodes; an error where these differ.
+    /// Returns the number of cables that are parallel to another one; fails if such cables differ.
     pub(crate) fn parallel(&self, source: &Source<'_>) -> Result<u64, ConvertError> {
         let mut first: BTreeMap<[u64; 2], &Cable> = BTreeMap::new();
         let mut beside = 0;
@@ -163,6 +163,6 @@ impl Topology {
     }
 }
 
-/// What to do with a host of several links.
+/// How to correct a host with several links.
 const ONE_LINK: &str = "one link for each host: keep one of its links, or make each port a host of its own with flows of \
                         its own; --leave-out leaves out NVSwitches and their links";

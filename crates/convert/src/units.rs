@@ -1,9 +1,10 @@
-//! Rates and times as ns-3 writes them, and as our edge lists do.
+//! Rates and times as written by ns-3 and in our edge lists.
 
 use crate::source::decimal;
 use rust_decimal::Decimal;
 
-/// The bit/s of an ns-3 DataRate: bit/s without a unit; `b` is a bit and `B` a byte; k, M, G are 1000, Ki, Mi, Gi 1024.
+/// Parses an ns-3 DataRate to bit/s: bit/s without a unit; `b` is a bit and `B` a byte; k, M, G are 1000, Ki, Mi, Gi
+/// 1024.
 pub(crate) fn ns3_rate(text: &str) -> Option<u64> {
     let (number, unit) = split(text);
     let (prefix, bits) = [("bps", 1), ("b/s", 1), ("Bps", 8), ("B/s", 8)]
@@ -23,7 +24,7 @@ pub(crate) fn ns3_rate(text: &str) -> Option<u64> {
     exact(number, Decimal::from(bits * factor))
 }
 
-/// The ps of an ns-3 Time; seconds without a unit.
+/// Parses an ns-3 Time to ps; seconds without a unit.
 pub(crate) fn ns3_time_ps(text: &str) -> Option<u64> {
     let (number, unit) = split(text);
     let ps = match unit {
@@ -38,23 +39,23 @@ pub(crate) fn ns3_time_ps(text: &str) -> Option<u64> {
     exact(number, ps)
 }
 
-/// A number without an exponent, and what follows it.
+/// Splits a number without an exponent from what follows it.
 fn split(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len()))
 }
 
-/// The product, where it is a whole number.
+/// Returns the product, if it is a whole number.
 fn exact(number: &str, factor: Decimal) -> Option<u64> {
     let product = decimal(number)?.checked_mul(factor)?;
     product.fract().is_zero().then_some(product.trunc())?.try_into().ok()
 }
 
-/// As an edge list has it.
+/// Formats a rate for an edge list.
 pub(crate) fn format_rate(bps: u64) -> String {
     with_unit(bps, &[("Gbps", 1_000_000_000), ("Mbps", 1_000_000), ("Kbps", 1_000)], "bps")
 }
 
-/// As an edge list has it.
+/// Formats a time for an edge list.
 pub(crate) fn format_time(ps: u64) -> String {
     let units = [("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000)];
     with_unit(ps, &units, "ps")

@@ -1,7 +1,8 @@
 //! YAPS, pFabric's simulator: traces, listings and run files.
 //!
-//! A trace of nine columns counts packets in column 5; what YAPS itself writes, and its first readers read, has eight, with packets in
-//! column 4. Today's reader, given eight, takes the whole part of the duration for the size.
+//! A trace with nine columns counts packets in column 5. The format that YAPS itself writes, and its first readers
+//! read, has eight, with packets in column 4. Today's reader, given eight, takes the integer part of the duration for
+//! the size.
 
 use crate::error::{ConvertError, Kind, excerpt};
 use crate::flows::{Ids, Row, Rows};
@@ -17,7 +18,7 @@ use std::fmt::Write;
 const PAYLOAD: u32 = 1_460;
 const PS_PER_SECOND: u64 = 1_000_000_000_000;
 
-/// Whether all rows have this many numbers, and whole ones at `whole_at`.
+/// Returns whether all rows have this many numbers, with whole ones at `whole_at`.
 fn has_columns(source: &Source<'_>, columns: usize, whole_at: &[usize]) -> bool {
     let is_row = |row: At<'_>| {
         let words: Vec<&str> = row.text.split_ascii_whitespace().collect();
@@ -63,7 +64,7 @@ pub(crate) fn read_trace(source: &Source<'_>, options: &Options<'_>, notes: &mut
     rows.finish(Ids::Hosts, options, notes).map(What::Flows)
 }
 
-/// ConWeave's records have five columns, too, but a count in front.
+/// Recognises a listing. ConWeave's records have five columns, too, but start with a count.
 pub(crate) fn fit_listing(source: &Source<'_>) -> Fit {
     if has_columns(source, 5, &[0, 1, 2, 3]) { Fit::Possible } else { Fit::No }
 }
@@ -103,7 +104,7 @@ pub(crate) fn fit_config(source: &Source<'_>) -> Fit {
     if ["bandwidth", "propagation_delay", "flow_type"].into_iter().all(has) { Fit::Sure } else { Fit::No }
 }
 
-/// The fabric of `run/experiment.cpp`: 144 hosts, 9 racks of 16, 4 cores whose links are 16 · bandwidth / 4.
+/// Reads the fabric of `run/experiment.cpp`: 144 hosts, 9 racks of 16, 4 cores with links of 16 · bandwidth / 4.
 pub(crate) fn read_config(source: &Source<'_>, _: &Options<'_>, notes: &mut Notes) -> Result<What, ConvertError> {
     let mut keys: BTreeMap<&str, At<'_>> = BTreeMap::new();
     for row in source.rows() {
@@ -180,7 +181,7 @@ pub(crate) fn read_config(source: &Source<'_>, _: &Options<'_>, notes: &mut Note
     Ok(What::Experiment(text))
 }
 
-/// A file's name inside a comment.
+/// Makes a file's name safe inside a comment.
 fn plain(name: &str) -> String {
     name.chars().filter(|c| !c.is_control()).collect()
 }

@@ -468,7 +468,7 @@ pub(crate) enum MethodArg {
 }
 
 impl MethodArg {
-    /// The method, unless thresholds are searched for.
+    /// Returns the method, unless thresholds are searched for.
     pub(crate) fn computed(self) -> Option<Method> {
         match self {
             MethodArg::EqualSplit => Some(Method::EqualSplit),

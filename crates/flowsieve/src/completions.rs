@@ -1,6 +1,6 @@
-//! `flowsieve completions`: scripts that know the names of schemes, workloads, settings and experiments.
+//! `flowsieve completions`: scripts that complete the names of schemes, workloads, settings and experiments.
 //!
-//! A script holds the names of the program that prints it. It is printed anew when these change.
+//! A script contains the names known to the program that prints it. Print it again when these change.
 
 use crate::args::Cli;
 use clap::builder::PossibleValuesParser;
@@ -12,7 +12,7 @@ use flowsieve_experiment::lookup;
 use flowsieve_studies::explain;
 use std::path::Path;
 
-/// The script for a shell.
+/// Returns the script for a shell.
 pub(crate) fn script(shell: Shell, engines: &Engines) -> String {
     let mut script = Vec::new();
     let names = Names::of(engines);
@@ -25,14 +25,14 @@ pub(crate) fn script(shell: Shell, engines: &Engines) -> String {
     }
 }
 
-/// What the program is called here: that of somebody with a scheme of their own has another name.
+/// Returns the program's name: a program with custom schemes has another one.
 fn program() -> String {
     let path = std::env::args_os().next().unwrap_or_default();
     let name = Path::new(&path).file_stem().map(|name| name.to_string_lossy().into_owned());
     name.unwrap_or_else(|| "flowsieve".to_owned())
 }
 
-/// The names that are completed.
+/// The names to complete.
 struct Names {
     experiments: Vec<String>,
     papers: Vec<String>,
@@ -55,12 +55,12 @@ impl Names {
             schemes: engines.schemes().into_iter().map(|scheme| scheme.name).collect(),
             workloads: explain::workloads(),
             formats: convert::formats().iter().map(|format| format.name.to_owned()).collect(),
-            // Shells take apart what has a space.
+            // Shells split names with a space.
             explained: explain::names(engines).into_iter().filter(|name| !name.contains(' ')).collect(),
         }
     }
 
-    /// The command with names in the place of free texts.
+    /// Gives the command these names in place of free texts.
     fn put_into(&self, command: Command) -> Command {
         let places: [(&str, &str, &[String]); 10] = [
             ("run", "file", &self.experiments),
@@ -81,7 +81,7 @@ impl Names {
     }
 }
 
-/// The papers of experiments in folders, and their figures.
+/// Lists the papers of experiments in folders, and their figures.
 fn papers(experiments: &[String]) -> Vec<String> {
     let mut papers: Vec<String> = Vec::new();
     for (paper, name) in experiments.iter().filter_map(|name| Some((name.split_once('/')?.0, name))) {
@@ -93,7 +93,7 @@ fn papers(experiments: &[String]) -> Vec<String> {
     papers
 }
 
-/// In bash a space follows what was completed, but for a key whose value has yet to come.
+/// Removes bash's space after a completed key whose value is still to come.
 fn bash_without_space_after_keys(script: &str) -> String {
     let line = |line: &str| {
         let keys = line.trim_start().starts_with("COMPREPLY=") && line.contains("= ");
@@ -103,7 +103,7 @@ fn bash_without_space_after_keys(script: &str) -> String {
     script.lines().map(line).collect()
 }
 
-/// In zsh names take the place of files, unless it is told both; and a space follows, unless it is told that there is none.
+/// Completes both names and files in zsh, which would otherwise drop files, and adds no space after keys.
 fn zsh_with_files(script: &str, experiments: &[String], keys: &[String]) -> String {
     let (files, values) = (experiments.join(" "), keys.join(" "));
     let script = script.replace(&format!(":({files})"), &format!(":{{_files; compadd -- {files}}}"));

@@ -1,4 +1,4 @@
-//! `flowsieve thresholds`: computed ones, and the search for them with its progress.
+//! `flowsieve thresholds`: computes thresholds, or searches for them and shows progress.
 
 use crate::args::{MarkingArg, MethodArg, Thresholds};
 use crate::output::{print, print_json, tell};
@@ -8,7 +8,7 @@ use flowsieve_studies::thresholds::{self, Column, Deployment, Marking, Method, N
 use serde::Serialize;
 use std::time::Instant;
 
-/// Sets of thresholds, and flows of a run, where the command line says nothing.
+/// Defaults for the number of sets of thresholds, and for the flows of a run.
 const EVALUATIONS: u32 = 100;
 const FLOWS: u32 = 2_000;
 
@@ -59,7 +59,7 @@ pub(crate) fn thresholds(args: &Thresholds) -> Result<(), Error> {
     }
 }
 
-/// Calls `work` with what shows how many runs are done: at a load, of how many.
+/// Calls `work` with a function that shows the number of finished runs at a load, and their total.
 fn with_progress<T>(
     at_most: &str,
     work: impl FnOnce(&(dyn Fn(f64, usize, usize) + Sync)) -> Result<T, Error>,
@@ -88,7 +88,7 @@ fn search(args: &Thresholds, wanted: &Wanted) -> Result<Vec<thresholds::Found>, 
     with_progress("at most ", |progress| thresholds::simulate(wanted, search, progress))
 }
 
-/// Of one load that alone, of several a list.
+/// Prints a single result for one load, and a list for several.
 fn show<T: Serialize>(json: bool, found: &[T], text: impl Fn(&[T]) -> String) -> Result<(), Error> {
     match found {
         [one] if json => print_json(one),

@@ -35,7 +35,7 @@ pub(crate) fn convert(args: &Convert) -> Result<(), Error> {
     print(&format!("{written}: {summary}, from {}\nTake it with {}\n", outcome.format, outcome.usage(&written)))
 }
 
-/// A file's name and its text.
+/// Reads a file; returns its name and its text.
 fn read(path: &Path) -> Result<(String, String), Error> {
     let name = path.display().to_string();
     let refused = |error: io::Error| FileError::unreadable(path, &error, "a text file of at most 1 GiB");

@@ -53,7 +53,7 @@ pub(crate) fn write_export(args: &Export) -> Result<(), Error> {
     }
 }
 
-/// Prints CSV, for a spreadsheet if that was said.
+/// Prints CSV, made safe for a spreadsheet if asked.
 fn csv(args: &Export, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
     to_output(|out| {
         let done = if args.safe_csv {
@@ -66,7 +66,7 @@ fn csv(args: &Export, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> R
     })
 }
 
-/// What is on the x axis.
+/// The quantity on the x axis.
 #[derive(Clone, Copy, PartialEq)]
 enum Across {
     Swept,
@@ -74,7 +74,7 @@ enum Across {
     Time,
 }
 
-/// By a swept setting; or, of a figure, by flow size or time, if nothing that is swept has that name.
+/// Returns the layout: by a swept setting or, for a figure, by flow size or time, if no swept setting has that name.
 fn layout(result: &ResultDir, args: &Export) -> Result<(Layout, Across), UnknownKey> {
     let experiment = &result.manifest().experiment;
     match Layout::new(experiment, args.x.as_deref()) {
@@ -93,7 +93,7 @@ fn layout(result: &ResultDir, args: &Export) -> Result<(Layout, Across), Unknown
     }
 }
 
-/// What of the command line nothing would read, and what to say instead.
+/// Finds an argument that nothing would read, and returns what to write instead.
 fn senseless(args: &Export, format: ExportFormat) -> Option<&'static str> {
     let is_narrowed = args.x.is_some() || args.y.is_some() || args.class.is_some() || !args.at.is_empty();
     match (args.what, format) {

@@ -9,8 +9,8 @@ use flowsieve_experiment::execute::Event;
 use flowsieve_experiment::plan::Plan;
 use flowsieve_results::timeline::Timeline;
 
-/// Follows a flow through the first seed of each point; nothing is written. One that is asked for by how slow it is is looked for
-/// in each of these runs by itself, which makes it twice.
+/// Follows a flow through the first seed of each point; nothing is written. A flow selected by its slowdown is first
+/// looked for in each of these runs, which then run twice.
 pub(crate) fn follow(plan: &Plan, engines: &Engines, which: &Which, json: bool) -> Result<(), Error> {
     let first = plan.runs.iter().map(|run| run.seed).min();
     let mut timelines = Vec::new();

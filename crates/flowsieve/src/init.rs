@@ -1,4 +1,4 @@
-//! `flowsieve init`: a first experiment, or a crate for a scheme of one's own.
+//! `flowsieve init`: a first experiment, or a crate for a custom scheme.
 
 use crate::args::Init;
 use crate::output::{print, tell};
@@ -17,7 +17,7 @@ const SCHEME: &str = include_str!("../examples/own_scheme/shortest_first.rs");
 const SCHEME_NAME: &str = "shortest-first";
 const EXPERIMENT: &str = include_str!("../examples/own_scheme/comparison.toml");
 
-/// What stands beside it in the crate; `NAME` is the scheme's.
+/// The other files of the crate; `NAME` stands for the scheme's name.
 const MANIFEST: &str = include_str!("init/Cargo.toml.in");
 const MAIN: &str = include_str!("init/main.rs.in");
 const SCHEME_TEST: &str = include_str!("init/scheme_test.rs.in");
@@ -73,7 +73,7 @@ fn scheme_crate(name: &str, args: &Init) -> Result<(), Error> {
     ))
 }
 
-/// Where the crate's dependencies come from.
+/// The source of the crate's dependencies.
 enum Source {
     /// The folder of Flowsieve's crates.
     Crates(PathBuf),
@@ -82,7 +82,7 @@ enum Source {
 }
 
 impl Source {
-    /// What is given, else the source in which the current folder lies, else the repository.
+    /// Returns the given source, else the one that contains the current folder, else the repository.
     fn read(given: Option<&str>) -> Result<Source, Error> {
         let crates = |folder: &Path| {
             let crates = folder.join("crates");
@@ -104,7 +104,7 @@ impl Source {
         }
     }
 
-    /// Puts it in the place of each `SOURCE/<crate>` of the manifest.
+    /// Replaces each `SOURCE/<crate>` of the manifest by this source.
     fn fill(&self, manifest: &str) -> String {
         let line = |line: &str| match (line.strip_prefix("SOURCE/"), self) {
             (None, _) => format!("{line}\n"),
@@ -117,12 +117,12 @@ impl Source {
     }
 }
 
-/// A text of TOML, whose escapes are those of JSON.
+/// Quotes a text for TOML, whose escapes are those of JSON.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// Writes new files; none if one of them is there.
+/// Writes new files; none if one of them exists.
 fn write_all(files: &[(PathBuf, String)]) -> Result<(), Error> {
     if let Some((path, _)) = files.iter().find(|(path, _)| check_new(path, Existing::Refuse).is_err()) {
         let problem = "is there already, and is not overwritten; expected another folder, or its removal".to_owned();

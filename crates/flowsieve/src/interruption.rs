@@ -1,4 +1,4 @@
-//! Signals: those that end the command say what is kept, and that the same command goes on.
+//! Signals: a signal that ends the command prints what is kept, and that the same command continues.
 
 use crate::output::tell;
 use flowsieve_experiment::{Error, bundle};
@@ -7,19 +7,19 @@ use signal_hook::iterator::Signals;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, Once, PoisonError};
 
-/// A shell has this and the signal's number as the status of a command that a signal ended.
+/// Added to the signal's number, it gives the exit status of a command that a signal ended, as in a shell.
 const BY_SIGNAL: i32 = 128;
 
-/// Finished runs, and all.
+/// Number of finished runs, and of all runs.
 static KEPT: Mutex<Option<(usize, usize)>> = Mutex::new(None);
 
-/// So many runs are kept, whatever happens.
+/// Records that this many runs are kept.
 pub(crate) fn keeps(runs: usize, of: usize) {
     *KEPT.lock().unwrap_or_else(PoisonError::into_inner) = Some((runs, of));
 }
 
-/// From now on Ctrl-C, SIGTERM and the end of the terminal end the process with a sentence. Runs under way are dropped: a part is
-/// whole or absent. A signal that whoever started the command wants ignored (`nohup`) stays ignored.
+/// Makes Ctrl-C, SIGTERM and the end of the terminal end the process with a sentence. Runs under way are dropped: a
+/// part is complete or absent. A signal that the command's starter wants ignored (`nohup`) stays ignored.
 pub(crate) fn answer() -> Result<(), Error> {
     static ANSWERED: Once = Once::new();
     let ignored = ignored_signals();
@@ -27,7 +27,7 @@ pub(crate) fn answer() -> Result<(), Error> {
         Some(ignored) => {
             [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| (ignored >> (signal - 1)) & 1 == 0).collect()
         }
-        // Where that is not known, the end of the terminal does what it always does.
+        // If that is unknown, the end of the terminal keeps its default effect.
         None => vec![SIGINT, SIGTERM],
     };
     let mut done = Ok(());
@@ -55,13 +55,14 @@ fn end(signal: i32) -> ! {
     std::process::exit(BY_SIGNAL + signal);
 }
 
-/// A file that grows beyond the limit of the process (`ulimit -f`) is an error of whoever writes it, and not the end without a word.
+/// Turns a file that exceeds the limit of the process (`ulimit -f`) into an error of its writer, instead of a silent
+/// end.
 pub(crate) fn heed_file_limit() {
-    // Whoever refuses this leaves the limit as it was.
+    // If this fails, the limit stays as it was.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
 }
 
-/// The signals that the process ignores, a bit each from signal 1 on, where the system says so (proc(5)).
+/// Returns the signals that the process ignores, one bit each from signal 1 on, if the system reports them (proc(5)).
 fn ignored_signals() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;

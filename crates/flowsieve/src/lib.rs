@@ -1,5 +1,5 @@
-//! The command `flowsieve`, which runs experiments and shows and reports their results, as a function: a program that gives it
-//! schemes of its own is the whole command with these schemes in it (docs/own-scheme.md).
+//! The command `flowsieve`, which runs experiments and shows and reports their results, as a function. A program that
+//! passes custom schemes is the complete command with these schemes in it (docs/own-scheme.md).
 
 mod args;
 mod completions;
@@ -41,18 +41,18 @@ use std::time::Instant;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Exit status where the simulation failed, or the report of a result that is there.
+/// Exit status if the simulation failed, or the report of an existing result.
 const FAILED: u8 = 1;
-/// Exit status where something in files, arguments or folders has to be changed.
+/// Exit status if something in files, arguments or folders must be changed.
 const WRONG: u8 = 2;
 
-/// Does what the command line says, with schemes of one's own beside the built-in ones. It is all that `main` has to call:
-/// `flowsieve::main_with(&[scheme::ENTRY], &[])`. `settings`: what these schemes declare of their own.
+/// Executes the command line, with custom schemes in addition to the built-in ones. It is all that `main` has to call:
+/// `flowsieve::main_with(&[scheme::ENTRY], &[])`. `settings`: the settings that these schemes declare.
 pub fn main_with(schemes: &'static [Entry], settings: &'static [&'static Key]) -> ExitCode {
     carry_out(std::env::args_os(), schemes, settings).into()
 }
 
-/// The same of a command line that is given, the program's name first; gives the exit status.
+/// Executes the given command line, the program's name first; returns the exit status.
 pub fn carry_out(
     arguments: impl IntoIterator<Item = OsString>,
     schemes: &'static [Entry],
@@ -67,7 +67,7 @@ pub fn carry_out(
                 tell(if errors_in_colour() { text.ansi().to_string() } else { text.to_string() }.trim_end());
                 return WRONG;
             }
-            // Help and version are answers; where nobody reads them, nothing is wrong.
+            // Help and version are output; it is no error if their reader has gone.
             let _ = print(&if in_colour() { text.ansi().to_string() } else { text.to_string() });
             return 0;
         }
@@ -140,7 +140,7 @@ fn run(args: &Run, engines: &Engines) -> Result<(), Error> {
     resolved.result.map_or(Ok(()), |result| show_result(&result, None, args.json))
 }
 
-/// One experiment whose claims are to be resolved.
+/// An experiment whose claims are to be resolved.
 struct Resolved<'a> {
     plan: Plan,
     engines: &'a Engines,
@@ -178,7 +178,7 @@ impl Resolvable for Resolved<'_> {
     }
 }
 
-/// What is about to be run, on the error stream: the results alone go to the output.
+/// Announces the runs on the error stream: only results go to the output.
 fn announce(plan: &Plan, jobs: usize) {
     tell(&plan.experiment.title);
     let (points, runs) = (plan.points.len(), plan.runs.len());
@@ -204,13 +204,13 @@ fn announce(plan: &Plan, jobs: usize) {
     }
 }
 
-/// A folder for each experiment, scale and set of changes.
+/// Returns the default folder for an experiment, scale and set of changes.
 fn default_out(file: &Path, changes: &Changes) -> PathBuf {
     let name = file.file_stem().unwrap_or("experiment".as_ref()).to_string_lossy();
     PathBuf::from("results").join(format!("{name}{}", changes.suffix()))
 }
 
-/// Prints the table of a result, or the same as JSON, and writes its report.
+/// Prints the table of a result, or JSON, and writes its report.
 fn show_result(result: &ResultDir, x: Option<&str>, json: bool) -> Result<(), Error> {
     let layout = report::Layout::new(&result.manifest().experiment, x)?;
     let report = report::write(result, &layout);
@@ -219,7 +219,7 @@ fn show_result(result: &ResultDir, x: Option<&str>, json: bool) -> Result<(), Er
     } else {
         print(&report::table(result, &layout, in_colour()))?;
     }
-    // The answer is there; where the report could not go is said beside it, and by the exit status.
+    // The results are printed; a failure of the report is shown in addition, and in the exit status.
     match report.map_err(Error::Unreported)? {
         file if !json => print(&format!("\nReport: {}\n", file.display())),
         _ => Ok(()),

@@ -1,6 +1,7 @@
-//! What the program says: results on the output, and how it goes on the error stream.
+//! The program's output: results on the output, and progress on the error stream.
 //!
-//! Texts of experiments and results are of others: here, where they leave for a terminal, nothing in them is obeyed.
+//! Texts of experiments and results come from outside: their control characters are made harmless here, before they
+//! reach a terminal.
 
 use flowsieve_experiment::Error;
 use flowsieve_experiment::files::for_terminal;
@@ -8,10 +9,10 @@ use serde::Serialize;
 use std::fmt::{Display, Write as _};
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
-/// The output: as it is where a program or a file takes it, and line by line as it may be shown where that is a terminal.
+/// The output: unchanged for a program or a file, and line by line in safe form for a terminal.
 pub(crate) struct Out {
     inner: BufWriter<StdoutLock<'static>>,
-    /// What there is of a line, for a terminal.
+    /// The incomplete line so far, for a terminal.
     line: Option<Vec<u8>>,
 }
 
@@ -42,24 +43,25 @@ impl Write for Out {
     }
 }
 
-/// Gives the output to `write`. An output that does not take all of it, such as a full disk, is an error.
+/// Calls `write` with the output. It is an error if the output does not take all of it, as on a full disk.
 pub(crate) fn to_output(write: impl FnOnce(&mut Out) -> Result<(), Error>) -> Result<(), Error> {
     let stdout = io::stdout();
     let line = stdout.is_terminal().then(Vec::new);
     let mut out = Out { inner: BufWriter::new(stdout.lock()), line };
     write(&mut out)?;
-    // Dropping it would flush it, too, and say nothing of what went wrong.
+    // Dropping it would flush it, too, but hide errors.
     out.flush().map_err(Error::Output)
 }
 
-/// Prints a text for people.
+/// Prints a text for reading.
 pub(crate) fn print(text: &str) -> Result<(), Error> {
     let mut out = BufWriter::new(io::stdout().lock());
     let shown = for_terminal(text, in_colour());
     out.write_all(shown.as_bytes()).and_then(|()| out.flush()).map_err(Error::Output)
 }
 
-/// Prints a value as indented JSON. What a terminal would obey is escaped, as JSON may escape any letter.
+/// Prints a value as indented JSON. Characters that a terminal would obey are escaped, as JSON allows for any
+/// character.
 pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Error> {
     let text = serde_json::to_string_pretty(value).map_err(|error| Error::Output(error.into()))?;
     print(&(escaped(&text) + "\n"))
@@ -68,7 +70,7 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Error> {
 fn escaped(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for letter in json.chars() {
-        // Line ends stand between values alone.
+        // Line ends occur only between values.
         if letter != '\n' && flowsieve_experiment::files::leads(letter) {
             let mut units = [0; 2];
             for unit in letter.encode_utf16(&mut units) {
@@ -81,12 +83,12 @@ fn escaped(json: &str) -> String {
     text
 }
 
-/// Whether the output is a terminal that takes colours (<https://no-color.org>).
+/// Returns whether the output is a terminal that takes colours (<https://no-color.org>).
 pub(crate) fn in_colour() -> bool {
     io::stdout().is_terminal() && takes_colours()
 }
 
-/// Whether the error stream is one.
+/// Returns whether the error stream is such a terminal.
 pub(crate) fn errors_in_colour() -> bool {
     io::stderr().is_terminal() && takes_colours()
 }
@@ -95,14 +97,14 @@ fn takes_colours() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// Says something on the error stream. If nobody listens any more (`2>&1 | head`), a run still goes on: its results are in
-/// its folder.
+/// Prints a message on the error stream. If its reader has gone (`2>&1 | head`), a run still continues: its results are
+/// in its folder.
 pub(crate) fn tell(text: impl Display) {
     let text = text.to_string();
     let _ = writeln!(io::stderr(), "{}", for_terminal(&text, errors_in_colour()));
 }
 
-/// Whether this is the output's reader having gone, as `head` goes when it has seen enough. Nothing is wrong then.
+/// Returns whether the output's reader has gone, as `head` does when it has seen enough. This is not an error.
 pub(crate) fn is_closed_output(error: &Error) -> bool {
     matches!(error, Error::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
 }

@@ -11,15 +11,15 @@ use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-/// Steps of the bar.
+/// Number of steps of the bar.
 pub(crate) const STEPS: u64 = 10_000;
 
-/// A bar that is drawn on a terminal alone, and whether there is one.
+/// Returns a bar, drawn only on a terminal, and whether it is drawn.
 pub(crate) fn bar() -> (ProgressBar, bool) {
     let on_terminal = std::io::stderr().is_terminal();
     let target = if on_terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
     let bar = ProgressBar::with_draw_target(Some(STEPS), target);
-    // The template is part of the program: a test makes one.
+    // The template is part of the program; a test checks that it is valid.
     if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}") {
         bar.set_style(style);
     }
@@ -27,7 +27,7 @@ pub(crate) fn bar() -> (ProgressBar, bool) {
     (bar, on_terminal)
 }
 
-/// Shows what [`Event`]s say.
+/// Shows [`Event`]s.
 pub(crate) struct Progress<'a> {
     plan: &'a Plan,
     bar: ProgressBar,
@@ -36,13 +36,13 @@ pub(crate) struct Progress<'a> {
 }
 
 impl<'a> Progress<'a> {
-    /// For a plan that is about to be carried out.
+    /// Builds the display for a plan that is about to be carried out.
     pub(crate) fn new(plan: &'a Plan) -> Self {
         let (bar, on_terminal) = bar();
         Progress { plan, bar, on_terminal, tracker: Tracker::new(plan) }
     }
 
-    /// Takes an event, from any thread; everything goes on.
+    /// Takes an event, from any thread; never stops the runs.
     pub(crate) fn hear(&self, event: Event) -> ControlFlow<()> {
         self.show(event);
         ControlFlow::Continue(())
@@ -72,13 +72,13 @@ impl<'a> Progress<'a> {
         self.draw(&standing);
     }
 
-    /// A run, by its index in the plan.
+    /// Returns the name of a run, by its index in the plan.
     fn name(&self, run: usize) -> String {
         let run = &self.plan.runs[run];
         format!("{}, seed {}", self.plan.points[run.point].label(), run.seed)
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub(crate) fn end(&self) {
         self.bar.finish_and_clear();
     }
@@ -97,7 +97,7 @@ impl<'a> Progress<'a> {
     }
 }
 
-/// A number of seconds for reading.
+/// Formats a number of seconds for reading.
 pub(crate) fn in_words(seconds: f64) -> String {
     let whole = seconds.round() as u64;
     match whole {

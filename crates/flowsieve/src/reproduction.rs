@@ -68,7 +68,7 @@ pub(crate) fn reproduce(args: &Reproduce, engines: &Engines) -> Result<(), Error
     unreported.take().map_or(Ok(()), |error| Err(Error::Unreported(error)))
 }
 
-/// Where results go.
+/// Returns the folder of the results.
 fn out(args: &Reproduce, reproduction: &Reproduction) -> PathBuf {
     args.out.clone().unwrap_or_else(|| PathBuf::from("results").join(&reproduction.paper))
 }
@@ -80,7 +80,7 @@ struct Page {
 }
 
 impl Page {
-    /// Refuses a file that must not be replaced before the work of hours.
+    /// Refuses a file that must not be replaced, before hours of work.
     fn of(args: &Reproduce, out: &Path) -> Result<Page, Error> {
         let path = args.page.clone().unwrap_or_else(|| out.join("reproduction.md"));
         let existing = if args.page.is_some() { Existing::replaced(args.replace) } else { Existing::Own };
@@ -89,7 +89,7 @@ impl Page {
     }
 }
 
-/// Writes the page and prints the claims, their totals, and what `beside` says of these.
+/// Writes the page and prints the claims, their totals, and the sentence of `beside` about these.
 fn show(reproduction: &Reproduction, page: &Page, beside: &dyn Fn() -> Option<String>) -> Result<(), Error> {
     let Page { path: page, existing } = page;
     let text = reproduction.page(&|figure| drawing(&reproduction.paper, figure));
@@ -102,7 +102,7 @@ fn show(reproduction: &Reproduction, page: &Page, beside: &dyn Fn() -> Option<St
     print(&format!("{claims}{totals}.\n{beside}\nPage: {}\n", page.display()))
 }
 
-/// What is kept of runs beside the experiments, with as many seeds as are there; runs nothing.
+/// Shows the values stored next to the experiments, with all stored seeds; runs nothing.
 fn show_kept(args: &Reproduce, folder: &Path, changes: &Changes, engines: &Engines) -> Result<(), Error> {
     let reproduction = kept(args, folder, changes, engines)?;
     let runs: usize = reproduction.figures.iter().map(|figure| figure.plan.runs.len()).sum();
@@ -125,8 +125,7 @@ fn kept_runs(figure: &Figure) -> usize {
     figure.plan.runs.iter().filter(|run| figure.kept.has(&run.key)).count()
 }
 
-/// The same experiments with what is kept of their runs, and the seeds that these have: those that were added to resolve claims, or
-/// else the files'.
+/// Returns the same experiments with their stored values and seeds: those added to resolve claims, or else the files'.
 fn kept(args: &Reproduce, folder: &Path, changes: &Changes, engines: &Engines) -> Result<Reproduction, Error> {
     let read = |resolve| {
         let changes = Changes { resolve, seeds: None, ..changes.clone() };
@@ -140,10 +139,10 @@ fn is_whole(kept: &Reproduction) -> bool {
     kept.figures.iter().all(|figure| kept_runs(figure) == figure.plan.runs.len())
 }
 
-/// What the runs say that are kept beside the experiments, where they are all there and that is something else.
+/// Returns the totals of the values stored next to the experiments, if these are complete and differ.
 fn other_totals(args: &Reproduce, folder: &Path, reproduction: &Reproduction, engines: &Engines) -> Option<String> {
     let changes = Changes { scale: args.scale.into(), ..Changes::default() };
-    // Where nothing can be read of them, there is nothing to compare with.
+    // If they cannot be read, there is nothing to compare with.
     let kept = kept(args, folder, &changes, engines).ok()?;
     let (ours, theirs) = (reproduction.totals(), kept.totals());
     let seeds = |of: &Reproduction| {
@@ -163,7 +162,7 @@ fn other_totals(args: &Reproduce, folder: &Path, reproduction: &Reproduction, en
     })
 }
 
-/// What it will take, and what is there already.
+/// Prints the estimated cost, and what exists already.
 fn say(reproduction: &Reproduction, parts: &Path, jobs: usize) {
     let estimate = reproduction.estimate(parts);
     tell(format!(
@@ -184,7 +183,7 @@ fn say(reproduction: &Reproduction, parts: &Path, jobs: usize) {
     }
 }
 
-/// Where the drawing of a figure is, beside the page.
+/// Returns the path of a figure's drawing, next to the page.
 fn drawing(paper: &str, figure: &PageFigure) -> String {
     format!("figures/{paper}-{}.svg", figure.name)
 }
@@ -212,9 +211,9 @@ struct Place<'a> {
     out: &'a Path,
     parts: &'a Path,
     jobs: usize,
-    /// Whether what is measured is kept beside the experiments.
+    /// Whether measured values are stored next to the experiments.
     keep: bool,
-    /// Why the last report that is not there could not be written.
+    /// Why the last missing report could not be written.
     unreported: &'a Cell<Option<ResultError>>,
 }
 
@@ -250,7 +249,7 @@ impl Resolvable for Running<'_> {
         progress.end();
         let result = result?;
         if let Err(error) = report::write(&result, &report::Layout::new(&result.manifest().experiment, None)?) {
-            // The others are made all the same.
+            // The other reports are still written.
             unreported.set(Some(error));
         }
         self.figure.take(&result)?;

@@ -10,14 +10,14 @@ use flowsieve_experiment::{Error, Measured};
 use crate::output::tell;
 use crate::progress::in_words;
 
-/// Packet-hops a second of one core before any were counted.
+/// Packet-hops per second of one core, before any were measured.
 const HOPS_PER_SECOND: f64 = 10e6;
 
-/// How far to go.
+/// The limits of the work.
 pub(crate) struct Resolving<'a> {
-    /// The metric of claims, where not all of them are meant.
+    /// The metric of claims, if only some are meant.
     pub(crate) metric: Option<&'a str>,
-    /// From when on, and how long.
+    /// The start of the budget, and its length.
     pub(crate) begun: Instant,
     pub(crate) budget: Duration,
     pub(crate) jobs: usize,
@@ -25,19 +25,19 @@ pub(crate) struct Resolving<'a> {
 
 /// An experiment to which seeds can be added.
 pub(crate) trait Resolvable {
-    /// Its runs.
+    /// Returns the plan of its runs.
     fn plan(&self) -> &Plan;
 
-    /// The same, to be extended.
+    /// Returns the plan, to be extended.
     fn plan_mut(&mut self) -> &mut Plan;
 
-    /// What its claims are held against.
+    /// Returns the values that its claims are compared with.
     fn measured(&self) -> Measured;
 
-    /// Whether the run of a part is made.
+    /// Returns whether the run of a part exists.
     fn is_made(&self, key: &str) -> bool;
 
-    /// Makes the runs that its plan has got.
+    /// Makes the runs that were added to its plan.
     fn make(&mut self) -> Result<(), Error>;
 }
 
@@ -89,7 +89,7 @@ impl Resolving<'_> {
         open_claims(&figures.collect::<Vec<_>>(), self.metric)
     }
 
-    /// What each claim is expected to take.
+    /// Prints the expected cost of each claim.
     fn say(&self, open: &[Open], rate: f64) {
         for claim in open {
             tell(match claim.seeds {

@@ -1,4 +1,4 @@
-//! A sweep that is spread over machines: its plan, shards of it, and their join.
+//! A sweep spread over machines: its plan, shards of it, and how they are joined.
 
 use crate::args::{Join, Pack, PlanArgs, Planned, Run};
 use crate::output::{print, print_json, tell};
@@ -27,7 +27,7 @@ pub(crate) fn plan(args: &PlanArgs, engines: &Engines) -> Result<(), Error> {
     if args.json { print_json(&listing) } else { print(&listing.text()) }
 }
 
-/// What a shard has made.
+/// The result of a shard.
 #[derive(Serialize)]
 struct Shared {
     plan: String,
@@ -36,7 +36,7 @@ struct Shared {
     parts: String,
 }
 
-/// Makes the runs that `--shard` or `--keys` names, if either is there; says whether it was.
+/// Makes the runs that `--shard` or `--keys` selects, if either is given; returns whether one was.
 pub(crate) fn run_some(args: &Run, plan: &Plan, engines: &Engines, out: &Path, jobs: usize) -> Result<bool, Error> {
     let (keys, which): (BTreeSet<String>, String) = match (args.shard, &args.keys) {
         (Some(shard), _) => (plan.shard(shard), format!("shard {shard}")),

@@ -1,4 +1,4 @@
-//! `flowsieve validate`: progress, the table, and how it ends.
+//! `flowsieve validate`: progress, the table, and the exit status.
 
 use crate::args::Validate;
 use crate::output::{print, tell};
@@ -26,7 +26,7 @@ pub(crate) fn validate(args: &Validate) -> Result<(), Error> {
         + steady.iter().filter(|outcome| !outcome.passes()).count();
     match failed {
         0 => printed,
-        // Also where nobody has read the tables.
+        // Fails even if the tables could not be printed.
         failed => Err(Error::Simulation {
             point: "validate".to_owned(),
             problem: format!("{failed} of {} cases fail", outcomes.len() + steady.len()),
@@ -34,7 +34,7 @@ pub(crate) fn validate(args: &Validate) -> Result<(), Error> {
     }
 }
 
-/// Runs the cases of queueing theory, if there are any, and shows how far they are.
+/// Runs the cases of queueing theory, if there are any, and shows progress.
 fn theory(cases: &[Case], jobs: usize) -> Result<Vec<Outcome>, Error> {
     if cases.is_empty() {
         return Ok(Vec::new());
@@ -57,7 +57,7 @@ struct Progress {
 }
 
 struct State {
-    /// By case: batches that are done, and of how many.
+    /// By case: number of finished batches, and their total.
     batches: Vec<(usize, usize)>,
     finished: usize,
 }

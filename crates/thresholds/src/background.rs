@@ -1,38 +1,39 @@
 //! The M/G/1 foreground-background queue with FIFO levels: the scheduler itself, at one link with Poisson arrivals.
 //!
-//! A flow of size x that ends in level l, a_(l−1) < x ≤ a_l, waits for the work of levels 1 to l that is there when it
-//! comes and is then interrupted by what arrives in levels 1 to l − 1:
-//! T(x) = (W(a_l) + x) / (1 − ρ(a_(l−1))), with ρ(a) = λ E\[min(X, a)\] and W(a) = λ E\[min(X, a)²\] / (2 (1 − ρ(a)))
-//! (Kleinrock, Queueing Systems, volume 2, 1976, §4.7). Bytes of a level are served in the order in which they reach it.
-//! A flow's bytes are all there at once: what a host link or a transport spreads over time is not in the model.
+//! A flow of size x ends in level l if a_(l−1) < x ≤ a_l. It waits for the work of levels 1 to l that it finds on
+//! arrival, and is then interrupted by arrivals in levels 1 to l − 1: T(x) = (W(a_l) + x) / (1 − ρ(a_(l−1))), with ρ(a)
+//! = λ E\[min(X, a)\] and W(a) = λ E\[min(X, a)²\] / (2 (1 − ρ(a))) (Kleinrock, Queueing Systems, volume 2, 1976,
+//! §4.7). Bytes of a level are served in the order in which they reach it. All bytes of a flow are there at once: the
+//! model does not spread them over time as a host link or a transport does.
 //!
-//! The mean is a sum over levels, and what a level adds depends on its two ends alone. So the best of all thresholds
-//! that can be taken from a grid is found exactly, by a dynamic programme over (levels, end of the last). Then the same is
-//! done on finer grids around the thresholds that it gave, down to bytes: the result is never worse than the best on the
-//! first grid, which has every byte where sizes are below [`ALL`], and else every size that is a step of the law (of
-//! many steps, some) and 768 offsets at equal shares of the flows, of their bytes and of the logarithm of the size.
+//! The mean is a sum over levels, and the term of a level depends only on its two ends. So a dynamic programme over
+//! (levels, end of the last) finds the exact optimum on a grid. The same is then done on finer grids around the
+//! resulting thresholds, down to bytes. So the result is never worse than the optimum on the first grid. That grid has
+//! every byte for sizes below [`ALL`]. Above, it has every size that is a step of the law (a selection if there are
+//! many), and 768 offsets at equal shares of the flows, of their bytes and of the logarithm of the size.
 
 use crate::law::SizeLaw;
 use crate::{ThresholdError, checked_load, checked_queues, rising};
 
-/// Sizes up to which every byte is a candidate.
+/// Up to this size every byte is a candidate.
 const ALL: u64 = 1 << 9;
 
-/// Offsets of each kind in the first grid.
+/// Number of offsets of each kind in the first grid.
 const GRID: u32 = 1 << 8;
 
-/// Candidates on all finer grids together.
+/// Number of candidates on all finer grids together.
 const FINER: usize = 1 << 9;
 
-/// The thresholds in bytes with the least mean time of the model at this load, by grid as the module says. Levels that
-/// would help nobody stay empty: their thresholds lie above all sizes. Of flows of one size none is demoted.
+/// Returns the thresholds in bytes with the least mean time in the model at this load, by the grids described in the
+/// module. Levels that would not help stay empty: their thresholds are above all sizes. If all flows have one size,
+/// none is demoted.
 pub fn background(law: &SizeLaw, load: f64, queues: usize) -> Result<Vec<u64>, ThresholdError> {
     checked_load(load)?;
     checked_queues(queues)?;
     let queue = Queue { law, rate: load / law.mean() };
     let mut candidates = first_grid(law);
     let mut chosen = queue.best(&candidates, queues);
-    // Each round leaves of a cell one part in half as many as it has candidates.
+    // Each round divides the width of a cell by half of its number of candidates.
     let parts = (FINER / queues).clamp(8, 32) as u64;
     loop {
         let finer: Vec<u64> = chosen.iter().flat_map(|chosen| around(&candidates, *chosen, parts)).collect();
@@ -53,7 +54,8 @@ pub fn background(law: &SizeLaw, load: f64, queues: usize) -> Result<Vec<u64>, T
     Ok(rising(chosen.iter().copied().chain(unused)))
 }
 
-/// The mean completion time in the model at a load within (0, 1), in units of a mean flow's time on an idle link.
+/// Returns the mean completion time in the model at a load within (0, 1), in units of a mean flow's time on an idle
+/// link.
 pub fn background_time(law: &SizeLaw, load: f64, thresholds: &[u64]) -> f64 {
     let queue = Queue { law, rate: load / law.mean() };
     let ends = thresholds.iter().copied().chain([u64::MAX]);
@@ -61,10 +63,10 @@ pub fn background_time(law: &SizeLaw, load: f64, thresholds: &[u64]) -> f64 {
     ends.windows(2).map(|pair| pair[0].to(&pair[1])).sum::<f64>() / law.mean()
 }
 
-/// Flows at a link that serves a byte a unit of time.
+/// Flows at a link that serves one byte per unit of time.
 struct Queue<'a> {
     law: &'a SizeLaw,
-    /// λ, in flows a unit of time.
+    /// λ, in flows per unit of time.
     rate: f64,
 }
 
@@ -81,7 +83,7 @@ struct End {
 }
 
 impl End {
-    /// What the level from here to there adds to the mean time.
+    /// Returns what the level from here to there adds to the mean time.
     fn to(&self, there: &End) -> f64 {
         ((self.beyond - there.beyond) * there.wait + (there.ended - self.ended)) / self.free
     }
@@ -98,13 +100,13 @@ impl Queue<'_> {
         }
     }
 
-    /// At most `queues` − 1 of the candidates, rising, with the least mean time.
+    /// Chooses at most `queues` − 1 of the candidates, rising, with the least mean time.
     fn best(&self, candidates: &[u64], queues: usize) -> Vec<u64> {
         let offsets = [0].into_iter().chain(candidates.iter().copied()).chain([u64::MAX]);
         let ends: Vec<End> = offsets.map(|offset| self.end(offset)).collect();
         let last = ends.len() - 1;
-        // By end, the least time of all levels up to it, and by level where the last of them begins: at the end itself
-        // where one level less does better.
+        // By end: the least time of all levels up to it, and for each level where the last one begins. It begins at the
+        // end itself if one level fewer is better.
         let mut least: Vec<f64> = ends.iter().map(|end| ends[0].to(end)).collect();
         let mut begins: Vec<Vec<usize>> = Vec::with_capacity(queues);
         for _ in 1..queues {
@@ -144,7 +146,7 @@ fn first_grid(law: &SizeLaw) -> Vec<u64> {
     sorted(offsets.chain(law.steps(GRID as usize)).collect())
 }
 
-/// `chosen`, which is one of the candidates, and offsets from the one before it to the one after it.
+/// Returns `chosen`, which is one of the candidates, and offsets from the candidate before it to the one after it.
 fn around(candidates: &[u64], chosen: u64, parts: u64) -> impl Iterator<Item = u64> {
     let index = candidates.partition_point(|offset| *offset < chosen);
     let below = index.checked_sub(1).map_or(0, |below| candidates[below]);
@@ -168,8 +170,8 @@ mod tests {
 
     #[test]
     fn background_time__by_hand() {
-        // Half of the flows have 2 bytes, half 6, at load 1/2: λ = 1/8. Threshold 2: ρ = 1/4, W(2) = 4/8 / (2 · 3/4) = 1/3,
-        // W = 20/8 / (2 · 1/2) = 5/2. Small flows take 1/3 + 2, large ones (5/2 + 6) / (3/4).
+        // Half of the flows have 2 bytes, half 6, at load 1/2: λ = 1/8. Threshold 2: ρ = 1/4, W(2) = 4/8 / (2 · 3/4) =
+        // 1/3, W = 20/8 / (2 · 1/2) = 5/2. Small flows take 1/3 + 2, large ones (5/2 + 6) / (3/4).
         let law = SizeLaw::from_counts([(2, 1), (6, 1)]).unwrap();
         let time = (0.5 * (1.0 / 3.0 + 2.0) + 0.5 * 8.5 / 0.75) / 4.0;
         assert!((background_time(&law, 0.5, &[2]) - time).abs() < 1e-12);
@@ -180,7 +182,7 @@ mod tests {
 
     #[test]
     fn background_time__exponential_sizes_take_as_long_in_any_levels() {
-        // Who does not know sizes cannot do better or worse than M/M/1 where they have no memory.
+        // For memoryless sizes, no discipline without knowledge of sizes is better or worse than M/M/1.
         let law = exponential_phases(&[(1.0, 1e7)]);
         for thresholds in [vec![], vec![5_000_000], vec![1_000_000, 2_000_000, 30_000_000]] {
             let time = background_time(&law, 0.7, &thresholds);
@@ -234,7 +236,7 @@ mod tests {
             other.sort_by(f64::total_cmp);
             let other = rising(other.iter().map(|share| law.offset_of(*share)));
             let found = background_time(&law, load, &background(&law, load, other.len() + 1).unwrap());
-            // Between candidates of the first grid there may be a better valley: by less than this.
+            // A slightly better minimum may lie between candidates of the first grid: better by less than this.
             prop_assert!(found <= background_time(&law, load, &other) * 1.0005, "{found}");
         }
     }

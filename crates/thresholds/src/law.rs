@@ -1,57 +1,58 @@
-//! The distribution of flow sizes that thresholds are computed from.
+//! The distribution of flow sizes from which thresholds are computed.
 
 use crate::ThresholdError;
 
 /// The largest flow, in bytes: 1 PB.
 const MAX_BYTES: u64 = 1_000_000_000_000_000;
 
-/// Equal shares of the flows at whose ends a quantile function is read first.
+/// Number of equal shares of the flows at whose ends a quantile function is first evaluated.
 const CELLS: u32 = 1 << 10;
 
 /// A share of the flows that is not divided further.
 const FINEST: f64 = 1.0 / (1u64 << 44) as f64;
 
-/// Sizes that differ by this share of the larger are not told apart, where this share of all bytes does not either.
+/// Sizes are not distinguished if they differ by less than this share of the larger one, and their bytes by less than
+/// the share below.
 const CLOSE: f64 = 0.01;
 const NEGLIGIBLE: f64 = 1e-7;
 
-/// How far from a line, as a share of its rise, a quantile function may lie halfway.
+/// The largest distance of a quantile function from a line at its midpoint, as a share of its rise.
 const STRAIGHT: f64 = 0.001;
 
-/// A distribution of flow sizes in bytes, by a distribution function that rises in straight lines and steps.
+/// A distribution of flow sizes in bytes, with a distribution function of straight lines and steps.
 ///
-/// Made once from observed sizes or from a quantile function; then every question takes a binary search. Flows without
-/// a byte count as flows of one.
+/// It is built once from observed sizes or from a quantile function; every query is then a binary search. Flows without
+/// a byte count as flows of one byte.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SizeLaw {
-    /// Rising, without overlap, each of a share above 0.
+    /// Rising, without overlap, each with a share above 0.
     pieces: Vec<Piece>,
-    /// By piece, and at the end: the mean of X and of X², of flows that are smaller counted alone.
+    /// By piece, and at the end: the means of X and X², with only smaller flows counted.
     before: Vec<[f64; 2]>,
 }
 
-/// Flows whose sizes are uniform from `from` to `to`, or all `to` where the two are equal.
+/// Flows with sizes uniform from `from` to `to`, or all `to` if the two are equal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Piece {
     from: u64,
     to: u64,
-    /// Of all flows.
+    /// Share of all flows.
     share: f64,
-    /// Share of the flows of at most `to`, and of the larger ones, which keeps its digits when it is small.
+    /// Share of the flows of at most `to`, and of the larger ones; the latter keeps its digits when it is small.
     up_to: f64,
     beyond: f64,
 }
 
-/// What flows have up to a size.
+/// Sums over flows up to a size.
 struct UpTo {
     share: f64,
     beyond: f64,
-    /// Means of X and X², of flows up to the size counted alone.
+    /// Means of X and X², with only flows up to the size counted.
     moments: [f64; 2],
 }
 
 impl SizeLaw {
-    /// Observed sizes, each with how often it was seen, in any order.
+    /// Builds the law from observed sizes with their counts, in any order.
     pub fn from_counts(counts: impl IntoIterator<Item = (u64, u64)>) -> Result<SizeLaw, ThresholdError> {
         let mut counts: Vec<(u64, u64)> = counts.into_iter().filter(|(_, count)| *count > 0).collect();
         counts.sort_unstable();
@@ -74,11 +75,12 @@ impl SizeLaw {
         SizeLaw::of(pieces)
     }
 
-    /// What `quantile` says: for a share from 0 to 1 the size that it does not exceed. It must not fall. Cells of the
-    /// share are halved until sizes within lie on a line, or differ by less than 1 % and a ten-millionth of all bytes,
-    /// or are those of 2⁻⁴⁴ of the flows.
+    /// Builds the law from `quantile`, which returns for a share from 0 to 1 the size that it does not exceed. It must
+    /// not fall. Cells of the share are halved until their sizes lie on a line, or differ by less than 1 % and a
+    /// ten-millionth of all bytes, or belong to only 2⁻⁴⁴ of the flows.
     ///
-    /// A `quantile` without bound, as that of a distribution with infinite mean, is refused by what it says for 1.
+    /// An unbounded `quantile`, such as that of a distribution with infinite mean, is refused because of its value at
+    /// 1.
     pub fn from_quantiles(quantile: &dyn Fn(f64) -> Option<u64>) -> Result<SizeLaw, ThresholdError> {
         let at = |share: f64| bounded(quantile(share).ok_or(ThresholdError::Empty)?);
         let ends = (0..=CELLS).map(|cell| f64::from(cell) / f64::from(CELLS));
@@ -87,7 +89,7 @@ impl SizeLaw {
         let mut pieces = Vec::new();
         let mut from = ends[0];
         for end in &ends[1..] {
-            // Ends of cells that still have to be taken, the next one last.
+            // Ends of cells that are still to be handled, the next one last.
             let mut ends = vec![*end];
             while let Some(&to) = ends.last() {
                 if to.1 < from.1 {
@@ -126,44 +128,44 @@ impl SizeLaw {
         Ok(SizeLaw { pieces, before })
     }
 
-    /// E\[X\], in bytes.
+    /// Returns E\[X\], in bytes.
     pub fn mean(&self) -> f64 {
         self.before[self.pieces.len()][0]
     }
 
-    /// The largest size.
+    /// Returns the largest size.
     pub fn max(&self) -> u64 {
         self.pieces[self.pieces.len() - 1].to
     }
 
-    /// F(a): the share of the flows of at most `bytes`.
+    /// Returns F(a): the share of the flows of at most `bytes`.
     pub fn share_up_to(&self, bytes: u64) -> f64 {
         self.up_to(bytes).share
     }
 
-    /// 1 − F(a), with all its digits where it is small.
+    /// Returns 1 − F(a), with all its digits if it is small.
     pub fn share_beyond(&self, bytes: u64) -> f64 {
         self.up_to(bytes).beyond
     }
 
-    /// E\[X; X ≤ a\]: the mean of the sizes where larger ones count 0, in bytes.
+    /// Returns E\[X; X ≤ a\]: the mean of the sizes with larger ones counted as 0, in bytes.
     pub fn mean_of_up_to(&self, bytes: u64) -> f64 {
         self.up_to(bytes).moments[0]
     }
 
-    /// E\[min(X, a)\]: the mean of what a flow sends before the offset `bytes`, in bytes.
+    /// Returns E\[min(X, a)\]: the mean of what a flow sends before the offset `bytes`, in bytes.
     pub fn mean_up_to(&self, bytes: u64) -> f64 {
         let up_to = self.up_to(bytes);
         up_to.moments[0] + bytes as f64 * up_to.beyond
     }
 
-    /// E\[min(X, a)²\], in bytes².
+    /// Returns E\[min(X, a)²\], in bytes².
     pub fn second_moment_up_to(&self, bytes: u64) -> f64 {
         let up_to = self.up_to(bytes);
         up_to.moments[1] + bytes as f64 * (bytes as f64 * up_to.beyond)
     }
 
-    /// The smallest size that a share `p` of the flows, 0 to 1, does not exceed.
+    /// Returns the smallest size that a share `p` of the flows, 0 to 1, does not exceed.
     pub fn quantile(&self, p: f64) -> u64 {
         let index = self.pieces.partition_point(|piece| piece.up_to < p);
         let piece = self.pieces[index.min(self.pieces.len() - 1)];
@@ -171,7 +173,8 @@ impl SizeLaw {
         piece.from + (part * (piece.to - piece.from) as f64).ceil() as u64
     }
 
-    /// The smallest offset before which flows send a share of all bytes, 0 to 1: where E\[min(X, a)\] reaches it.
+    /// Returns the smallest offset before which flows send a share of all bytes, 0 to 1: where E\[min(X, a)\] reaches
+    /// it.
     pub fn offset_of(&self, share_of_bytes: f64) -> u64 {
         let wanted = share_of_bytes * self.mean();
         let (mut below, mut offset) = (0, self.max());
@@ -182,7 +185,7 @@ impl SizeLaw {
         offset
     }
 
-    /// Sizes that flows have exactly; of many, evenly some, fewer than twice `most`.
+    /// Returns sizes that flows have exactly; if there are many, an even selection of fewer than twice `most`.
     pub(super) fn steps(&self, most: usize) -> impl Iterator<Item = u64> {
         let steps = || self.pieces.iter().filter(|piece| piece.from == piece.to).map(|piece| piece.to);
         steps().step_by((steps().count() / most).max(1))
@@ -211,7 +214,7 @@ impl SizeLaw {
 }
 
 impl Piece {
-    /// The means of X and X² over its flows of at most `to`, others counted as 0.
+    /// Returns the means of X and X² over its flows of at most `to`, with others counted as 0.
     fn moments_up_to(&self, to: f64) -> [f64; 2] {
         if self.from == self.to {
             return [self.share * to, self.share * to * to];
@@ -226,7 +229,7 @@ fn bounded(bytes: u64) -> Result<u64, ThresholdError> {
     if bytes > MAX_BYTES { Err(ThresholdError::TooLarge(bytes)) } else { Ok(bytes.max(1)) }
 }
 
-/// Adds the next piece, to the last one where both are the same size.
+/// Adds the next piece, merged with the last one if both have the same size.
 fn add(pieces: &mut Vec<Piece>, piece: Piece) {
     match pieces.last_mut() {
         Some(last) if last.from == last.to && last.to == piece.from && piece.from == piece.to => {
@@ -260,7 +263,7 @@ mod tests {
         assert_eq!([50, 150, 500, 5_000].map(|a| law.mean_up_to(a)), [50.0, 137.5, 250.0, 375.0]);
         assert_eq!(law.second_moment_up_to(150), 0.25 * 1e4 + 0.75 * 2.25e4);
         assert_eq!(law.mean_of_up_to(999), 0.25 * 100.0 + 0.5 * 200.0);
-        // 137.5 of 375 bytes lie before 150.
+        // Of 375 bytes, 137.5 lie before 150.
         assert_eq!(law.offset_of(137.5 / 375.0), 150);
         assert_eq!([law.offset_of(1.0), law.offset_of(0.0)], [1_000, 1]);
     }

@@ -1,14 +1,16 @@
 //! Demotion thresholds of a multi-level feedback queue, from a distribution of flow sizes and a load.
 //!
 //! A flow's bytes up to the first threshold go through the first queue, those up to the second through the second, and
-//! so on; queues are served by strict priority. All here is slow path: of a controller, or before a run. Nothing takes
-//! a random number or depends on the order of what was observed, and thresholds always rise, from at least 1 byte.
+//! so on; queues are served by strict priority. All of this is slow path: for a controller, or before a run. No
+//! function uses random numbers or depends on the order of observations. Thresholds always rise, from at least 1 byte.
 //!
 //! - [`equal_split`]: as many flows end in each queue (NOS2, Sviridov, Bianco and Giaccone, GLOBECOM 2019, §III);
-//! - [`tandem`]: the least mean completion time of a tandem of M/M/1 queues, the model of PIAS (Bai et al., NSDI 2015);
-//! - [`background`]: the least of an M/G/1 foreground-background queue with FIFO levels, which is the scheduler itself
-//!   under Poisson arrivals at one link;
-//! - [`two_level`]: one threshold, the least of two-level processor sharing (Avrachenkov, Brown and Osipova, 2009).
+//! - [`tandem`]: minimises the mean completion time of a tandem of M/M/1 queues, the model of PIAS (Bai et al., NSDI
+//!   2015);
+//! - [`background`]: minimises that of an M/G/1 foreground-background queue with FIFO levels, which is the scheduler
+//!   itself under Poisson arrivals at one link;
+//! - [`two_level`]: one threshold, which minimises that of two-level processor sharing (Avrachenkov, Brown and Osipova,
+//!   2009).
 
 mod background;
 mod law;
@@ -35,19 +37,19 @@ pub enum ThresholdError {
     /// No sizes.
     #[error("no flow sizes are known; expected at least one flow")]
     Empty,
-    /// A size beyond every bound, so that a mean says nothing.
+    /// A size beyond every bound, which makes the mean meaningless.
     #[error("flows of up to {0} bytes; expected at most 1 PB: sizes without a bound need not have a mean")]
     TooLarge(u64),
-    /// A quantile function that is none.
+    /// A quantile function that falls.
     #[error(
         "a share {share} of the flows has at most {found} bytes, a smaller one {before}; expected sizes that never fall"
     )]
     Falls {
         /// The share.
         share: f64,
-        /// The size for a smaller share, in bytes.
+        /// The size at a smaller share, in bytes.
         before: u64,
-        /// The size for it, in bytes.
+        /// The size at this share, in bytes.
         found: u64,
     },
     /// Too few or too many queues.
@@ -58,13 +60,13 @@ pub enum ThresholdError {
     Load(f64),
 }
 
-/// The equal split of [`equal_split_of`] for a law.
+/// Returns the equal split of [`equal_split_of`] for a law.
 pub fn equal_split(law: &SizeLaw, queues: usize) -> Result<Vec<u64>, ThresholdError> {
     equal_split_of(queues, |p| Some(law.quantile(p)))
 }
 
-/// The equal split (NOS2, §III): the i-th of `queues` − 1 thresholds is the size that a share i / `queues` of the flows
-/// do not exceed, by a quantile function that knows it.
+/// Returns the equal split (NOS2, §III): the i-th of `queues` − 1 thresholds is the size that a share i / `queues` of
+/// the flows do not exceed, by the given quantile function.
 pub fn equal_split_of(queues: usize, quantile: impl Fn(f64) -> Option<u64>) -> Result<Vec<u64>, ThresholdError> {
     checked_queues(queues)?;
     let sizes = (1..queues).map(|i| quantile(i as f64 / queues as f64));
@@ -72,12 +74,12 @@ pub fn equal_split_of(queues: usize, quantile: impl Fn(f64) -> Option<u64>) -> R
     Ok(rising(sizes))
 }
 
-/// Offsets before which lie these rising shares of the bytes of all flows.
+/// Returns offsets before which these rising shares of the bytes of all flows lie.
 pub fn by_bytes(law: &SizeLaw, shares: &[f64]) -> Vec<u64> {
     rising(shares.iter().map(|share| law.offset_of(*share)))
 }
 
-/// Spreads equal offsets by a byte.
+/// Separates equal offsets by one byte.
 fn rising(offsets: impl IntoIterator<Item = u64>) -> Vec<u64> {
     let mut least = 1;
     let spread = |offset: u64| {
@@ -116,7 +118,7 @@ mod tests {
     fn by_bytes__of_one_size_and_of_two() {
         let one = SizeLaw::from_counts([(8_000, 1)]).unwrap();
         assert_eq!(by_bytes(&one, &[0.25, 0.5]), [2_000, 4_000]);
-        // Of flows of 1,000 and 3,000 bytes a quarter of the bytes lie before 500, three quarters before 2,000.
+        // Of flows with 1,000 and 3,000 bytes, a quarter of the bytes lie before 500, three quarters before 2,000.
         let two = SizeLaw::from_counts([(1_000, 1), (3_000, 1)]).unwrap();
         assert_eq!(by_bytes(&two, &[0.25, 0.5, 0.75]), [500, 1_000, 2_000]);
         let smallest = SizeLaw::from_counts([(1, 1)]).unwrap();

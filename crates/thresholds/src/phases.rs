@@ -1,11 +1,11 @@
-//! Two exponential phases in place of a law of sizes: short flows and long ones.
+//! Two exponential phases as a fit of a law of sizes: short flows and long ones.
 
 use crate::law::SizeLaw;
 
-/// Bins of sizes in a factor of two.
+/// Number of bins of sizes per factor of two.
 const BINS: u32 = 8;
 
-/// Rounds of the fit at most, and the change of a phase's mean below which it is done.
+/// The most rounds of the fit, and the change of a phase's mean below which it ends.
 const ROUNDS: u32 = 500;
 const SETTLED: f64 = 1e-7;
 
@@ -19,9 +19,9 @@ pub struct Phases {
 }
 
 impl Phases {
-    /// The likeliest two phases, by expectation and maximisation from the flows up to the mean and those above; with the
-    /// mean of the law, which every round keeps. `None` where sizes vary no more than exponential ones, or the phases
-    /// become one.
+    /// Fits the two most likely phases by expectation maximisation, starting from the flows up to the mean and those
+    /// above. Every round keeps the mean of the law. `None` if sizes vary no more than exponential ones, or if the
+    /// phases become one.
     pub fn fit(law: &SizeLaw) -> Option<Phases> {
         let mean = law.mean();
         if law.second_moment_up_to(u64::MAX) <= 2.0 * mean * mean {
@@ -51,7 +51,7 @@ impl Phases {
         let (mut shares, mut bytes) = ([0.0; 2], [0.0; 2]);
         for (share, of_bytes) in bins {
             let to_long = odds * libm::exp(nearer * of_bytes / share);
-            // Both are exact where the other vanishes; `to_long` may be infinite.
+            // Both are exact if the other vanishes; `to_long` may be infinite.
             let parts = [1.0 / (1.0 + to_long), 1.0 / (1.0 + 1.0 / to_long)];
             for (phase, part) in parts.into_iter().enumerate() {
                 shares[phase] += part * share;
@@ -62,18 +62,18 @@ impl Phases {
         Phases { shares: shares.map(|share| share / total), means: [bytes[0] / shares[0], bytes[1] / shares[1]] }
     }
 
-    /// The mean, in bytes.
+    /// Returns the mean, in bytes.
     pub fn mean(&self) -> f64 {
         self.sum(|_, mean| mean)
     }
 
-    /// The sum over both phases of the share times what `each` says of share and mean.
+    /// Sums the share times `each(share, mean)` over both phases.
     pub(super) fn sum(&self, each: impl Fn(f64, f64) -> f64) -> f64 {
         (0..2).map(|i| self.shares[i] * each(self.shares[i], self.means[i])).sum()
     }
 }
 
-/// By bins of sizes: the share of the flows, and what they add to the mean.
+/// Returns, by bins of sizes, the share of the flows, and what they add to the mean.
 fn bins(law: &SizeLaw) -> Vec<(f64, f64)> {
     let mut bins = Vec::new();
     let (mut beyond, mut ended) = (1.0, 0.0);

@@ -1,21 +1,22 @@
 //! The tandem of M/M/1 queues: PIAS's model of its thresholds (Bai et al., NSDI 2015, §3.2 and §4; NOS2, §III).
 //!
-//! Queue l serves what flows send between the thresholds a_(l−1) and a_l, and has what the queues above leave. Let g_l be
-//! the share of all bytes that lie before a_l, E\[min(X, a_l)\] / E\[X\]. A flow spends in queue l a mean of
-//! (g_l − g_(l−1)) / (1 − ρ g_l), in units of a mean flow's time on an idle link, flows that do not reach it counted with
-//! 0; the mean completion time is the sum over all queues.
+//! Queue l serves what flows send between the thresholds a_(l−1) and a_l, at the rate that the queues above leave. Let
+//! g_l be the share of all bytes before a_l, E\[min(X, a_l)\] / E\[X\]. A flow spends a mean of (g_l − g_(l−1)) / (1 −
+//! ρ g_l) in queue l, in units of a mean flow's time on an idle link; flows that do not reach it count as 0. The mean
+//! completion time is the sum over all queues.
 //!
-//! NOS2 calls the choice NP-hard, as a sum of ratios; this sum is not. With u_l = 1 / (1 − ρ g_l) the l-th term is
-//! (u_l / u_(l−1) − 1) / ρ, and the product of the k ratios is fixed, u_k / u_0 = 1 / (1 − ρ). By the inequality of the
-//! means their sum is least when all are equal: 1 − ρ g_l = (1 − ρ)^(l/k), with a mean time of k ((1 − ρ)^(−1/k) − 1) / ρ.
-//! Every g_l is reached, as E\[min(X, a)\] is continuous in a, so this is the global optimum, for every law of sizes, and
-//! no optimiser is needed. PIAS's authors solve their programme numerically; docs/thresholds.md compares.
+//! NOS2 calls the choice NP-hard, as a sum of ratios; this sum is not. With u_l = 1 / (1 − ρ g_l) the l-th term is (u_l
+//! / u_(l−1) − 1) / ρ, and the product of the k ratios is fixed, u_k / u_0 = 1 / (1 − ρ). By the inequality of the
+//! means, their sum is least when all are equal: 1 − ρ g_l = (1 − ρ)^(l/k), with a mean time of k ((1 − ρ)^(−1/k) − 1)
+//! / ρ. Every g_l is reached, as E\[min(X, a)\] is continuous in a. So this is the global optimum for every law of
+//! sizes, and no optimiser is needed. PIAS's authors solve their programme numerically; docs/thresholds.md compares the
+//! results.
 
 use crate::law::SizeLaw;
 use crate::{ThresholdError, by_bytes, checked_load, checked_queues};
 
-/// The thresholds in bytes with the least mean time of the tandem at this load, each the first byte at which its share
-/// of the bytes is reached.
+/// Returns the thresholds in bytes with the least mean time of the tandem at this load. Each is the first byte at which
+/// its share of the bytes is reached.
 pub fn tandem(law: &SizeLaw, load: f64, queues: usize) -> Result<Vec<u64>, ThresholdError> {
     checked_load(load)?;
     checked_queues(queues)?;
@@ -24,7 +25,8 @@ pub fn tandem(law: &SizeLaw, load: f64, queues: usize) -> Result<Vec<u64>, Thres
     Ok(by_bytes(law, &(1..queues).map(share).collect::<Vec<_>>()))
 }
 
-/// The mean completion time in the tandem at a load within (0, 1), in units of a mean flow's time on an idle link.
+/// Returns the mean completion time in the tandem at a load within (0, 1), in units of a mean flow's time on an idle
+/// link.
 pub fn tandem_time(law: &SizeLaw, load: f64, thresholds: &[u64]) -> f64 {
     let (mut time, mut before) = (0.0, 0.0);
     for threshold in thresholds.iter().copied().chain([u64::MAX]) {
@@ -41,14 +43,14 @@ mod tests {
     use crate::testing::any_law;
     use proptest::prelude::*;
 
-    /// The least that the tandem can reach.
+    /// Returns the lower bound of the tandem.
     fn bound(load: f64, queues: usize) -> f64 {
         queues as f64 * (libm::pow(1.0 - load, -1.0 / queues as f64) - 1.0) / load
     }
 
     #[test]
     fn tandem__by_hand() {
-        // One size of 12,000 bytes at load 3/4: 1 − 3/4 g = (1/4)^(1/2) = 1/2, so that g = 2/3.
+        // One size of 12,000 bytes at load 3/4: 1 − 3/4 g = (1/4)^(1/2) = 1/2, so g = 2/3.
         let law = SizeLaw::from_counts([(12_000, 1)]).unwrap();
         assert_eq!(tandem(&law, 0.75, 2), Ok(vec![8_000]));
         let time = tandem_time(&law, 0.75, &[8_000]);
@@ -59,7 +61,7 @@ mod tests {
 
     #[test]
     fn tandem__no_grid_has_better() {
-        // 400 byte offsets each, for two and three queues; sizes are large enough that a byte hardly counts.
+        // 400 byte offsets each, for two and three queues; sizes are so large that a byte hardly matters.
         let laws = [
             SizeLaw::from_counts([(40_000, 1)]).unwrap(),
             SizeLaw::from_counts([(2_000, 90), (100_000, 9), (4_000_000, 1)]).unwrap(),
@@ -75,7 +77,7 @@ mod tests {
                 for (queues, best) in [(2, two), (3, three)] {
                     let found = time(&tandem(law, load, queues).unwrap());
                     assert!(found <= best * (1.0 + 1e-7), "{found} {best}");
-                    // And the grid comes close, so that it was one worth comparing with.
+                    // The grid comes close, so it is a meaningful comparison.
                     assert!(best < found * 1.001 && (found / bound(load, queues) - 1.0).abs() < 1e-6, "{found} {best}");
                 }
             }

@@ -3,7 +3,7 @@
 use crate::SizeLaw;
 use proptest::prelude::*;
 
-/// Observed sizes (one, some alike, very different ones) and quantile functions with and without a tail.
+/// Generates observed sizes (one, some similar, very different ones) and quantile functions with and without a tail.
 pub(super) fn any_law() -> impl Strategy<Value = SizeLaw> {
     let counts = prop::collection::vec((prop_oneof![1u64..50, 1_000u64..1_000_000], 1u64..100), 1..30);
     let pareto = (0.5..3.0, 1.0..1e4, 1.1..1e4).prop_map(|(shape, low, ratio): (f64, f64, f64)| {
@@ -14,7 +14,7 @@ pub(super) fn any_law() -> impl Strategy<Value = SizeLaw> {
     prop_oneof![2 => counts.prop_map(|counts| SizeLaw::from_counts(counts).unwrap()), 2 => pareto, 1 => uniform]
 }
 
-/// Exponential phases: a share and a mean each.
+/// Builds a law of exponential phases: a share and a mean each.
 pub(super) fn exponential_phases(phases: &[(f64, f64)]) -> SizeLaw {
     let beyond = |x: f64| phases.iter().map(|(share, mean)| share * libm::exp(-x / mean)).sum::<f64>();
     let quantile = |p: f64| {

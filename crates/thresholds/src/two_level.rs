@@ -1,31 +1,33 @@
-//! Two-level processor sharing: one threshold for two queues (Avrachenkov, Brown and Osipova, "Optimal choice of threshold
-//! in two level processor sharing", Annals of Operations Research, 2009), which NOS2 (§IV-A) takes for its switches.
+//! Two-level processor sharing: one threshold for two queues (Avrachenkov, Brown and Osipova, "Optimal choice of
+//! threshold in two level processor sharing", Annals of Operations Research, 2009), which NOS2 (§IV-A) uses for its
+//! switches.
 //!
 //! Flows share the link equally while they have sent less than θ; those that have sent more share what is left. Sizes
-//! are of two exponential phases, [`Phases`]. With X₁ = E\[min(X, θ)\], X₂ = E\[min(X, θ)²\], r = 1 − λ X₁, t = 1 − F(θ)
-//! and W = λ X₂ / (2 r) the mean time is (X₁ + t W + t E\[α\]) / r at a link that serves a byte a unit of time, where α(x)
-//! is what a flow needs for x bytes beyond θ among batches of others (Kleinrock, Muntz and Rodemich, 1971):
-//! α′(x) = 1 + b B(x) + λ′ (∫₀^∞ α′(y) B(x+y) dy + ∫₀^x α′(y) B(x−y) dy), B(x) = Σ qᵢ e^(−μᵢ x) the share of the flows
-//! beyond θ that are beyond θ + x, qᵢ = pᵢ e^(−μᵢ θ) / t, λ′ = λ t / r and b = 2 λ t (W + θ) / r.
+//! have two exponential phases, [`Phases`]. With X₁ = E\[min(X, θ)\], X₂ = E\[min(X, θ)²\], r = 1 − λ X₁, t = 1 − F(θ)
+//! and W = λ X₂ / (2 r), the mean time is (X₁ + t W + t E\[α\]) / r at a link that serves a byte per unit of time. α(x)
+//! is the time that a flow needs for x bytes beyond θ among batches of others (Kleinrock, Muntz and Rodemich, 1971):
+//! α′(x) = 1 + b B(x) + λ′ (∫₀^∞ α′(y) B(x+y) dy + ∫₀^x α′(y) B(x−y) dy). Here B(x) = Σ qᵢ e^(−μᵢ x) is the share of
+//! the flows beyond θ that are beyond θ + x, qᵢ = pᵢ e^(−μᵢ θ) / t, λ′ = λ t / r and b = 2 λ t (W + θ) / r.
 //!
-//! For such B it can be solved. Let Aⱼ be the Laplace transform of α′ at μⱼ. The first integral is Σ qᵢ Aᵢ e^(−μᵢ x), the
-//! second a convolution, so transforming at μ₁ and μ₂ gives two linear equations,
-//! Aⱼ (1 − λ′ Σ qᵢ / (μⱼ + μᵢ)) = 1/μⱼ + Σ qᵢ (b + λ′ Aᵢ) / (μⱼ + μᵢ), and E\[α\] = ∫ α′ B = Σ qᵢ Aᵢ.
+//! For such B there is a solution. Let Aⱼ be the Laplace transform of α′ at μⱼ. The first integral is Σ qᵢ Aᵢ e^(−μᵢ
+//! x), the second a convolution. Transforming at μ₁ and μ₂ gives two linear equations, Aⱼ (1 − λ′ Σ qᵢ / (μⱼ + μᵢ)) =
+//! 1/μⱼ + Σ qᵢ (b + λ′ Aᵢ) / (μⱼ + μᵢ), and E\[α\] = ∫ α′ B = Σ qᵢ Aᵢ.
 
 use crate::law::SizeLaw;
 use crate::phases::Phases;
 use crate::{ThresholdError, checked_load, tandem};
 
-/// Steps of the threshold at which the mean time is computed before the best one's surroundings are searched.
+/// Number of thresholds at which the mean time is computed, before the search around the best one.
 const STEPS: u32 = 64;
 
-/// The paper's approximation of the best threshold in bytes, ln((μ₁ − λ) / (μ₂ (1 − ρ))) / (μ₁ − μ₂), for the likeliest
-/// two phases. Where sizes have none ([`Phases::fit`]) it is that of the [`tandem`] of two queues.
+/// Returns the paper's approximation of the best threshold in bytes, ln((μ₁ − λ) / (μ₂ (1 − ρ))) / (μ₁ − μ₂), for the
+/// two most likely phases. If there are none ([`Phases::fit`]), it returns the threshold of the [`tandem`] of two
+/// queues.
 pub fn two_level(law: &SizeLaw, load: f64) -> Result<u64, ThresholdError> {
     by_phases(law, load, Phases::threshold)
 }
 
-/// The same by search: with the least mean time of two-level processor sharing, to a hundredth of a percent.
+/// Finds the threshold by search: the least mean time of two-level processor sharing, to a hundredth of a percent.
 pub fn two_level_numeric(law: &SizeLaw, load: f64) -> Result<u64, ThresholdError> {
     by_phases(law, load, Phases::best_threshold)
 }
@@ -39,16 +41,16 @@ fn by_phases(law: &SizeLaw, load: f64, of: impl Fn(&Phases, f64) -> f64) -> Resu
 }
 
 impl Phases {
-    /// The closed form, in bytes, at a load within (0, 1).
+    /// Returns the closed form, in bytes, at a load within (0, 1).
     pub fn threshold(&self, load: f64) -> f64 {
         let rate = load / self.mean();
         let [short, long] = self.means.map(|mean| 1.0 / mean);
-        // 1/μ₁ < E X < 1/μ₂, so that μ₁ > λ and the logarithm is positive.
+        // 1/μ₁ < E X < 1/μ₂, so μ₁ > λ and the logarithm is positive.
         libm::log((short - rate) / (long * (1.0 - load))) / (short - long)
     }
 
-    /// The threshold in bytes with the least [`time`](Self::time), by steps at equal ratios and a golden section
-    /// around the best one.
+    /// Returns the threshold in bytes with the least [`time`](Self::time), from steps at equal ratios and a
+    /// golden-section search around the best one.
     pub fn best_threshold(&self, load: f64) -> f64 {
         let time = |logarithm: f64| self.time(load, libm::exp(logarithm));
         let (low, high) = (libm::log(1e-3 * self.means[0]), libm::log(30.0 * self.means[1]));
@@ -63,8 +65,8 @@ impl Phases {
         libm::exp((low + high) / 2.0)
     }
 
-    /// The mean time under a threshold in bytes at a load within (0, 1), in units of a mean flow's time on an idle
-    /// link.
+    /// Returns the mean time with a threshold in bytes at a load within (0, 1), in units of a mean flow's time on an
+    /// idle link.
     pub fn time(&self, load: f64, threshold: f64) -> f64 {
         let mean = self.mean();
         let rate = load / mean;
@@ -80,7 +82,7 @@ impl Phases {
         (first + tail * wait + tail * self.shared(rate, threshold, tail, free, wait)) / free / mean
     }
 
-    /// E\[α\]: the mean time of what flows have beyond the threshold, in bytes of the link's rate.
+    /// Returns E\[α\]: the mean time for what flows have beyond the threshold, in bytes at the link's rate.
     fn shared(&self, rate: f64, threshold: f64, tail: f64, free: f64, wait: f64) -> f64 {
         let rates = self.means.map(|mean| 1.0 / mean);
         let among = [0, 1].map(|i| self.shares[i] * libm::exp(-rates[i] * threshold) / tail);
@@ -111,7 +113,8 @@ mod tests {
         Phases { shares: [share, 1.0 - share], means }
     }
 
-    /// Mean 1, short and long flows of which the long ones' mean is `ratio` times as large and the bytes are half each.
+    /// Returns short and long flows with mean 1 and half of the bytes each; the mean of the long ones is `ratio` times
+    /// that of the short ones.
     fn balanced(ratio: f64) -> Phases {
         let short = ratio / (1.0 + ratio);
         phases(short, [0.5 / short, 0.5 / (1.0 - short)])
@@ -131,7 +134,7 @@ mod tests {
 
     #[test]
     fn time__solves_the_integral_equation() {
-        // α′ again, by stepping through x with the two transforms summed from what was found, until they settle.
+        // Computes α′ again by stepping through x, with the two transforms summed from the results, until they settle.
         let (phases, load, threshold) = (balanced(10.0), 0.8, 1.5);
         let rates = phases.means.map(|mean| 1.0 / mean);
         let left = [0, 1].map(|i| phases.shares[i] * libm::exp(-rates[i] * threshold));
@@ -150,7 +153,8 @@ mod tests {
             let at = |i: usize| (i as f64 + 0.5) * step;
             let sum = |rate: f64| (0..steps).map(|i| slope[i] * libm::exp(-rate * at(i)) * step).sum::<f64>();
             let transforms = rates.map(sum);
-            // The convolution of α′ with each exponential, carried along: a cell adds half of itself to its middle.
+            // The convolution of α′ with each exponential, updated step by step: a cell adds half of itself at its
+            // middle.
             let mut carried = [0.0; 2];
             let next = |i: usize| {
                 let mut slope_there = 1.0 + batch * beyond(at(i));

@@ -75,7 +75,7 @@ pub(crate) struct Import {
 }
 
 impl Import {
-    /// How the files are read.
+    /// Returns how the files are read.
     pub(crate) fn layout(&self) -> Layout {
         if self.simulator {
             Layout::Simulated { predicted: self.predicted.map(usize::from) }
@@ -85,7 +85,7 @@ impl Import {
     }
 }
 
-/// A column and a number above 0.
+/// Parses a column and a number above 0.
 fn scale(text: &str) -> Result<(String, f64), String> {
     let scale = text.rsplit_once('=').and_then(|(column, factor)| Some((column, factor.parse::<f64>().ok()?)));
     let valid = scale.filter(|(column, factor)| !column.is_empty() && factor.is_finite() && *factor > 0.0);
@@ -107,7 +107,7 @@ pub(crate) struct Traced {
     pub(crate) from: f64,
 }
 
-/// A number from 0 to below 1.
+/// Parses a number from 0 to below 1.
 fn share(text: &str) -> Result<f64, String> {
     let share = text.parse::<f64>().ok().filter(|share| (0.0..1.0).contains(share));
     share.ok_or_else(|| "expected a number from 0 to below 1".to_owned())

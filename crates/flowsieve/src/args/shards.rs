@@ -23,7 +23,7 @@ pub(crate) struct Planned {
 }
 
 impl Planned {
-    /// What it changes.
+    /// Returns the changes that it asks for.
     pub(crate) fn changes(&self) -> Changes {
         Changes { sets: self.set.clone(), seeds: self.seeds, scale: self.scale.into(), resolve: false }
     }
