@@ -54,7 +54,7 @@ declare! {
 /// taken for a new one. The changelog gives the reason each time.
 pub const MODEL: u32 = 12;
 
-/// Returns the revision for settings whose results have changed alone, so that the parts of all others stay valid.
+/// Returns the revision of those settings whose results alone have changed, so that the parts of all others stay valid.
 fn revision(settings: &BTreeMap<String, String>) -> &'static str {
     let incast = settings.get("workload.pattern").is_some_and(|pattern| pattern == "incast");
     if incast { "requests of incast are coflows\n" } else { "" }

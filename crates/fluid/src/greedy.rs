@@ -29,7 +29,7 @@ pub(crate) struct Greedy<'a> {
     room: Room<'a>,
     /// The moving flows, in the order of the walk.
     moving: Vec<Moving>,
-    /// Flows behind those that were moving and may move again, in the same order. Their links are open.
+    /// Flows behind them that stopped and may move again, in the same order. Their links are open.
     stopped: Vec<Moving>,
     /// Where the walk continues.
     from: Spot,

@@ -287,7 +287,7 @@ pub(crate) fn result<K: Key>(
     Ok(result)
 }
 
-/// Sums the payload that arrived, and the part that arrived while flows were arriving or in the measuring window;
+/// Sums the payload of the flows that started, and of those that ended, while flows arrived or in the measuring window;
 /// nothing after the end of the run counts.
 fn goodput(
     run_spec: &RunSpec<'_>,
