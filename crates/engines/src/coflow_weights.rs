@@ -36,7 +36,7 @@ pub(crate) fn give(
     Ok(())
 }
 
-/// Reads the weights that the settings name; `None` if they name none. Paths are relative to `folder`.
+/// Reads the weights that the settings name; empty if they name none. Paths are relative to `folder`.
 pub(crate) fn read(
     settings: &Settings,
     scope: &Scope<'_>,

@@ -183,7 +183,7 @@ impl Worth {
     }
 }
 
-/// Shuffles the sizes, in the same order each time (Fisher and Yates).
+/// Shuffles the sizes, the same way each time (Fisher and Yates).
 fn shuffled(mut sizes: Vec<u64>) -> Vec<u64> {
     let mut draws = stream(0, Purpose::Shuffle, 0);
     for last in (1..sizes.len()).rev() {

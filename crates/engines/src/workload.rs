@@ -314,7 +314,7 @@ impl Workload {
         }
     }
 
-    /// Returns the prediction and the recorded features of a flow of a list.
+    /// Returns a flow of a list with its prediction and its recorded features.
     pub fn beside(&self, flow: Flow) -> (Flow, Prediction, &[u64]) {
         match (&self.origin, &self.recorded) {
             (Origin::Drawn(_), None) => (flow, Prediction::default(), &[]),

@@ -18,7 +18,8 @@ pub(crate) fn apply(document: &mut Document, argument: &str) -> Result<(), Error
     Ok(give(document, path.trim(), &origin, |kind| values(value.trim(), kind, &origin))?)
 }
 
-/// Like `apply`, for a value from a `[scale.*]` table: `at` is the name or path, `origin` its place.
+/// Like `apply`, for a value from a `[scale.*]` table. `path` is the name or path of the setting, given at `origin`;
+/// `at` is the place of the value.
 pub(crate) fn apply_value(
     document: &mut Document,
     path: &str,

@@ -100,8 +100,8 @@ impl<K: Key> WinnerTree<K> {
         self.nodes.len() >= LARGE
     }
 
-    /// Returns, for a large tree, the sources with the first event in the sixteenth and in the 256th that contain
-    /// `source`. Every source is returned as the first of its 256th, then of its sixteenth, before its event runs.
+    /// Returns the sources with the first event in the sixteenth and in the 256th that contain `source`, for a large
+    /// tree. Every source is returned as the first of its 256th, then of its sixteenth, before its event runs.
     #[inline(always)]
     pub fn soon(&self, source: u32) -> [u32; 2] {
         let leaf = self.nodes.len() / 2 + source as usize;

@@ -36,7 +36,7 @@ impl QueuedBefore {
         self.counts[slot] += 1;
     }
 
-    /// Returns, by priority, the bytes queued ahead of all packets of these classes of links, up to the last priority
+    /// Returns the bytes queued ahead of all packets of these classes of links, by priority, up to the last priority
     /// that had packets.
     pub(crate) fn sum<'a>(classes: impl Iterator<Item = &'a ClassCount> + Clone) -> Vec<QuantileSketch> {
         let mut sketches: Vec<QuantileSketch> = Vec::new();

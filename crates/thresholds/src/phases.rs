@@ -73,7 +73,7 @@ impl Phases {
     }
 }
 
-/// Returns, by bins of sizes, the share of the flows, and what they add to the mean.
+/// Returns the share of the flows in each bin of sizes, and what they add to the mean.
 fn bins(law: &SizeLaw) -> Vec<(f64, f64)> {
     let mut bins = Vec::new();
     let (mut beyond, mut ended) = (1.0, 0.0);

@@ -118,7 +118,7 @@ impl Check<'_> {
         .collect()
     }
 
-    /// Returns, by place, the ports grouped by specification and rate.
+    /// Groups the ports of all places by specification and rate.
     fn ports(&self) -> Vec<Ports<'_>> {
         let mut all: Vec<Ports<'_>> = Vec::new();
         for place in Place::ALL {

@@ -187,8 +187,8 @@ pub(crate) fn refuse_own_rack(settings: &Settings) -> Result<(), SettingsError> 
     Ok(())
 }
 
-/// Returns the most loaded class of links, if its offered load exceeds its rate: an error if flows arrive until the
-/// measured ones have finished, a warning if the fabric drains.
+/// Checks the most loaded class of links. If its offered load is at least its rate, that is an error if flows arrive
+/// until the measured ones have finished, and a warning if the fabric drains.
 pub(crate) fn overload(
     settings: &Settings,
     loads: &[(String, f64)],

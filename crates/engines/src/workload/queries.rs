@@ -113,7 +113,8 @@ impl Asked {
     }
 }
 
-/// Refuses settings that conflict with queries: their numbers, classes or ends of flows leave no room for them.
+/// Refuses settings that conflict with queries: they would give flows other numbers, classes or ends than queries
+/// allow.
 fn refuse_others(scope: &Scope<'_>) -> Result<(), SettingsError> {
     let refuse = |other: &Key, expected: &str| {
         let problem = format!("`{}` beside `{}`", other.name, QUERIES.name);

@@ -107,7 +107,7 @@ fn has_leading_zeros(name: &str) -> bool {
     digits.is_some_and(|digits| digits.len() > 1 && digits.starts_with('0'))
 }
 
-/// Returns whether a first row names columns: all required ones, or any in the position of the rate.
+/// Returns whether a first row names columns: all required ones, or both `rate` and `delay`.
 fn is_header(row: &Row<'_>) -> bool {
     let named = |name: &&str| row.fields().any(|field| field == *name);
     NAMES[..REQUIRED].iter().all(named) || ["rate", "delay"].iter().all(named)

@@ -93,7 +93,7 @@ pub struct Paired {
 }
 
 impl Paired {
-    /// Returns "8.2 % below that of one queue (3.1 to 13 %)", or that it is not resolved.
+    /// Describes the change from one queue with its interval, or says that it is not resolved.
     pub(super) fn in_words(&self) -> String {
         let change = |ratio: f64| match 100.0 * (ratio - 1.0) {
             change if change < 0.0 => format!("{:.1} % below", -change),
