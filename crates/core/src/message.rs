@@ -61,7 +61,8 @@ pub struct Effort {
 /// What a sender waited for during a message. All zero if its transport does not measure it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waits {
-    /// Total time from the last packet until a retransmission timer fired.
+    /// Total time until a retransmission timer fired, each from when the window began to hold the sender back, or else from the
+    /// last packet.
     pub timer: Time,
     /// Time during which the message had more to send, and only a handshake or the window held it back, which no mark and
     /// no loss had cut.

@@ -4,8 +4,8 @@
 //! [`DSRED`] and [`ELASTIC`] have the two switches with which pCoflow (ICIN 2021, §IV) is to be compared: the one that it
 //! compares itself with, and the one that it should. `DSRED` has eight queues of 500 packets each, with RED from 200 to
 //! 400, and no order. `ELASTIC` has eight that share 4,000, marked above 200 as pCoflow's bands are, and Sincronia's order.
-//! [`SINCRONIA`], [`SEBF`] and [`AALO`] have the switches of `DSRED` and an order. `coflow_order` gives any of them, and
-//! pCoflow's own ([`crate::pcoflow`]), another order or none; without an order all packets have one priority.
+//! [`SINCRONIA`] and [`SEBF`] have the switches of `DSRED` and an order; [`AALO`] has ten such queues. `coflow_order` gives any of
+//! them, and pCoflow's own ([`crate::pcoflow`]), another order or none; without an order all packets have one priority.
 //!
 //! RED's probability is not stated; here it is a tenth. Varys is named by its order, SEBF: its rates (MADD) need paced
 //! senders. Aalo's queues share a port by weights, from ten for the first to one for the last; its paper says only that
