@@ -74,7 +74,7 @@ fn setting__of_ones_own_is_checked_like_any_other() {
     let details = |set: &str| planned(&engines, &[set]).unwrap_err().details();
     assert_eq!(details("first_bdp=1").nearest.as_deref(), Some("first_bdps"));
     assert!(details("first_bdps=-1").expected.is_some_and(|expected| expected.contains("0 to 1000")));
-    assert!(planned(&with(&[ENTRY], &[]).unwrap(), &["first_bdps=1"]).is_err(), "a setting that nobody declares");
+    assert!(planned(&with(&[ENTRY], &[]).unwrap(), &["first_bdps=1"]).is_err(), "a setting that is not declared");
     assert_eq!(with(&[ENTRY], TAKEN).err().unwrap().details().expected.as_deref(), Some("another name for one"));
 }
 

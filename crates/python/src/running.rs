@@ -28,7 +28,7 @@ pub(crate) fn run<T: Send>(
         tracker.hear(event);
         if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    // Nothing where the interpreter ends: nobody waits for the runs then.
+    // Does nothing if the interpreter ends: then no caller waits for the runs.
     let look = || -> Option<PyResult<()>> {
         Python::try_attach(|py| {
             py.check_signals()?;

@@ -28,7 +28,7 @@ pub(crate) fn arrow_stream(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, 
     PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
 }
 
-/// Batches until one of them cannot be read: a panic must not reach whoever reads the stream.
+/// Batches until one of them cannot be read: a panic must not reach the reader of the stream.
 struct Fenced {
     reader: Option<ParquetRecordBatchReader>,
     schema: SchemaRef,

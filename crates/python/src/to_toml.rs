@@ -127,7 +127,7 @@ pub(crate) fn set(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     Ok(format!("{name}={several}"))
 }
 
-/// A value as somebody would type it: texts without quotes where nothing else could be meant.
+/// Writes a value as you would type it: texts without quotes if they can be nothing else.
 fn plain(value: &Value) -> String {
     let bare = |text: &str| {
         let mut letters = text.chars();

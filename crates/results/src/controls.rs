@@ -135,7 +135,7 @@ mod tests {
         (-2.0 * libm::log(uniform())).sqrt() * libm::cos(std::f64::consts::TAU * uniform())
     }
 
-    /// A seed whose mean FCT follows its controls, the second of which moves with the first, and has noise of its own.
+    /// Makes a seed whose mean FCT follows its controls, with noise of its own. The second control moves with the first.
     fn seed(random: &mut Xoshiro256PlusPlus, of_value: impl Fn(f64) -> f64) -> (f64, Controls) {
         let [a, b, c, noise] = std::array::from_fn(|_| normal(random));
         let controls = Controls {

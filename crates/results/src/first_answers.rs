@@ -131,7 +131,7 @@ mod tests {
     use super::*;
     use crate::summary::tests::{flow, summary};
 
-    /// Flows of 10 us, some of which waited before.
+    /// Makes flows of 10 us; some waited before.
     fn flows(all: u64, waited: &[(u32, u64)]) -> Vec<FlowRow> {
         let quick = (0..all - waited.len() as u64).map(|_| flow(1_000, Some(10)));
         let slow = waited.iter().map(|&(unanswered_us, fct_us)| FlowRow { unanswered_us, ..flow(1_000, Some(fct_us)) });

@@ -22,7 +22,7 @@ pub struct Crossing {
     pub link: String,
     /// When the line began to send it, in ps from the flow's start.
     pub sent_ps: u64,
-    /// How long it had waited for that, in ps; none at the host, where nobody knows since when.
+    /// How long it had waited before that, in ps; none at the host, whose transport keeps no instant of arrival.
     pub waited_ps: Option<u64>,
     /// What the line sent meanwhile, the most packets first.
     pub behind: Vec<Ahead>,

@@ -131,7 +131,7 @@ impl ResultWriter {
         &self.path
     }
 
-    /// Makes the result of the experiment out of its parts, all of which have to exist. Replaces an earlier call's result; the
+    /// Makes the result of the experiment out of its parts; every part has to exist. Replaces an earlier call's result; the
     /// parts stay.
     pub fn join(&self, experiment: Experiment) -> Result<ResultDir, ResultError> {
         if let Some(point) = experiment.points.iter().find(|point| point.parts.is_empty()) {

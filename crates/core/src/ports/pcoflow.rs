@@ -129,7 +129,7 @@ impl Below {
     }
 }
 
-/// Which bands hold packets of which owners.
+/// For each owner, the bands that hold its packets.
 pub(crate) enum Owners {
     /// All coflows, and the flows that have none.
     All { coflows: Box<Presence>, flows: Box<Presence> },

@@ -58,7 +58,7 @@ mod tests {
     use super::*;
     use std::num::NonZeroU64;
 
-    /// Returns the facts of a packet at `offset` in a message of 9,000 bytes, `acknowledged` of which are acknowledged.
+    /// Returns the facts of a packet at `offset` in a message of 9,000 bytes with `acknowledged` bytes acknowledged.
     fn facts(predicted: u64, offset: u64, acknowledged: u64) -> FlowFacts {
         let predicted = NonZeroU64::new(predicted);
         FlowFacts { size: 9_000, remaining: 9_000 - acknowledged, offset, predicted, ..FlowFacts::default() }

@@ -1,8 +1,8 @@
 //! What a sender waits for while it has more to send: the window or a handshake, or the retransmission timer.
 //!
 //! The two never overlap: time during which the window held the sender back until a timer fired counts for the timer, from
-//! the last answer on. A window that a mark or a loss has cut counts for neither, because the network holds the sender back
-//! then.
+//! the last answer on. If an answer comes first, a window that a mark or a loss has cut counts for neither, because the
+//! network held the sender back.
 
 use flowsieve_core::Time;
 use flowsieve_core::message::Waits;
