@@ -13,6 +13,7 @@ use flowsieve_core::steps::StepTimes;
 use flowsieve_core::tagger::FlowEvent;
 use flowsieve_core::{Message, PortScheduler, Tagger, Time};
 use flowsieve_schemes::scheme::{Nic, Scheme};
+use flowsieve_transport::endpoint::BaseRoundTrips;
 use flowsieve_transport::{Effects, Handled, HostEndpoint, Out, Packet, Timer, TransportFacts, Turn};
 use flowsieve_workload::{Flow, Predict, Prediction, SizeBounds};
 
@@ -172,12 +173,13 @@ pub(crate) fn sides(
     let pauses = matches!(scheme.nic, Nic::Backpressure { .. });
     let taggers = scheme.taggers(host, |class| sites.tagger(host, class));
     scheme.classes.iter().zip(0..).zip(taggers).map(move |((class, number), tagger)| {
-        let mut endpoint = class.transport.build(number, pauses, || sites.endpoint(host, number));
-        if let Some(fabric) = fabric.filter(|_| class.transport.wants_round_trips()) {
+        let wanting = fabric.filter(|_| class.transport.wants_round_trips());
+        let round_trips = wanting.map(|fabric| -> Box<BaseRoundTrips> {
             let (fabric, facts) = (Arc::clone(fabric), class.transport.facts());
             let exchange = Exchange::new(facts.segment, facts.header, wire_overhead);
-            endpoint.tell_round_trips(Box::new(move |to| fabric.round_trip(host, to.into(), exchange).time));
-        }
+            Box::new(move |to| fabric.round_trip(host, to.into(), exchange).time)
+        });
+        let endpoint = class.transport.build(number, pauses, round_trips, || sites.endpoint(host, number));
         Side { endpoint, tagger, in_ring: 0, not_before: Time::NEVER }
     })
 }

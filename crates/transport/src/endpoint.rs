@@ -22,6 +22,9 @@
 //!   little later, when it asks.
 //! - *Between sender and receiver* there are packets and nothing else: the two ends of a message share no memory.
 
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
 use flowsieve_core::readings::Reading;
 use flowsieve_core::tagger::FlowEvent;
 use flowsieve_core::{Message, Site, Tagger, Time};
@@ -137,4 +140,47 @@ pub trait Endpoint: Send {
     fn describe(&self, _packet: &Packet) -> Said {
         Said::Own
     }
+}
+
+/// What is known of a transport before it runs: for offered loads, ideal FCTs, and flows that cannot be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransportFacts {
+    /// Payload of a full packet, in bytes; at least 1.
+    pub segment: u16,
+    /// Bytes of a packet's headers; an answer is nothing else.
+    pub header: u16,
+    /// The number of data packets that cause an answer; `None`: nothing is answered.
+    pub packets_per_answer: Option<NonZeroU32>,
+}
+
+impl TransportFacts {
+    /// Returns whether a sender learns that its message has arrived.
+    pub fn answers(&self) -> bool {
+        self.packets_per_answer.is_some()
+    }
+
+    /// Returns the number of answers to `packets` data packets.
+    pub fn answers_to(&self, packets: u64) -> u64 {
+        self.packets_per_answer.map_or(0, |every| packets.div_ceil(u64::from(every.get())))
+    }
+}
+
+/// The base round trip to another host: a full packet there and its answer back, in an empty fabric.
+pub type BaseRoundTrips = dyn Fn(u16) -> Time + Send;
+
+/// A built-in transport's settings, from which every host builds its own endpoint.
+pub trait TransportRules {
+    /// The endpoint. It has the methods of [`Endpoint`] for any [`Out`], so that a host calls them without indirection.
+    type Endpoint;
+
+    /// Returns what is known of the transport before it runs.
+    fn facts(&self) -> TransportFacts;
+
+    /// Returns whether its endpoints need base round trips.
+    fn wants_round_trips(&self) -> bool {
+        false
+    }
+
+    /// Builds the endpoint of a host, which may pause ([`HostSite::pauses`]). `round_trips` are given if they are wanted.
+    fn build(self: &Arc<Self>, pauses: bool, round_trips: Option<Box<BaseRoundTrips>>) -> Self::Endpoint;
 }

@@ -5,16 +5,16 @@
 //! | --- | --- |
 //! | [`endpoint`] | the contract between a host and its endpoints |
 //! | [`packet`] | a packet as its two ends see it |
-//! | [`catalogue`] | the available transports |
+//! | [`catalogue`] | the built-in transports: the one list of them |
 //! | [`tcp`] | TCP NewReno with SACK, DCTCP, D2TCP, pFabric's transport |
 //! | [`open_loop`] | sending without any answer |
 //!
-//! A new transport is a folder in the catalogue's folder, and its lines in the catalogue.
+//! A new transport is a folder in the catalogue's folder, and a line in the list.
 
 pub mod catalogue;
 pub mod endpoint;
 pub mod packet;
 
 pub use catalogue::*;
-pub use endpoint::{Effects, Endpoint, HostSite, Out, Timer, Turn};
+pub use endpoint::{Effects, Endpoint, HostSite, Out, Timer, TransportFacts, TransportRules, Turn};
 pub use packet::{Packet, Said};

@@ -11,6 +11,7 @@ use flowsieve_core::message::Bounds;
 use flowsieve_core::meta::Ecn;
 use flowsieve_core::tagger::{FlowEvent, FlowFacts};
 use flowsieve_core::{Kind, Message, NONE, Tagger, Time};
+use flowsieve_transport::tcp::congestion::dctcp::DctcpRules;
 use flowsieve_transport::tcp::congestion::{ALPHA, WINDOW};
 use flowsieve_transport::tcp::params::RtoRule;
 use flowsieve_transport::tcp::{CongestionSpec, Connections, HEADER_BYTES, Handshake, TcpParams};
@@ -369,8 +370,9 @@ fn timers__of_a_connection_that_waits_for_its_turn() {
 fn timers__of_a_warm_connection_begin_with_the_base_round_trip() {
     let rto = RtoRule::Rfc6298 { min: Time::from_us(200), initial: RtoRule::RFC_INITIAL };
     let params = TcpParams { rto, ..params() };
-    let mut host = Host::new(&tcp(params.clone(), Connections::Warm, Handshake::Never), false);
-    host.endpoint.tell_round_trips(Box::new(|peer| Time::from_us(100 * u64::from(peer))));
+    let warm = |params| tcp(params, Connections::Warm, Handshake::Never);
+    let mut host =
+        Host::told(&warm(params.clone()), false, Some(Box::new(|peer| Time::from_us(100 * u64::from(peer)))));
     // To host 1 there are 100 us, so that the timer is for 100 + 4 · 50; to host 2 twice as long.
     host.run(
         "0   begin 7 to 1 of 1
@@ -384,8 +386,7 @@ fn timers__of_a_warm_connection_begin_with_the_base_round_trip() {
     );
     // A constant timer has nothing to learn.
     let constant = TcpParams { rto: RtoRule::Constant(Time::from_us(2_000)), ..params };
-    let mut host = Host::new(&tcp(constant, Connections::Warm, Handshake::Never), false);
-    host.endpoint.tell_round_trips(Box::new(|_| Time::from_us(100)));
+    let mut host = Host::told(&warm(constant), false, Some(Box::new(|_| Time::from_us(100))));
     host.run("0 begin 7 to 1 of 1\n 0 > begins 7 first, 7/0.\n 0 = timer 2000 sender 7");
 }
 
@@ -429,8 +430,7 @@ fn receive__what_no_tcp_says_is_ignored() {
 
 #[test]
 fn describe__every_packet() {
-    let endpoint =
-        tcp(params(), Connections::Pool, Handshake::Never).build(0, false, || unreachable!("a built-in endpoint"));
+    let endpoint = Host::new(&tcp(params(), Connections::Pool, Handshake::Never), false).endpoint;
     let said = |code, words: [u32; 3]| {
         let [a, b, c] = words;
         endpoint.describe(&Packet { code, words: [a, b, c, 0, 0, 0], ..Packet::default() })
@@ -464,7 +464,7 @@ fn observe__connections_with_a_message_under_way() {
     );
     assert_eq!(observed(&host), [(8, vec![(WINDOW, 14.0)])], "10 and the 4 that were delivered");
 
-    let congestion = CongestionSpec::Dctcp { gain: 0.25, initial_alpha: 1.0 };
+    let congestion = CongestionSpec::Dctcp(DctcpRules { gain: 0.25, initial_alpha: 1.0 });
     let mut host = per_flow(TcpParams { congestion, ..params() }, false);
     host.run("0 begin 7 to 1 of 30\n 0 > begins 7 first, 7/0-9\n 100 < 7 ack 5\n 100 > 7/10-19");
     // None of the first segments was marked: alpha is 1 - 0.25.

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{ns2, rfc, trace};
+use flowsieve_transport::tcp::congestion::dctcp::DctcpRules;
 use flowsieve_transport::tcp::params::LossDetection;
 use flowsieve_transport::tcp::{CongestionSpec, TcpParams};
 
@@ -85,7 +86,7 @@ fn duplicate_acks__in_a_window_that_a_mark_has_cut() {
                   101 < ack 1 sack 2-4
                   101 > r1";
     trace(&rfc(), script).run("102 = cwnd 5");
-    let congestion = CongestionSpec::Dctcp { gain: 1.0 / 16.0, initial_alpha: 0.0 };
+    let congestion = CongestionSpec::Dctcp(DctcpRules { gain: 1.0 / 16.0, initial_alpha: 0.0 });
     trace(&TcpParams { congestion, ..rfc() }, script).run("102 = cwnd 4.5");
 }
 

@@ -4,11 +4,14 @@ mod common;
 
 use common::{Trace, ns2, rfc, trace};
 use flowsieve_core::Time;
+use flowsieve_transport::tcp::congestion::d2tcp::D2tcpRules;
+use flowsieve_transport::tcp::congestion::dctcp::DctcpRules;
+use flowsieve_transport::tcp::congestion::new_reno::NewReno;
 use flowsieve_transport::tcp::params::{Restart, RtoRule, WindowRule};
 use flowsieve_transport::tcp::{CongestionSpec, TcpParams};
 
 fn dctcp(initial_alpha: f64) -> CongestionSpec {
-    CongestionSpec::Dctcp { gain: 1.0 / 16.0, initial_alpha }
+    CongestionSpec::Dctcp(DctcpRules { gain: 1.0 / 16.0, initial_alpha })
 }
 
 #[test]
@@ -340,12 +343,12 @@ fn ns2__after_a_timeout_a_mark_cuts_at_once() {
                   2200 < ack 2
                   2200 > r3-4
                   2201 < ack 3 marked";
-    let mut cold = Trace::new(false, &TcpParams { congestion: CongestionSpec::NewReno, ..ns2() });
+    let mut cold = Trace::new(false, &TcpParams { congestion: CongestionSpec::NewReno(NewReno), ..ns2() });
     cold.run("0 push 100\n 0 > 0-9");
     cold.run(script);
     cold.run("2201 = cwnd 1.5");
     trace(
-        &TcpParams { congestion: CongestionSpec::NewReno, ..ns2() },
+        &TcpParams { congestion: CongestionSpec::NewReno(NewReno), ..ns2() },
         "0    push 100
          0    > 0-9
          1    < ack 1 marked
@@ -364,7 +367,10 @@ fn ns2__after_a_timeout_a_mark_cuts_at_once() {
 #[test]
 fn d2tcp__cuts_by_how_near_the_deadline_is() {
     // Alpha is a quarter, and 19/64 after the first ACK, which is marked; 19 segments are left, at 7.5 a round trip.
-    let params = TcpParams { congestion: CongestionSpec::D2tcp { gain: 1.0 / 16.0, initial_alpha: 0.25 }, ..rfc() };
+    let params = TcpParams {
+        congestion: CongestionSpec::D2tcp(D2tcpRules(DctcpRules { gain: 1.0 / 16.0, initial_alpha: 0.25 })),
+        ..rfc()
+    };
     let window = |push: &str| {
         let script = format!(
             "0   push 20 {push}

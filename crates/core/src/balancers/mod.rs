@@ -21,9 +21,9 @@ use by_program::ByProgram;
 catalogue! {
     $ each
     /// How a switch chooses among equal paths, with its settings.
-    BalancerSpec =>
+    pub BalancerSpec =>
     /// Every balancer as one type, so that a switch calls it without indirection.
-    Balancer
+    pub Balancer
     Custom(Custom<MakeProgram>) => by_program::ByProgram;
     /// By a hash of the flow.
     Ecmp(ecmp::Ecmp) => ecmp::HashOfFlow;

@@ -32,7 +32,7 @@ pub struct ControllerSpec {
 catalogue! {
     $ each
     /// The kinds of controllers, with their settings.
-    ControllerKind
+    pub ControllerKind
     Custom(CustomController);
     /// At each host, the thresholds of its own queues (NOS2).
     OwnThresholds(thresholds::OwnParams);

@@ -30,10 +30,10 @@ use crate::site::Site;
 catalogue! {
     $ each
     /// A discipline with its settings.
-    PortKind =>
+    pub PortKind =>
     /// Every scheduler as one type, so that a port calls it without indirection.
     #[repr(u8)]
-    Scheduler
+    pub Scheduler
     Custom(Custom<MakePort>) => Box<dyn PortScheduler>;
     /// FIFO queues under strict priority, WRR or DRR.
     Bank(bank::BankRules) => bank::FifoBank;

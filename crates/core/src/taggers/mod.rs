@@ -33,9 +33,9 @@ use plain::Plain;
 catalogue! {
     $ each
     /// What a host writes into packets, with its settings.
-    TaggerSpec =>
+    pub TaggerSpec =>
     /// Every tagger as one type, so that a host calls it without indirection.
-    Tagger
+    pub Tagger
     Custom(Custom<MakeTagger>) => Box<dyn TagPackets>;
     /// All packets are equal.
     Plain(plain::Plain) => plain::Plain;

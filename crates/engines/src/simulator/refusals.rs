@@ -44,8 +44,8 @@ pub(crate) fn refuse_huge_sketches(scope: &Scope<'_>, scheme: &Scheme, fabric: &
 /// again and again.
 pub(crate) fn refuse_hasty_timers(scope: &Scope<'_>, scheme: &Scheme, fabric: &Fabric) -> Result<(), SettingsError> {
     let packet = |class: &Class| {
-        let TransportSpec::Tcp(rules) = &class.transport else { return None };
-        let facts = rules.facts();
+        let TransportSpec::Tcp(_) = class.transport else { return None };
+        let facts = class.transport.facts();
         facts.answers().then(|| u32::from(facts.segment) + u32::from(facts.header))
     };
     let Some(bytes) = scheme.classes.iter().filter_map(packet).max() else { return Ok(()) };

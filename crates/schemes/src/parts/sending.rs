@@ -5,6 +5,9 @@ use std::sync::Arc;
 use flowsieve_core::Time;
 use flowsieve_transport::TransportSpec;
 use flowsieve_transport::open_loop::OpenLoopRules;
+use flowsieve_transport::tcp::congestion::d2tcp::D2tcpRules;
+use flowsieve_transport::tcp::congestion::dctcp::DctcpRules;
+use flowsieve_transport::tcp::congestion::new_reno::NewReno;
 use flowsieve_transport::tcp::params::{Gaps, LossDetection, Restart, RtoRule, WindowRule};
 use flowsieve_transport::tcp::{CongestionSpec, Connections, Handshake, TcpParams, TcpRules};
 
@@ -192,13 +195,11 @@ pub(super) fn transport(
             no_gaps(scope)?;
             return Ok(TransportSpec::OpenLoop(Arc::new(OpenLoopRules { segment, header })));
         }
-        TransportName::Tcp | TransportName::Pfabric => parts.own_congestion.clone().unwrap_or(CongestionSpec::NewReno),
-        TransportName::Dctcp => {
-            alpha(scope, ns2).map(|(gain, initial_alpha)| CongestionSpec::Dctcp { gain, initial_alpha })?
+        TransportName::Tcp | TransportName::Pfabric => {
+            parts.own_congestion.clone().unwrap_or(CongestionSpec::NewReno(NewReno))
         }
-        TransportName::D2tcp => {
-            alpha(scope, ns2).map(|(gain, initial_alpha)| CongestionSpec::D2tcp { gain, initial_alpha })?
-        }
+        TransportName::Dctcp => CongestionSpec::Dctcp(dctcp(scope, ns2)?),
+        TransportName::D2tcp => CongestionSpec::D2tcp(D2tcpRules(dctcp(scope, ns2)?)),
     };
     let initial_window = scope.read_or(&INITIAL_WINDOW, if ns2 { parts.initial_packets } else { 10 })?;
     // As in ns-2's scripts: one packet less than the queue holds, and no less than the initial window.
@@ -243,9 +244,9 @@ pub(super) fn transport(
 }
 
 /// Reads DCTCP's weight of the newest window in alpha, and the initial alpha.
-fn alpha(scope: &Scope<'_>, ns2: bool) -> Result<(f64, f64), SettingsError> {
+fn dctcp(scope: &Scope<'_>, ns2: bool) -> Result<DctcpRules, SettingsError> {
     let initial = if ns2 { 0.0 } else { 1.0 };
-    Ok((scope.read(&DCTCP_G)?, scope.read_or(&INITIAL_ALPHA, initial)?))
+    Ok(DctcpRules { gain: scope.read(&DCTCP_G)?, initial_alpha: scope.read_or(&INITIAL_ALPHA, initial)? })
 }
 
 /// Reads the timer. A constant one is `rto_min` from the first packet on. An estimated one begins with `rto_min` in the

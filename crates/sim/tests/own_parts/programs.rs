@@ -13,7 +13,7 @@ use flowsieve_schemes::Context;
 use flowsieve_schemes::scheme::PortSpec;
 use flowsieve_settings::{Origin, Raw, Settings, Table};
 use flowsieve_sim::Partitioning;
-use flowsieve_transport::{CustomTransport, Effects, Endpoint, HostSite, Out, Packet, Timer, TransportSpec, Turn};
+use flowsieve_transport::{Effects, Endpoint, Out, Packet, Timer, TransportSpec, Turn};
 
 use crate::by_hand::{Nothing, Trial, fcts, flow, rack, scheme, settings};
 use crate::{LastComeFirstServed, NS, RecordedDeadlines, US, at_every_place, class};
@@ -221,11 +221,10 @@ fn own_parts__are_made_once_each_with_a_site_and_a_seed_of_their_own() {
             RecordedDeadlines(Arc::default())
         });
         let facts = scheme.classes[0].transport.facts();
-        let make = Arc::new(move |host: &HostSite<'_>| -> Box<dyn Endpoint> {
+        scheme.classes[0].transport = TransportSpec::custom(facts, move |host| {
             note(&endpoints, "endpoint", host.site);
-            Box::new(Silent)
+            Silent
         });
-        scheme.classes[0].transport = TransportSpec::Custom(CustomTransport { facts, make });
         let result = Trial::new(&settings, scheme).run_as(&[flow(0, (0, 1), 1)], partitioning);
         assert_eq!(result.packet_hops, 0);
         let mut made = made.lock().expect("not poisoned").clone();

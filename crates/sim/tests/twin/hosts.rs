@@ -41,7 +41,7 @@ impl Host {
         let pauses = scheme.nic != Nic::Scheme;
         let endpoints = (0..)
             .zip(&scheme.classes)
-            .map(|(number, class)| class.transport.build(number, pauses, || sites.endpoint(host, number)));
+            .map(|(number, class)| class.transport.build(number, pauses, None, || sites.endpoint(host, number)));
         let armed = vec![Timer::NEVER; scheme.classes.len()];
         let taggers = scheme.taggers(host, |class| sites.tagger(host, class));
         Host { taggers, endpoints: endpoints.collect(), armed, ring: VecDeque::new(), waits: false }

@@ -37,6 +37,7 @@ use flowsieve_core::message::Effort;
 use flowsieve_core::meta::Ecn;
 use flowsieve_core::tagger::{FlowEvent, FlowFacts, TagPackets};
 use flowsieve_core::{Kind, Message, NONE, Tag, Tagger, Time};
+use flowsieve_transport::endpoint::BaseRoundTrips;
 use flowsieve_transport::tcp::{Connections, HEADER_BYTES, Handshake, TcpParams, TcpRules};
 use flowsieve_transport::{Effects, Handled, HostEndpoint, Out, Packet, Said, Timer, TransportSpec, Turn};
 
@@ -100,10 +101,15 @@ pub struct Host {
 
 impl Host {
     pub fn new(spec: &TransportSpec, pauses: bool) -> Host {
+        Host::told(spec, pauses, None)
+    }
+
+    /// Builds a host that knows base round trips.
+    pub fn told(spec: &TransportSpec, pauses: bool, round_trips: Option<Box<BaseRoundTrips>>) -> Host {
         let log = Log::default();
         let recorder = Recorder { log: Arc::clone(&log), tags: 0 };
         Host {
-            endpoint: spec.build(0, pauses, || unreachable!("a built-in endpoint")),
+            endpoint: spec.build(0, pauses, round_trips, || unreachable!("a built-in endpoint")),
             pauses,
             tagger: Tagger::Custom(Box::new(recorder)),
             log,

@@ -22,6 +22,8 @@ pub mod path;
 pub mod random;
 
 use flowsieve_core::{Message, Time};
+use flowsieve_transport::tcp::congestion::dctcp::DctcpRules;
+use flowsieve_transport::tcp::congestion::new_reno::NewReno;
 use flowsieve_transport::tcp::congestion::{ALPHA, WINDOW};
 use flowsieve_transport::tcp::header::GapReport;
 use flowsieve_transport::tcp::params::{LossDetection, Restart, RtoRule, WindowRule};
@@ -37,7 +39,7 @@ pub fn rfc() -> TcpParams {
         initial_window: 10,
         max_window: 4_096,
         window: WindowRule::Pipe,
-        congestion: CongestionSpec::NewReno,
+        congestion: CongestionSpec::NewReno(NewReno),
         ecn: true,
         loss_detection: LossDetection::DupAck(3),
         rto: RtoRule::Rfc6298 { min: Time::from_us(10_000), initial: RtoRule::RFC_INITIAL },
@@ -53,7 +55,7 @@ pub fn ns2() -> TcpParams {
     TcpParams {
         max_window: 239,
         window: WindowRule::FromCumulative,
-        congestion: CongestionSpec::Dctcp { gain: 1.0 / 16.0, initial_alpha: 0.0 },
+        congestion: CongestionSpec::Dctcp(DctcpRules { gain: 1.0 / 16.0, initial_alpha: 0.0 }),
         loss_detection: LossDetection::Off,
         rto: RtoRule::Constant(Time::from_us(2_000)),
         restart: Restart::Initial,

@@ -3,6 +3,9 @@
 use std::num::NonZeroU64;
 
 use flowsieve_core::Time;
+use flowsieve_transport::tcp::congestion::d2tcp::D2tcpRules;
+use flowsieve_transport::tcp::congestion::dctcp::DctcpRules;
+use flowsieve_transport::tcp::congestion::new_reno::NewReno;
 use flowsieve_transport::tcp::congestion::{Acked, CongestionControl, Lost};
 use flowsieve_transport::tcp::params::{Gaps, LossDetection, Restart, RtoRule, WindowRule};
 use flowsieve_transport::tcp::{CongestionSpec, TcpParams};
@@ -91,9 +94,9 @@ pub fn params() -> impl Strategy<Value = TcpParams> {
         Just(RtoRule::Rfc6298 { min: Time::from_us(1_000), initial: RtoRule::RFC_INITIAL })
     ];
     let congestion = prop_oneof![
-        Just(CongestionSpec::NewReno),
-        (0.0..=1.0).prop_map(|a| CongestionSpec::Dctcp { gain: 0.0625, initial_alpha: a }),
-        (0.0..=1.0).prop_map(|a| CongestionSpec::D2tcp { gain: 0.0625, initial_alpha: a }),
+        Just(CongestionSpec::NewReno(NewReno)),
+        (0.0..=1.0).prop_map(|a| CongestionSpec::Dctcp(DctcpRules { gain: 0.0625, initial_alpha: a })),
+        (0.0..=1.0).prop_map(|a| CongestionSpec::D2tcp(D2tcpRules(DctcpRules { gain: 0.0625, initial_alpha: a }))),
         prop_oneof![Just(0), 1u64..50_000].prop_map(paced)
     ];
     let restart = prop_oneof![Just(Restart::Off), Just(Restart::Initial), Just(Restart::AtMostInitial)];

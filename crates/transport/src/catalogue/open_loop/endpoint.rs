@@ -6,8 +6,7 @@ use std::sync::Arc;
 use flowsieve_core::tagger::{FlowEvent, FlowFacts};
 use flowsieve_core::{Kind, Message, NONE, Tagger, Time};
 
-use crate::catalogue::TransportFacts;
-use crate::endpoint::{Effects, Observed, Out, Timer, Turn};
+use crate::endpoint::{BaseRoundTrips, Effects, Observed, Out, Timer, TransportFacts, TransportRules, Turn};
 use crate::open_loop::receiver::OpenLoopReceiver;
 use crate::packet::{Packet, Said};
 
@@ -20,10 +19,16 @@ pub struct OpenLoopRules {
     pub header: u16,
 }
 
-impl OpenLoopRules {
-    /// Returns what is known of the transport before it runs.
-    pub fn facts(&self) -> TransportFacts {
+impl TransportRules for OpenLoopRules {
+    type Endpoint = OpenLoopEndpoint;
+
+    fn facts(&self) -> TransportFacts {
         TransportFacts { segment: self.segment, header: self.header, packets_per_answer: None }
+    }
+
+    fn build(self: &Arc<Self>, _pauses: bool, _round_trips: Option<Box<BaseRoundTrips>>) -> OpenLoopEndpoint {
+        let (receivers, events) = (BTreeMap::new(), VecDeque::new());
+        OpenLoopEndpoint { rules: Arc::clone(self), receivers, events }
     }
 }
 
@@ -41,11 +46,6 @@ pub struct OpenLoopEndpoint {
 }
 
 impl OpenLoopEndpoint {
-    /// Builds the endpoint of a host.
-    pub fn new(rules: Arc<OpenLoopRules>) -> OpenLoopEndpoint {
-        OpenLoopEndpoint { rules, receivers: BTreeMap::new(), events: VecDeque::new() }
-    }
-
     fn report(&mut self, now: Time, tagger: &mut Tagger, event: FlowEvent) {
         tagger.on_event(&event, now);
         self.events.push_back(event);

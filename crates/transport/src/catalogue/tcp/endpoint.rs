@@ -7,7 +7,7 @@ use flowsieve_core::meta::Ecn;
 use flowsieve_core::tagger::FlowEvent;
 use flowsieve_core::{Message, NONE, Tag, Tagger, Time};
 
-use crate::endpoint::{Effects, Observed, Out, Timer, Turn};
+use crate::endpoint::{BaseRoundTrips, Effects, Observed, Out, Timer, Turn};
 use crate::packet::{Packet, Said};
 use crate::tcp::alarms::{Alarm, Alarms};
 use crate::tcp::header::{AckHeader, Beside, DataHeader, Header, stamp};
@@ -15,7 +15,7 @@ use crate::tcp::receiver::{AckRule, Arrival, Reply};
 use crate::tcp::receivers::Receivers;
 use crate::tcp::rules::{Connections, TcpRules};
 use crate::tcp::sender::{self, Ack};
-use crate::tcp::senders::{BaseRoundTrips, Senders};
+use crate::tcp::senders::Senders;
 
 /// The connections of a host and class. Its methods are those of [`crate::Endpoint`].
 ///
@@ -37,8 +37,8 @@ pub struct TcpEndpoint {
 }
 
 impl TcpEndpoint {
-    /// Builds the endpoint of a host. Data waits for its turn if the host pauses.
-    pub fn new(rules: Arc<TcpRules>, pauses: bool) -> TcpEndpoint {
+    /// Builds the endpoint of a host. Data waits for its turn if the host pauses. Warm connections need `round_trips`.
+    pub(super) fn new(rules: Arc<TcpRules>, pauses: bool, round_trips: Option<Box<BaseRoundTrips>>) -> TcpEndpoint {
         TcpEndpoint {
             acks: rules.acks(),
             receivers: Receivers::new(rules.params.gaps()),
@@ -48,13 +48,8 @@ impl TcpEndpoint {
             alarms: Alarms::new(),
             events: VecDeque::new(),
             lined_up: NONE,
-            round_trips: None,
+            round_trips,
         }
-    }
-
-    /// Sets the base round trip to each other host, for connections that are warm.
-    pub(crate) fn tell_round_trips(&mut self, to: Box<BaseRoundTrips>) {
-        self.round_trips = Some(to).filter(|_| self.rules.connections == Connections::Warm);
     }
 
     fn report(&mut self, now: Time, tagger: &mut Tagger, event: FlowEvent) {

@@ -43,4 +43,3 @@ pub use params::TcpParams;
 pub use receiver::Receiver;
 pub use rules::{Connections, Handshake, TcpRules};
 pub use sender::TcpSender;
-pub use senders::BaseRoundTrips;

@@ -1,8 +1,10 @@
 //! The rules of TCP at every host: a class's parameters, and how its messages share connections.
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
-use crate::catalogue::TransportFacts;
+use crate::endpoint::{BaseRoundTrips, TransportFacts, TransportRules};
+use crate::tcp::endpoint::TcpEndpoint;
 use crate::tcp::params::TcpParams;
 use crate::tcp::receiver::AckRule;
 
@@ -44,9 +46,10 @@ pub struct TcpRules {
     pub header: u16,
 }
 
-impl TcpRules {
-    /// Returns what is known of the transport before it runs.
-    pub fn facts(&self) -> TransportFacts {
+impl TransportRules for TcpRules {
+    type Endpoint = TcpEndpoint;
+
+    fn facts(&self) -> TransportFacts {
         TransportFacts {
             segment: self.params.segment,
             header: self.header,
@@ -54,6 +57,16 @@ impl TcpRules {
         }
     }
 
+    fn wants_round_trips(&self) -> bool {
+        self.connections == Connections::Warm
+    }
+
+    fn build(self: &Arc<Self>, pauses: bool, round_trips: Option<Box<BaseRoundTrips>>) -> TcpEndpoint {
+        TcpEndpoint::new(Arc::clone(self), pauses, round_trips)
+    }
+}
+
+impl TcpRules {
     /// Returns how receivers acknowledge.
     pub(super) fn acks(&self) -> AckRule {
         let TcpParams { ack_every, delayed_ack, .. } = self.params;

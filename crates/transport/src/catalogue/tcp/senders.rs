@@ -6,14 +6,12 @@ use flowsieve_core::meta::Ecn;
 use flowsieve_core::tagger::FlowFacts;
 use flowsieve_core::{Kind, NONE, Tagger, Time};
 
+use crate::endpoint::BaseRoundTrips;
 use crate::packet::Packet;
 use crate::tcp::alarms::{Alarm, Alarms};
 use crate::tcp::header::{Beside, DataHeader, stamp};
 use crate::tcp::rules::{Connections, Handshake, TcpRules};
 use crate::tcp::sender::{Emission, TcpSender};
-
-/// The base round trip to another host.
-pub type BaseRoundTrips = dyn Fn(u16) -> Time + Send;
 
 /// The sending sides of a host and class. The fields that every packet touches are first.
 #[repr(C)]

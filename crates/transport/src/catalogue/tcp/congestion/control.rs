@@ -120,3 +120,12 @@ pub trait CongestionControl: Send {
         see(&[(WINDOW, self.window().into())]);
     }
 }
+
+/// A built-in control's settings, from which every connection builds its own control.
+pub(crate) trait CongestionRules {
+    /// The control.
+    type Control: CongestionControl;
+
+    /// Builds the control of a new connection.
+    fn build(&self, params: &TcpParams) -> Self::Control;
+}

@@ -2,13 +2,26 @@
 
 use flowsieve_core::Time;
 
-use super::control::Acked;
-use super::dctcp::Dctcp;
-use super::window::Response;
+use super::control::{Acked, CongestionRules};
+use super::dctcp::{Dctcp, DctcpRules};
+use super::window::{Additive, Response};
+use crate::tcp::params::TcpParams;
+
+/// D2TCP with the parameters of DCTCP's estimate.
+#[derive(Clone, Copy, Debug)]
+pub struct D2tcpRules(pub DctcpRules);
+
+impl CongestionRules for D2tcpRules {
+    type Control = Additive<D2tcp>;
+
+    fn build(&self, params: &TcpParams) -> Additive<D2tcp> {
+        Additive::new(D2tcp(Dctcp::new(&self.0)), params)
+    }
+}
 
 /// DCTCP's estimate, raised to the power of the [`imminence`] of the deadline.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct D2tcp(pub(super) Dctcp);
+pub(crate) struct D2tcp(Dctcp);
 
 impl Response for D2tcp {
     const LOSS_CUTS_AGAIN: bool = Dctcp::LOSS_CUTS_AGAIN;

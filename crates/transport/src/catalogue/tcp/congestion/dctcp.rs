@@ -1,7 +1,25 @@
 //! DCTCP (RFC 8257): a mark cuts the window by half the smoothed fraction of marked segments.
 
-use super::control::Acked;
-use super::window::Response;
+use super::control::{Acked, CongestionRules};
+use super::window::{Additive, Response};
+use crate::tcp::params::TcpParams;
+
+/// DCTCP with its parameters.
+#[derive(Clone, Copy, Debug)]
+pub struct DctcpRules {
+    /// Gain g of the estimate.
+    pub gain: f64,
+    /// Alpha before any estimate: 1 in RFC 8257 §4.2, 0 in ns-2.
+    pub initial_alpha: f64,
+}
+
+impl CongestionRules for DctcpRules {
+    type Control = Additive<Dctcp>;
+
+    fn build(&self, params: &TcpParams) -> Additive<Dctcp> {
+        Additive::new(Dctcp::new(self), params)
+    }
+}
 
 /// The estimate of the marked fraction (RFC 8257 §3.3).
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +36,7 @@ pub(crate) struct Dctcp {
 }
 
 impl Dctcp {
-    pub(super) fn new(gain: f64, initial_alpha: f64) -> Dctcp {
+    pub(super) fn new(&DctcpRules { gain, initial_alpha }: &DctcpRules) -> Dctcp {
         Dctcp { alpha: initial_alpha, gain, delivered: 0, marked: 0, observe_until: 0 }
     }
 }

@@ -1,11 +1,20 @@
 //! NewReno: a mark counts as a loss (RFC 3168 §6.1.2).
 
-use super::control::Acked;
-use super::window::Response;
+use super::control::{Acked, CongestionRules};
+use super::window::{Additive, Response};
+use crate::tcp::params::TcpParams;
 
 /// Halves the window, once a window of data.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct NewReno;
+pub struct NewReno;
+
+impl CongestionRules for NewReno {
+    type Control = Additive<NewReno>;
+
+    fn build(&self, params: &TcpParams) -> Additive<NewReno> {
+        Additive::new(NewReno, params)
+    }
+}
 
 impl Response for NewReno {
     const LOSS_CUTS_AGAIN: bool = false;

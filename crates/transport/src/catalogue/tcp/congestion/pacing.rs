@@ -1,5 +1,7 @@
 //! A custom congestion control, with the departures that its pacing rate allows.
 
+use std::ops::{Deref, DerefMut};
+
 use flowsieve_core::Time;
 
 use super::control::{CongestionControl, Sent};
@@ -7,11 +9,25 @@ use crate::tcp::params::TcpParams;
 
 /// A custom control. Built-in ones have no pacing rate, so this state is stored here.
 pub(crate) struct Paced {
-    pub(crate) control: Box<dyn CongestionControl>,
+    pub(super) control: Box<dyn CongestionControl>,
     /// When the next segment may leave.
     next: Time,
     /// The departure for which a segment that the window allows is waiting; [`Time::NEVER`]: none waits.
     pub(crate) held_until: Time,
+}
+
+impl Deref for Paced {
+    type Target = dyn CongestionControl;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.control
+    }
+}
+
+impl DerefMut for Paced {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut *self.control
+    }
 }
 
 impl Paced {

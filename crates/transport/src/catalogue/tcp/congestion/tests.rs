@@ -16,6 +16,9 @@ use std::num::NonZeroU64;
 use flowsieve_core::{Message, Time};
 use proptest::prelude::*;
 
+use super::d2tcp::D2tcpRules;
+use super::dctcp::DctcpRules;
+use super::new_reno::NewReno;
 use super::*;
 use crate::tcp::messages::Messages;
 use crate::tcp::params::{LossDetection, Restart, RtoRule, WindowRule};
@@ -45,7 +48,7 @@ fn ns2(congestion: CongestionSpec) -> TcpParams {
 }
 
 fn dctcp(initial_alpha: f64) -> CongestionSpec {
-    CongestionSpec::Dctcp { gain: 0.25, initial_alpha }
+    CongestionSpec::Dctcp(DctcpRules { gain: 0.25, initial_alpha })
 }
 
 /// A control, and its sender's state for one long message with a deadline at 1 ms. A round trip is 100 us.
@@ -133,7 +136,7 @@ impl Trial {
 
 #[test]
 fn new_reno__a_mark_halves_once_a_window() {
-    let trial = Trial::new(params(CongestionSpec::NewReno)).run(
+    let trial = Trial::new(params(CongestionSpec::NewReno(NewReno))).run(
         "ack 1               = 11
          ack 9               = 20
          ack 1 marked        = 10
@@ -145,12 +148,12 @@ fn new_reno__a_mark_halves_once_a_window() {
          sack 2              = 5.05",
     );
     assert!(trial.control.is_cut(&trial.params));
-    assert!(!Trial::new(params(CongestionSpec::NewReno)).control.is_cut(&trial.params));
+    assert!(!Trial::new(params(CongestionSpec::NewReno(NewReno))).control.is_cut(&trial.params));
 }
 
 #[test]
 fn new_reno__losses_and_timeouts() {
-    Trial::new(params(CongestionSpec::NewReno)).run(
+    Trial::new(params(CongestionSpec::NewReno(NewReno))).run(
         "loss                = 5
          ack 4 recovering    = 5
          timeout             = 1
@@ -163,13 +166,13 @@ fn new_reno__losses_and_timeouts() {
          lost-syn            = 1",
     );
     // In a window that a mark has cut, a loss does not cut again.
-    Trial::new(params(CongestionSpec::NewReno)).run("ack 1 marked = 5\n loss = 5");
+    Trial::new(params(CongestionSpec::NewReno(NewReno))).run("ack 1 marked = 5\n loss = 5");
 }
 
 #[test]
 fn new_reno__as_in_ns2() {
     // An ACK is one step, however much it acknowledges; the second ACK of a run of marked ones lets the window grow.
-    Trial::new(ns2(CongestionSpec::NewReno)).run(
+    Trial::new(ns2(CongestionSpec::NewReno(NewReno))).run(
         "ack 3               = 11
          sack 1 marked       = 11
          ack 1 idle          = 12
@@ -183,7 +186,7 @@ fn new_reno__as_in_ns2() {
 
 #[test]
 fn window__stops_at_the_largest() {
-    Trial::new(params(CongestionSpec::NewReno)).run("ack 10 = 20\n ack 20 = 40\n ack 40 = 40");
+    Trial::new(params(CongestionSpec::NewReno(NewReno))).run("ack 10 = 20\n ack 20 = 40\n ack 40 = 40");
 }
 
 #[test]
@@ -205,7 +208,7 @@ fn dctcp__cuts_by_half_of_the_marked_fraction() {
 #[test]
 fn d2tcp__cuts_less_before_a_near_deadline() {
     // 74 of 75 segments are left after the first ACK. At 7.5 per round trip of 100 us they take 987 us of 1 ms: d is 0.98667.
-    let spec = CongestionSpec::D2tcp { gain: 0.25, initial_alpha: 0.0 };
+    let spec = CongestionSpec::D2tcp(D2tcpRules(DctcpRules { gain: 0.25, initial_alpha: 0.0 }));
     let keep = 1.0 - libm::pow(0.25, 74.0 / 75.0) / 2.0;
     Trial::new(params(spec.clone())).run(&format!("ack 1 marked = {}", 10.0 * keep));
     // Nine more have arrived: d is 65/75. One of the ten was marked.
@@ -254,9 +257,10 @@ fn any_call() -> impl Strategy<Value = String> {
 
 fn any_control() -> impl Strategy<Value = CongestionSpec> {
     prop_oneof![
-        Just(CongestionSpec::NewReno),
+        Just(CongestionSpec::NewReno(NewReno)),
         (0.0..=1.0).prop_map(dctcp),
-        (0.0..=1.0).prop_map(|initial_alpha| CongestionSpec::D2tcp { gain: 0.0625, initial_alpha }),
+        (0.0..=1.0)
+            .prop_map(|initial_alpha| CongestionSpec::D2tcp(D2tcpRules(DctcpRules { gain: 0.0625, initial_alpha }))),
         Just(CongestionSpec::custom(|_| Wild(u32::MAX)))
     ]
 }
