@@ -23,6 +23,7 @@ use crate::prefetch_queue::PrefetchQueue;
 use crate::programs::{Program, Programs};
 use crate::run_spec::{Partitioning, RunSpec, SimError};
 use crate::slab::Slab;
+use crate::source::Sources;
 use flowsieve_fabric::topology::{self, Fabric, Node, Sites};
 
 /// Where each part of the fabric was placed: (partition, index there).
@@ -93,11 +94,11 @@ pub(crate) fn build<K: Key>(run_spec: &RunSpec<'_>) -> Result<Built<K>, SimError
     let mut networks = Vec::with_capacity(count);
     for partition in 0..count {
         let programs = if timed { switches_in[partition] } else { 0 };
-        let sources = (links_in[partition] + 1 + hosts_in[partition] + programs) as usize;
-        if sources > K::SOURCES {
+        let sources = Sources::new(links_in[partition], hosts_in[partition], programs);
+        if sources.count() > K::SOURCES {
             return Err(SimError::KeyTooNarrow);
         }
-        let events = WinnerTree::new(sources);
+        let events = WinnerTree::new(sources.count());
         let prefetch_queue = if events.is_large() && !timed {
             PrefetchQueue::new(links_in[partition] as usize, least_delay)
         } else {
@@ -107,6 +108,7 @@ pub(crate) fn build<K: Key>(run_spec: &RunSpec<'_>) -> Result<Built<K>, SimError
             now: Time::ZERO,
             horizon: K::NEVER,
             stop: K::NEVER,
+            sources,
             events,
             slab: Slab::default(),
             prefetch_queue,
@@ -149,19 +151,16 @@ pub(crate) fn build<K: Key>(run_spec: &RunSpec<'_>) -> Result<Built<K>, SimError
     let tells = scheme.classes.iter().any(|class| class.transport.wants_round_trips());
     let told = tells.then(|| Arc::new(fabric.clone()));
     let mut hosts: Vec<(Vec<Host>, Vec<Side>)> = (0..count).map(|_| Default::default()).collect();
-    for (number, &(partition, _)) in (0..).zip(&placement.hosts) {
+    for (number, &(partition, index)) in (0..).zip(&placement.hosts) {
         let (hosts, of_hosts) = &mut hosts[partition as usize];
-        hosts.push(Host::new(number, placement.from[fabric.host_uplink[usize::from(number)] as usize].1));
+        hosts.push(Host::new(number, index, placement.from[fabric.host_uplink[usize::from(number)] as usize].1));
         of_hosts.extend(sides(scheme, number.into(), &sites, (told.as_ref(), run_spec.wire_overhead)));
     }
     let rules = Rules::new(run_spec);
     let mut partitions = Vec::with_capacity(count);
-    for (partition, ((network, programs), (hosts, sides))) in networks.into_iter().zip(programs).zip(hosts).enumerate()
-    {
-        let first_timer = links_in[partition] + 1;
-        let programs = Programs::new(programs, first_timer + hosts_in[partition]);
+    for ((network, programs), (hosts, sides)) in networks.into_iter().zip(programs).zip(hosts) {
         let hosts = Hosts::new(rules.clone(), hosts, sides);
-        partitions.push(Partition::new(network, hosts, programs, first_timer));
+        partitions.push(Partition::new(network, hosts, Programs::new(programs)));
     }
     Ok(Built { partitions, placement, lookahead: lookahead(fabric) })
 }

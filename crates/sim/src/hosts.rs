@@ -22,6 +22,7 @@ use crate::following::Following;
 use crate::network::Network;
 use crate::run_spec::RunSpec;
 use crate::slab::{SWITCH, pack};
+use crate::source::Source;
 use crate::trace::Begun;
 use flowsieve_fabric::round_trip::Exchange;
 use flowsieve_fabric::topology::{Fabric, Sites};
@@ -122,6 +123,8 @@ pub(crate) struct Received {
 pub(crate) struct Host {
     /// Its number in the fabric.
     number: u16,
+    /// Its index in the partition.
+    index: u32,
     nic: u32,
     /// The instant for which the host's timer is scheduled.
     scheduled: Time,
@@ -143,15 +146,15 @@ pub(crate) struct Side {
 }
 
 impl Host {
-    pub(crate) fn new(number: u16, nic: u32) -> Host {
-        Host { number, nic, scheduled: Time::NEVER, room_at: Time::NEVER, ring: VecDeque::new() }
+    pub(crate) fn new(number: u16, index: u32, nic: u32) -> Host {
+        Host { number, index, nic, scheduled: Time::NEVER, room_at: Time::NEVER, ring: VecDeque::new() }
     }
 
     #[inline(always)]
-    fn wake_at<K: Key>(&mut self, network: &mut Network<K>, source: u32, at: Time) {
+    fn wake_at<K: Key>(&mut self, network: &mut Network<K>, at: Time) {
         if at < self.scheduled {
             self.scheduled = at;
-            network.schedule(source, at);
+            network.schedule(Source::Host(self.index), at);
         }
     }
 
@@ -232,22 +235,22 @@ impl Hosts {
     }
 
     /// Hands over a given message that will begin here, later than those handed over before.
-    pub(crate) fn hand_over<K: Key>(&mut self, network: &mut Network<K>, upcoming: Upcoming, source: u32) {
+    pub(crate) fn hand_over<K: Key>(&mut self, network: &mut Network<K>, upcoming: Upcoming) {
         let begin = self.rules.begin(&upcoming.flow);
         // Prediction delays may differ between classes, so that a message handed over later may begin earlier.
         let waits = self.upcoming.iter().rev().take_while(|other| self.rules.begin(&other.flow) > begin).count();
         let place = self.upcoming.len() - waits;
         self.upcoming.insert(place, upcoming);
         if place == 0 {
-            network.schedule(source, self.next_start());
+            network.schedule(Source::Messages, self.next_start());
         }
     }
 
     /// Hands over a message that others will follow.
-    pub(crate) fn hand_over_first<K: Key>(&mut self, network: &mut Network<K>, upcoming: Upcoming, source: u32) {
+    pub(crate) fn hand_over_first<K: Key>(&mut self, network: &mut Network<K>, upcoming: Upcoming) {
         if let Some(following) = &mut self.following {
             following.add(upcoming, &self.rules);
-            network.schedule(source, self.next_start());
+            network.schedule(Source::Messages, self.next_start());
         }
     }
 
@@ -258,7 +261,7 @@ impl Hosts {
     }
 
     /// Begins every message that is due.
-    pub(crate) fn begin_messages<K: Key>(&mut self, network: &mut Network<K>, source: u32) {
+    pub(crate) fn begin_messages<K: Key>(&mut self, network: &mut Network<K>) {
         while let Some(Upcoming { flow, host }) = self.next_due(network.now) {
             self.begun_messages += 1;
             let class = self.rules.class(flow.class);
@@ -268,10 +271,9 @@ impl Hosts {
             let (side, now) = (&mut self.sides[at], network.now);
             let mut out = self.hosts[host as usize].port(network, class.into());
             let effects = side.endpoint.begin(now, &mut side.tagger, &mut out, &message);
-            // The arrivals' source comes just before the hosts' timers.
-            self.carry_out(network, (host, class.into()), source + 1 + host, effects);
+            self.carry_out(network, (host, class.into()), effects);
         }
-        network.schedule(source, self.next_start());
+        network.schedule(Source::Messages, self.next_start());
     }
 
     /// Takes the next message that is due; at equal instants the one with the least number.
@@ -288,7 +290,7 @@ impl Hosts {
 
     /// Handles a packet that arrives at a host.
     #[inline(always)]
-    pub(crate) fn on_packet<K: Key>(&mut self, network: &mut Network<K>, host: u32, packet: u32, source: u32) {
+    pub(crate) fn on_packet<K: Key>(&mut self, network: &mut Network<K>, host: u32, packet: u32) {
         network.last_arrival = network.now;
         if network.slab.metas[packet as usize].dst == SWITCH {
             return network.slab.remove(packet); // from a switch's program, which hosts do not hear
@@ -298,33 +300,27 @@ impl Hosts {
         let (side, now) = (&mut self.sides[at], network.now);
         let out = &mut state.port(network, class);
         match side.endpoint.receive(now, &mut side.tagger, out, |port| port.network.slab.take(packet)) {
-            Handled::Nothing { timer } => state.wake_at(network, source, timer),
-            Handled::Asks(effects) => self.carry_out(network, (host, class), source, effects),
+            Handled::Nothing { timer } => state.wake_at(network, timer),
+            Handled::Asks(effects) => self.carry_out(network, (host, class), effects),
         }
     }
 
     /// Carries out what an endpoint asked for in a call.
     #[inline(never)]
-    fn carry_out<K: Key>(
-        &mut self,
-        network: &mut Network<K>,
-        (host, class): (u32, usize),
-        source: u32,
-        effects: Effects,
-    ) {
+    fn carry_out<K: Key>(&mut self, network: &mut Network<K>, (host, class): (u32, usize), effects: Effects) {
         let at = self.sides_of(host).start + class;
         if effects.events {
-            self.note_events(network, host, at, source);
+            self.note_events(network, host, at);
         }
         if effects.turns {
-            self.pump(network, host, source);
+            self.pump(network, host);
         }
         let timer = self.sides[at].endpoint.next_timer();
-        self.hosts[host as usize].wake_at(network, source, timer.at);
+        self.hosts[host as usize].wake_at(network, timer.at);
     }
 
     #[inline(never)]
-    fn note_events<K: Key>(&mut self, network: &mut Network<K>, host: u32, side: usize, source: u32) {
+    fn note_events<K: Key>(&mut self, network: &mut Network<K>, host: u32, side: usize) {
         let (now, class) = (network.now, (side - self.sides_of(host).start) as u8);
         while let Some(event) = self.sides[side].endpoint.poll_event() {
             if let Some(news) = &mut self.news {
@@ -341,14 +337,14 @@ impl Hosts {
                     self.sent.push(Sent { message: message.id, acknowledged: now, effort });
                     let following = self.following.as_mut();
                     if following.is_some_and(|it| it.acknowledged(message.id, now, host, &self.rules)) {
-                        network.schedule(source - host - 1, self.next_start());
+                        network.schedule(Source::Messages, self.next_start());
                     }
                 }
                 FlowEvent::Delivered { message, out_of_order } => {
                     self.received.push(Received { message, at: now, out_of_order });
                     let following = self.following.as_mut();
                     if following.is_some_and(|it| it.delivered(message, now, host, &self.rules)) {
-                        network.schedule(source - host - 1, self.next_start());
+                        network.schedule(Source::Messages, self.next_start());
                     }
                 }
                 FlowEvent::Reordered { message, held } => self.reordered.push((message, held)),
@@ -362,7 +358,7 @@ impl Hosts {
 
     /// Lets endpoints send in turn while the port has room.
     #[inline(never)]
-    fn pump<K: Key>(&mut self, network: &mut Network<K>, host: u32, source: u32) {
+    fn pump<K: Key>(&mut self, network: &mut Network<K>, host: u32) {
         let (sides, limit) = (self.sides_of(host), self.rules.backlog);
         let (state, sides) = (&mut self.hosts[host as usize], &mut self.sides[sides]);
         network.advance(state.nic, network.now);
@@ -377,20 +373,20 @@ impl Hosts {
                 let at = line.busy_until + line.byte_time.serialise(u32::try_from(surplus).unwrap_or(u32::MAX));
                 if state.room_at == Time::NEVER {
                     state.room_at = at;
-                    state.wake_at(network, source, at);
+                    state.wake_at(network, at);
                 }
                 break;
             }
-            state.give_turn(network, source, &mut sides[class], class);
+            state.give_turn(network, &mut sides[class], class);
         }
         if sides.len() > 1 {
             let timers = sides.iter_mut().map(|side| side.endpoint.next_timer().at);
-            state.wake_at(network, source, timers.min().unwrap_or(Time::NEVER));
+            state.wake_at(network, timers.min().unwrap_or(Time::NEVER));
         }
     }
 
     /// Handles the host's timer.
-    pub(crate) fn on_timer<K: Key>(&mut self, network: &mut Network<K>, host: u32, source: u32) {
+    pub(crate) fn on_timer<K: Key>(&mut self, network: &mut Network<K>, host: u32) {
         self.hosts[host as usize].scheduled = Time::NEVER;
         let (of_host, now) = (self.sides_of(host), network.now);
         loop {
@@ -403,14 +399,14 @@ impl Hosts {
                     state.room_at = Time::NEVER;
                 }
                 sides.iter_mut().filter(|side| side.not_before <= now).for_each(|side| side.not_before = Time::NEVER);
-                self.pump(network, host, source);
+                self.pump(network, host);
             } else if timer.at <= now {
                 let side = &mut sides[class];
                 let effects = side.endpoint.on_timer(now, &mut side.tagger, &mut state.port(network, class));
-                self.carry_out(network, (host, class), source, effects);
+                self.carry_out(network, (host, class), effects);
             } else {
                 state.scheduled = timer.at.min(port_at);
-                return network.schedule(source, state.scheduled);
+                return network.schedule(Source::Host(host), state.scheduled);
             }
         }
     }
@@ -442,7 +438,7 @@ impl Host {
 
     /// Gives the first in the ring its turn.
     #[inline(always)]
-    fn give_turn<K: Key>(&mut self, network: &mut Network<K>, source: u32, side: &mut Side, class: usize) {
+    fn give_turn<K: Key>(&mut self, network: &mut Network<K>, side: &mut Side, class: usize) {
         let (wanted, now) = (side.endpoint.turns(), network.now);
         match side.endpoint.poll(now, &mut side.tagger, &mut self.port(network, class)) {
             Turn::Sent => {}
@@ -450,7 +446,7 @@ impl Host {
             Turn::NotBefore(at) => {
                 assert!(at > now, "who sends nothing before this instant may send at it");
                 side.not_before = at;
-                self.wake_at(network, source, at);
+                self.wake_at(network, at);
             }
         }
         self.ring.pop_front();

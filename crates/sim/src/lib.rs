@@ -25,6 +25,7 @@ mod run;
 mod run_spec;
 pub mod sample;
 mod slab;
+mod source;
 pub mod trace;
 
 pub use run::{FRUITLESS_PER_FLOW, FRUITLESS_TIMEOUTS, MOST_SEGMENTS, QUERY_EPOCH, run, run_sampled, run_traced};

@@ -18,6 +18,7 @@ use crate::link::{ClassCount, Endpoint, LinkState, Port};
 use crate::prefetch_queue::PrefetchQueue;
 use crate::programs::Programs;
 use crate::slab::{Body, Slab};
+use crate::source::{Source, Sources};
 use crate::trace::Record;
 
 /// A switch's forwarding.
@@ -54,10 +55,12 @@ pub(crate) struct Network<K> {
     /// Events from here on wait until the [prefetch queue](crate::prefetch_queue) is drained. At most
     /// [`Network::horizon`].
     pub(crate) stop: K,
+    pub(crate) sources: Sources,
+    /// By the numbers of the sources.
     pub(crate) events: WinnerTree<K>,
     pub(crate) slab: Slab,
     pub(crate) prefetch_queue: PrefetchQueue,
-    /// Links with an end here; a link's index is its source of events.
+    /// Links with an end here; a link's index is its number among the sources.
     pub(crate) links: Vec<LinkState>,
     /// By link: the port at its sending end.
     pub(crate) ports: Vec<Port>,
@@ -158,12 +161,17 @@ impl<K: Key> Network<K> {
     }
 
     /// Schedules a source's event; [`Time::NEVER`]: removes it.
-    pub(crate) fn schedule(&mut self, source: u32, at: Time) {
+    #[inline(always)]
+    pub(crate) fn schedule(&mut self, source: Source, at: Time) {
+        self.schedule_number(self.sources.number(source), at);
+    }
+
+    fn schedule_number(&mut self, number: u32, at: Time) {
         if at < K::END {
-            self.events.set(source, K::new(at, source));
+            self.events.set(number, K::new(at, number));
         } else {
             self.overflows |= at != Time::NEVER;
-            self.events.set(source, K::NEVER);
+            self.events.set(number, K::NEVER);
         }
     }
 

@@ -12,20 +12,19 @@ use crate::event::Key;
 use crate::hosts::Hosts;
 use crate::network::Network;
 use crate::programs::Programs;
+use crate::source::Source;
 
 /// A part of the fabric with its hosts.
 pub(crate) struct Partition<K> {
     pub(crate) network: Network<K>,
     pub(crate) hosts: Hosts,
     pub(crate) programs: Programs,
-    /// The first source of hosts' timers; the arrivals' source is the one before it.
-    pub(crate) first_timer: u32,
 }
 
 impl<K: Key> Partition<K> {
-    pub(crate) fn new(mut network: Network<K>, hosts: Hosts, mut programs: Programs, first_timer: u32) -> Partition<K> {
+    pub(crate) fn new(mut network: Network<K>, hosts: Hosts, mut programs: Programs) -> Partition<K> {
         programs.arm(&mut network);
-        Partition { network, hosts, programs, first_timer }
+        Partition { network, hosts, programs }
     }
 
     /// Handles at most `most` events before `horizon`; returns whether none of them is left.
@@ -33,7 +32,7 @@ impl<K: Key> Partition<K> {
         let horizon = K::new(horizon.min(K::END), 0);
         self.network.horizon = horizon;
         self.network.drain_prefetch_queue();
-        let links = self.first_timer - 1;
+        let sources = self.network.sources;
         // Counted in memory: registers are scarce in this loop.
         let end = self.network.events_handled.saturating_add(most);
         while self.network.events_handled < end {
@@ -48,25 +47,22 @@ impl<K: Key> Partition<K> {
             assert!(key.time() >= self.network.now, "time goes back");
             self.network.now = key.time();
             self.network.events_handled += 1;
-            let source = key.source();
-            if source < links {
-                self.on_arrival(source);
-            } else {
-                self.on_timer(source);
+            match sources.source(key.source()) {
+                Source::Link(link) => self.on_arrival(link),
+                timer => self.on_timer(timer),
             }
         }
         false
     }
 
     #[inline(never)]
-    fn on_timer(&mut self, source: u32) {
+    fn on_timer(&mut self, source: Source) {
         self.network.events_without_arrival += 1;
-        if source < self.first_timer {
-            self.hosts.begin_messages(&mut self.network, source);
-        } else if source < self.programs.first_source {
-            self.hosts.on_timer(&mut self.network, source - self.first_timer, source);
-        } else {
-            self.programs.on_timer(&mut self.network, source);
+        match source {
+            Source::Messages => self.hosts.begin_messages(&mut self.network),
+            Source::Host(host) => self.hosts.on_timer(&mut self.network, host),
+            Source::Program(switch) => self.programs.on_timer(&mut self.network, switch),
+            Source::Link(_) => {}
         }
     }
 
@@ -76,7 +72,7 @@ impl<K: Key> Partition<K> {
         let Some((packet, to)) = network.arrive(link) else { return };
         match to.get() {
             Ok(switch) => network.forward(&mut self.programs, switch, link, packet),
-            Err(host) => self.hosts.on_packet(network, host, packet, self.first_timer + host),
+            Err(host) => self.hosts.on_packet(network, host, packet),
         }
     }
 }

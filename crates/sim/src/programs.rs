@@ -7,13 +7,12 @@ use crate::event::Key;
 use crate::link::Port;
 use crate::network::Network;
 use crate::slab::{pack_program_packet, unpack_program_packet};
+use crate::source::Source;
 
 /// The programs of a partition's switches.
 pub(crate) struct Programs {
     /// By switch.
     programs: Vec<Option<Program>>,
-    /// The source of the first switch's timer.
-    pub(crate) first_source: u32,
 }
 
 /// A switch's program.
@@ -39,27 +38,27 @@ impl Program {
     fn call<K: Key, R>(
         &mut self,
         network: &mut Network<K>,
-        source: u32,
+        switch: u32,
         call: impl FnOnce(&mut dyn SwitchProgram, &mut Ports<'_, K>) -> R,
     ) -> R {
         let result = call(&mut *self.own, &mut Ports { network, links: &self.links });
-        self.arm(network, source);
+        self.arm(network, switch);
         result
     }
 
-    fn arm<K: Key>(&mut self, network: &mut Network<K>, source: u32) {
+    fn arm<K: Key>(&mut self, network: &mut Network<K>, switch: u32) {
         let at = self.own.next_timer().max(network.now);
         if self.scheduled != Some(at) {
             self.scheduled = Some(at);
-            network.schedule(source, at);
+            network.schedule(Source::Program(switch), at);
         }
     }
 }
 
 impl Programs {
-    /// Collects programs by switch, with the source of the first one's timer.
-    pub(crate) fn new(programs: Vec<Option<Program>>, first_source: u32) -> Programs {
-        Programs { programs, first_source }
+    /// Collects programs by switch.
+    pub(crate) fn new(programs: Vec<Option<Program>>) -> Programs {
+        Programs { programs }
     }
 
     /// Returns how often each timer fired.
@@ -72,16 +71,11 @@ impl Programs {
         self.programs.iter().flatten().any(|program| program.own.next_timer() != Time::NEVER)
     }
 
-    fn get(&mut self, switch: u32) -> Option<(&mut Program, u32)> {
-        let source = self.first_source + switch;
-        self.programs[switch as usize].as_mut().map(|program| (program, source))
-    }
-
     /// Sets the timers before the run.
     pub(crate) fn arm<K: Key>(&mut self, network: &mut Network<K>) {
-        for switch in 0..self.programs.len() as u32 {
-            if let Some((program, source)) = self.get(switch) {
-                program.arm(network, source);
+        for (program, switch) in self.programs.iter_mut().zip(0..) {
+            if let Some(program) = program {
+                program.arm(network, switch);
             }
         }
     }
@@ -89,10 +83,10 @@ impl Programs {
     /// Asks a switch's program for the outgoing link of a packet that came by link `from`.
     #[inline(never)]
     pub(crate) fn choose<K: Key>(&mut self, network: &mut Network<K>, switch: u32, from: u32, packet: u32) -> u32 {
-        let (program, source) = self.get(switch).expect("a program that chooses");
+        let program = self.programs[switch as usize].as_mut().expect("a program that chooses");
         let (meta, from, now) = (network.slab.metas[packet as usize], network.ports[from as usize].back, network.now);
         let group = program.site.next[usize::from(meta.dst)];
-        let way = program.call(network, source, |own, ports| own.choose(&meta, from, group, now, ports));
+        let way = program.call(network, switch, |own, ports| own.choose(&meta, from, group, now, ports));
         let ways = &program.site.groups[usize::from(group)];
         let way = way.min(ways.len() - 1);
         network.switches[switch as usize].balancer.chosen(&meta, way, now);
@@ -106,19 +100,19 @@ impl Programs {
         let (meta, body) = (&network.slab.metas[packet as usize], &network.slab.bodies[packet as usize]);
         let heard = unpack_program_packet(meta, body, network.ports[from as usize].back);
         network.slab.remove(packet);
-        if let Some((program, source)) = self.get(switch) {
+        if let Some(program) = &mut self.programs[switch as usize] {
             let now = network.now;
-            program.call(network, source, |own, ports| own.on_program_packet(&heard, now, ports));
+            program.call(network, switch, |own, ports| own.on_program_packet(&heard, now, ports));
         }
     }
 
     /// Handles the timer of a switch's program.
-    pub(crate) fn on_timer<K: Key>(&mut self, network: &mut Network<K>, source: u32) {
-        if let Some((program, source)) = self.get(source - self.first_source) {
+    pub(crate) fn on_timer<K: Key>(&mut self, network: &mut Network<K>, switch: u32) {
+        if let Some(program) = &mut self.programs[switch as usize] {
             let now = network.now;
             program.ticks += 1;
             program.scheduled = None;
-            program.call(network, source, |own, ports| own.on_timer(now, ports));
+            program.call(network, switch, |own, ports| own.on_timer(now, ports));
         }
     }
 }

@@ -331,11 +331,10 @@ impl<K: Key> Run<'_, '_, K> {
     }
 
     /// Hands a flow to its sender's partition.
-    fn hand_over(&mut self, flow: Flow, how: fn(&mut Hosts, &mut Network<K>, Upcoming, u32)) {
+    fn hand_over(&mut self, flow: Flow, how: fn(&mut Hosts, &mut Network<K>, Upcoming)) {
         let (from, host) = self.built.placement.hosts[flow.src as usize];
         let partition = &mut self.built.partitions[from as usize];
-        let source = partition.first_timer - 1;
-        how(&mut partition.hosts, &mut partition.network, Upcoming { flow, host }, source);
+        how(&mut partition.hosts, &mut partition.network, Upcoming { flow, host });
     }
 
     /// Runs every event before `horizon` and the end of the run.
