@@ -215,7 +215,7 @@ pub fn packet_facts(
     packets_per_answer: Option<NonZeroU32>,
 ) -> Result<TransportFacts, SettingsError> {
     let (segment, header) = (parameters::segment(scope)?, parameters::header(scope)?);
-    Ok(TransportFacts { segment: segment.get(), header, packets_per_answer })
+    Ok(TransportFacts { segment: segment.get(), header, packets_per_answer, hears_departures: false })
 }
 
 /// Refuses a scheme that has replaced a part built from settings by its own: the settings would be in its results without

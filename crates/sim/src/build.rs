@@ -91,10 +91,11 @@ pub(crate) fn build<K: Key>(run_spec: &RunSpec<'_>) -> Result<Built<K>, SimError
     let sites = Sites::new(fabric, run_spec.seed);
     let racks = sites.racks();
     let least_delay = fabric.links.iter().map(|link| link.delay).min().unwrap_or(Time::ZERO);
+    let hear = scheme.classes.iter().any(|class| class.transport.facts().hears_departures);
     let mut networks = Vec::with_capacity(count);
     for partition in 0..count {
         let programs = if timed { switches_in[partition] } else { 0 };
-        let sources = Sources::new(links_in[partition], hosts_in[partition], programs);
+        let sources = Sources::new(links_in[partition], hosts_in[partition], hear, programs);
         if sources.count() > K::SOURCES {
             return Err(SimError::KeyTooNarrow);
         }
@@ -126,6 +127,7 @@ pub(crate) fn build<K: Key>(run_spec: &RunSpec<'_>) -> Result<Built<K>, SimError
             own_pool: Pool::default(),
             victims: Victims::default(),
             crossings: Vec::new(),
+            departures: Vec::new(),
             waiting: Vec::new(),
             events_handled: 0,
             events_without_arrival: 0,
@@ -153,7 +155,11 @@ pub(crate) fn build<K: Key>(run_spec: &RunSpec<'_>) -> Result<Built<K>, SimError
     let mut hosts: Vec<(Vec<Host>, Vec<Side>)> = (0..count).map(|_| Default::default()).collect();
     for (number, &(partition, index)) in (0..).zip(&placement.hosts) {
         let (hosts, of_hosts) = &mut hosts[partition as usize];
-        hosts.push(Host::new(number, index, placement.from[fabric.host_uplink[usize::from(number)] as usize].1));
+        let nic = placement.from[fabric.host_uplink[usize::from(number)] as usize].1;
+        hosts.push(Host::new(number, index, nic));
+        if hear {
+            networks[partition as usize].tell_departures(nic);
+        }
         of_hosts.extend(sides(scheme, number.into(), &sites, (told.as_ref(), run_spec.wire_overhead)));
     }
     let rules = Rules::new(run_spec);
@@ -203,9 +209,12 @@ fn add_link<K>(
     let port = |scheduler| Port { back, ..Port::new(scheduler, link, number, run_spec.seed) };
     let line = Line { byte_time: link.rate.byte_time(), overhead: run_spec.wire_overhead.into() };
     let mut sending = port(spec.build(line, scheme.header(), || sites.port(number)));
-    if let Node::Switch(switch) = link.from {
-        sending.switch = placement.switches[switch as usize].1;
-        sending.features.shares = spec.shares_memory();
+    match link.from {
+        Node::Host(host) => sending.owner = placement.hosts[host as usize].1,
+        Node::Switch(switch) => {
+            sending.owner = placement.switches[switch as usize].1;
+            sending.features.shares = spec.shares_memory();
+        }
     }
     if from.0 != to.0 {
         sending.features.beyond = Some(to);

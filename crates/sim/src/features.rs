@@ -1,5 +1,6 @@
 //! Features that few links have: memory that their switch's ports share, an end in another partition, cut-through,
-//! losses, a program that counts the bytes that they sent, a trace, chosen flows whose arrivals are reported.
+//! losses, a program that counts the bytes that they sent, a host that hears departures, a trace, chosen flows whose
+//! arrivals are reported.
 //!
 //! Only links with [`Features`] call this code; all other [packets](crate::network) bypass it.
 
@@ -10,8 +11,9 @@ use flowsieve_results::PacketEvent;
 use rand_core::Rng;
 
 use crate::event::Key;
-use crate::link::{Endpoint, Features};
-use crate::network::{Crossing, Network};
+use crate::link::{Endpoint, Features, Port};
+use crate::network::{Crossing, Departure, Network};
+use crate::source::Source;
 
 impl<K: Key> Network<K> {
     /// Moves out every packet that is due on the link.
@@ -21,7 +23,7 @@ impl<K: Key> Network<K> {
             let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
             let (start, metas) = (state.busy_until, self.slab.metas.as_mut_slice());
             let shares = port.features.shares;
-            let pool = if shares { &mut self.pools[port.switch as usize] } else { &mut self.own_pool };
+            let pool = if shares { &mut self.pools[port.owner as usize] } else { &mut self.own_pool };
             let Some(packet) = port.dequeue(metas, start, pool, &mut self.victims) else {
                 debug_assert!(false, "a port of {} packets has none to send", state.queued);
                 return;
@@ -38,6 +40,7 @@ impl<K: Key> Network<K> {
     #[inline(never)]
     pub(crate) fn put_on_line_with_features(&mut self, link: u32, packet: u32, start: Time, bypassed: bool) {
         self.trace_sent(link, packet, start, bypassed);
+        self.note_departure(link, packet, start);
         let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
         let (features, meta) = (port.features, &self.slab.metas[packet as usize]);
         let on_wire = u32::from(meta.len) + self.overhead;
@@ -63,9 +66,9 @@ impl<K: Key> Network<K> {
     #[inline(never)]
     pub(crate) fn queued_with_features(&mut self, link: u32, packet: u32) {
         let (port, state) = (&mut self.ports[link as usize], &self.links[link as usize]);
-        let Features { shares, beyond, forwards_after, .. } = port.features;
+        let Features { shares, beyond, forwards_after, tells_departures, .. } = port.features;
         if shares {
-            self.pools[port.switch as usize].take(self.slab.metas[packet as usize].len);
+            self.pools[port.owner as usize].take(self.slab.metas[packet as usize].len);
         }
         if state.busy_until <= self.now {
             return; // it is sent at once
@@ -76,6 +79,35 @@ impl<K: Key> Network<K> {
         if forwards_after.is_some() && beyond.is_none() {
             self.schedule_with_features(link);
         }
+        if tells_departures {
+            self.await_departure(link);
+        }
+    }
+
+    /// Notes that the line begins to send a packet, if its host hears departures. The host hears it in an event of its own at
+    /// the same instant, whoever looked at the port.
+    fn note_departure(&mut self, nic: u32, packet: u32, at: Time) {
+        let Port { owner, features: Features { tells_departures, .. }, .. } = self.ports[nic as usize];
+        if tells_departures {
+            let (meta, body) = (self.slab.metas[packet as usize], self.slab.bodies[packet as usize]);
+            self.departures.push(Departure { nic, meta, body });
+            self.schedule(Source::Departure(owner), at);
+        }
+    }
+
+    /// Schedules the next departure from a host's port, unless the host has yet to hear of another.
+    pub(crate) fn await_departure(&mut self, nic: u32) {
+        if self.departures.iter().all(|departure| departure.nic != nic) {
+            let state = &self.links[nic as usize];
+            let next = if state.queued > 0 { state.busy_until } else { Time::NEVER };
+            self.schedule(Source::Departure(self.ports[nic as usize].owner), next);
+        }
+    }
+
+    /// Takes the first departure from a host's port that the host has not heard of.
+    pub(crate) fn take_departure(&mut self, nic: u32) -> Option<Departure> {
+        let first = self.departures.iter().position(|departure| departure.nic == nic)?;
+        Some(self.departures.remove(first))
     }
 
     /// Schedules another look at a port whose departures matter elsewhere, because a packet waits there.
@@ -84,7 +116,7 @@ impl<K: Key> Network<K> {
         port.due = true;
         if port.features.shares {
             let busy_until = self.links[link as usize].busy_until;
-            self.switches[port.switch as usize].due.push(Reverse((busy_until, link)));
+            self.switches[port.owner as usize].due.push(Reverse((busy_until, link)));
         }
         if port.features.beyond.is_some() {
             self.waiting.push(link);

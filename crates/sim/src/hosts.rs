@@ -19,9 +19,9 @@ use flowsieve_workload::{Flow, Predict, Prediction, SizeBounds};
 
 use crate::event::Key;
 use crate::following::Following;
-use crate::network::Network;
+use crate::network::{Departure, Network};
 use crate::run_spec::RunSpec;
-use crate::slab::{SWITCH, pack};
+use crate::slab::{SWITCH, pack, unpack};
 use crate::source::Source;
 use crate::trace::Begun;
 use flowsieve_fabric::round_trip::Exchange;
@@ -303,6 +303,23 @@ impl Hosts {
             Handled::Nothing { timer } => state.wake_at(network, timer),
             Handled::Asks(effects) => self.carry_out(network, (host, class), effects),
         }
+    }
+
+    /// Tells endpoints what has left a host's port at this instant.
+    pub(crate) fn on_departures<K: Key>(&mut self, network: &mut Network<K>, host: u32) {
+        let (nic, now) = (self.hosts[host as usize].nic, network.now);
+        network.advance(nic, now);
+        while let Some(Departure { meta, body, .. }) = network.take_departure(nic) {
+            let class = usize::from(body.class);
+            if self.rules.transports[class].hears_departures {
+                let packet = Packet { peer: meta.dst, ..unpack(&meta, &body) };
+                let at = self.sides_of(host).start + class;
+                let (side, out) = (&mut self.sides[at], &mut self.hosts[host as usize].port(network, class));
+                let effects = side.endpoint.on_departure(now, &mut side.tagger, out, &packet);
+                self.carry_out(network, (host, class), effects);
+            }
+        }
+        network.await_departure(nic);
     }
 
     /// Carries out what an endpoint asked for in a call.

@@ -74,8 +74,8 @@ pub(crate) struct Port {
     pub(crate) random: Xoshiro256PlusPlus,
     /// Random numbers for losses on the line.
     pub(crate) loss_random: Xoshiro256PlusPlus,
-    /// Index of the switch whose memory it may share.
-    pub(crate) switch: u32,
+    /// Index in the partition of the switch or host that it belongs to.
+    pub(crate) owner: u32,
     /// The number of the port at the far switch that leads back.
     pub(crate) back: u16,
     /// Whether it is in a list of ports with a departure due.
@@ -100,6 +100,8 @@ pub(crate) struct Features {
     pub(crate) counts: bool,
     /// Arrivals of chosen flows are reported.
     pub(crate) tells_arrivals: bool,
+    /// The endpoints of its host hear what leaves the port.
+    pub(crate) tells_departures: bool,
     /// What happens to its packets is recorded, under this index in [`crate::trace::Tracing::links`].
     pub(crate) traced: Option<u32>,
 }
@@ -121,12 +123,13 @@ impl Port {
                 forwards_after: link.cut_through.then_some(CUT_THROUGH_BYTES),
                 loss: (link.loss * f64::from(u32::MAX)).round() as u32,
                 counts: false,
+                tells_departures: false,
                 tells_arrivals: false,
                 traced: None,
             },
             random: stream(seed, Purpose::Marking, number.into()),
             loss_random: stream(seed, Purpose::Loss, number.into()),
-            switch: 0,
+            owner: 0,
             back: 0,
             due: false,
             marks: 0,
@@ -304,7 +307,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn link__is_a_cache_line() {
-        assert_eq!(size_of::<LinkState>(), 64);
+    fn link__is_a_cache_line_and_a_port_four() {
+        assert_eq!((size_of::<LinkState>(), size_of::<Port>()), (64, 256));
     }
 }

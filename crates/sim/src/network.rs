@@ -47,6 +47,13 @@ pub(crate) struct Crossing {
     pub(crate) body: Body,
 }
 
+/// A packet that a host's line has begun to send.
+pub(crate) struct Departure {
+    pub(crate) nic: u32,
+    pub(crate) meta: Meta,
+    pub(crate) body: Body,
+}
+
 /// Switches, ports, wires and packets: everything but the hosts.
 pub(crate) struct Network<K> {
     pub(crate) now: Time,
@@ -85,6 +92,8 @@ pub(crate) struct Network<K> {
     pub(crate) own_pool: Pool,
     pub(crate) victims: Victims,
     pub(crate) crossings: Vec<Crossing>,
+    /// What left ports whose hosts have not heard of it yet.
+    pub(crate) departures: Vec<Departure>,
     /// Ports to other partitions at which packets wait.
     pub(crate) waiting: Vec<u32>,
     /// Events handled.
@@ -151,6 +160,13 @@ impl<K> Network<K> {
     pub(crate) fn count_sent(&mut self, link: u32) {
         self.links[link as usize].has_features = true;
         self.ports[link as usize].features.counts = true;
+    }
+
+    /// Makes the port of a host report its departures.
+    pub(crate) fn tell_departures(&mut self, nic: u32) {
+        self.prefetch_queue = PrefetchQueue::none();
+        self.links[nic as usize].has_features = true;
+        self.ports[nic as usize].features.tells_departures = true;
     }
 }
 
@@ -239,14 +255,14 @@ impl<K: Key> Network<K> {
         let now = self.now;
         // The arrival must see every departure up to now as done.
         if self.links[link as usize].has_features && self.ports[link as usize].features.shares {
-            self.free_memory(self.ports[link as usize].switch, now);
+            self.free_memory(self.ports[link as usize].owner, now);
         }
         self.advance(link, now);
 
         let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
         let metas = self.slab.metas.as_mut_slice();
         let shares = state.has_features && port.features.shares;
-        let pool = if shares { &mut self.pools[port.switch as usize] } else { &mut self.own_pool };
+        let pool = if shares { &mut self.pools[port.owner as usize] } else { &mut self.own_pool };
         let priority = metas[packet as usize].tag.priority();
         let verdict = port.enqueue(metas, packet, now, pool, &mut self.victims);
         self.classes[usize::from(state.class)].queued_before.count(priority, verdict.queued_before());
@@ -279,7 +295,7 @@ impl<K: Key> Network<K> {
             state.queued -= 1;
             port.drops.evicted += 1;
             if port.features.shares {
-                self.pools[port.switch as usize].give(self.slab.metas[victim as usize].len);
+                self.pools[port.owner as usize].give(self.slab.metas[victim as usize].len);
             }
             let queue = self.slab.metas[victim as usize].queue;
             self.trace(link, victim, self.now, PacketEvent::DroppedEvicted, Some(queue));

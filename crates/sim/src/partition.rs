@@ -4,7 +4,7 @@
 //! counters, connections. The result is the same for any partitioning of the fabric.
 //!
 //! The order of events of one instant is part of the model: a port's departures come before what arrives there;
-//! arrivals by link; then messages that begin, by number; then timers, by host.
+//! arrivals by link; then messages that begin, by number; then departures that hosts hear, and timers, by host.
 
 use flowsieve_core::Time;
 
@@ -60,6 +60,7 @@ impl<K: Key> Partition<K> {
         self.network.events_without_arrival += 1;
         match source {
             Source::Messages => self.hosts.begin_messages(&mut self.network),
+            Source::Departure(host) => self.hosts.on_departures(&mut self.network, host),
             Source::Host(host) => self.hosts.on_timer(&mut self.network, host),
             Source::Program(switch) => self.programs.on_timer(&mut self.network, switch),
             Source::Link(_) => {}

@@ -1,8 +1,8 @@
 //! The event sources of a partition, and their numbers in the event queue.
 //!
 //! Each source has at most one event. Of events at one instant, the one with the least number runs first, so the numbers
-//! are part of the model: arrivals by link, then messages that begin, then the timers of hosts, then those of switches'
-//! programs.
+//! are part of the model: arrivals by link, then messages that begin, then departures that hosts hear, then the timers of
+//! hosts, then those of switches' programs.
 
 /// Something that may have an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,6 +11,8 @@ pub(crate) enum Source {
     Link(u32),
     /// The messages that begin.
     Messages,
+    /// The next departure from a host's port, if its endpoints hear departures.
+    Departure(u32),
     /// The timer of a host.
     Host(u32),
     /// The timer of a switch's program.
@@ -22,6 +24,8 @@ pub(crate) enum Source {
 pub(crate) struct Sources {
     /// The number after the links'.
     messages: u32,
+    /// The number of the first host's departures.
+    departures: u32,
     /// The number of the first host's timer.
     hosts: u32,
     /// The number of the first program's timer.
@@ -31,11 +35,13 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
-    /// Numbers the sources of this many links, hosts and programs.
-    pub(crate) fn new(links: u32, hosts: u32, programs: u32) -> Sources {
-        let first_host = links + 1;
+    /// Numbers the sources of this many links, hosts and programs. `hear`: endpoints hear departures.
+    pub(crate) fn new(links: u32, hosts: u32, hear: bool, programs: u32) -> Sources {
+        let departures = links + 1;
+        let first_host = departures + if hear { hosts } else { 0 };
         let first_program = first_host + hosts;
-        Sources { messages: links, hosts: first_host, programs: first_program, count: first_program + programs }
+        let count = first_program + programs;
+        Sources { messages: links, departures, hosts: first_host, programs: first_program, count }
     }
 
     /// Returns how many there are.
@@ -49,6 +55,7 @@ impl Sources {
         match source {
             Source::Link(link) => link,
             Source::Messages => self.messages,
+            Source::Departure(host) => self.departures + host,
             Source::Host(host) => self.hosts + host,
             Source::Program(switch) => self.programs + switch,
         }
@@ -59,8 +66,10 @@ impl Sources {
     pub(crate) fn source(self, number: u32) -> Source {
         if number < self.messages {
             Source::Link(number)
-        } else if number < self.hosts {
+        } else if number < self.departures {
             Source::Messages
+        } else if number < self.hosts {
+            Source::Departure(number - self.departures)
         } else if number < self.programs {
             Source::Host(number - self.hosts)
         } else {
@@ -73,13 +82,19 @@ impl Sources {
 mod tests {
     use super::*;
 
+    /// Lists all sources in the order of their numbers.
+    fn all(sources: Sources) -> Vec<Source> {
+        let all: Vec<_> = (0..sources.count() as u32).map(|number| sources.source(number)).collect();
+        assert!(all.iter().zip(0..).all(|(&source, number)| sources.number(source) == number));
+        all
+    }
+
     #[test]
     fn source__numbers_in_the_order_of_one_instant() {
-        let sources = Sources::new(3, 2, 2);
-        let all: Vec<Source> = (0..sources.count() as u32).map(|number| sources.source(number)).collect();
-        let (links, hosts, programs) =
-            ([0, 1, 2].map(Source::Link), [0, 1].map(Source::Host), [0, 1].map(Source::Program));
-        assert_eq!(all, [&links[..], &[Source::Messages], &hosts, &programs].concat());
-        assert!(all.iter().zip(0..).all(|(&source, number)| sources.number(source) == number));
+        let first = [Source::Link(0), Source::Link(1), Source::Messages];
+        let departures = [Source::Departure(0), Source::Departure(1)];
+        let timers = [Source::Host(0), Source::Host(1), Source::Program(0)];
+        assert_eq!(all(Sources::new(2, 2, true, 1)), [&first[..], &departures, &timers].concat());
+        assert_eq!(all(Sources::new(2, 2, false, 1)), [&first[..], &timers].concat());
     }
 }

@@ -1,8 +1,8 @@
 //! A host's endpoint: every sender and receiver of one host and one class of flow, as one state machine without I/O, clock
 //! or randomness, in the shape of quinn-proto's and smoltcp's.
 //!
-//! The host calls it with what happened ([`Endpoint::begin`], [`Endpoint::receive`], [`Endpoint::on_timer`]), then does what
-//! the call asks for ([`Effects`]), in this order, and last asks for the next timer:
+//! The host calls it with what happened ([`Endpoint::begin`], [`Endpoint::receive`], [`Endpoint::on_departure`],
+//! [`Endpoint::on_timer`]), then does what the call asks for ([`Effects`]), in this order, and last asks for the next timer:
 //!
 //! | where [`Effects`] say | the host calls |
 //! | --- | --- |
@@ -10,6 +10,8 @@
 //! | `turns` | [`Endpoint::poll`] while [`Endpoint::turns`] says so and its port has room, and again when it has room |
 //!
 //! # The contract
+//! - *Departures:* a transport that wants them ([`TransportFacts::hears_departures`]) hears when the host's line begins to
+//!   send each packet ([`Endpoint::on_departure`]), at that instant. It hears nothing of a packet that the host's port drops.
 //! - *Packets* go to an [`Out`]. Answers (ACKs, SYN-ACKs, grants) leave from within the call that causes them, whatever the
 //!   port's backlog, and so does everything of an open loop. Data leaves in a turn. Where hosts never pause
 //!   ([`HostSite::pauses`]) an endpoint may send its data from within the call instead.
@@ -109,17 +111,32 @@ pub trait Endpoint: Send {
     /// Handles a packet of the class.
     fn receive(&mut self, now: Time, tagger: &mut Tagger, out: &mut dyn Out, packet: &Packet) -> Effects;
 
-    /// Handles one timer, if it is due.
-    fn on_timer(&mut self, now: Time, tagger: &mut Tagger, out: &mut dyn Out) -> Effects;
+    /// Handles one timer, if it is due. An endpoint without timers needs neither this nor [`Endpoint::next_timer`].
+    fn on_timer(&mut self, _now: Time, _tagger: &mut Tagger, _out: &mut dyn Out) -> Effects {
+        Effects::NONE
+    }
+
+    /// Handles the departure of one of its packets: the host's line begins to send it. The packet is as the port sends it,
+    /// so it may be marked. Called only if [`TransportFacts::hears_departures`].
+    fn on_departure(&mut self, _now: Time, _tagger: &mut Tagger, _out: &mut dyn Out, _packet: &Packet) -> Effects {
+        Effects::NONE
+    }
 
     /// Returns the first timer.
-    fn next_timer(&mut self) -> Timer;
+    fn next_timer(&mut self) -> Timer {
+        Timer::NEVER
+    }
 
-    /// Returns how many want a turn.
-    fn turns(&self) -> u32;
+    /// Returns how many want a turn. An endpoint that sends only from within calls needs neither this nor
+    /// [`Endpoint::poll`].
+    fn turns(&self) -> u32 {
+        0
+    }
 
     /// Takes one turn.
-    fn poll(&mut self, now: Time, tagger: &mut Tagger, out: &mut dyn Out) -> Turn;
+    fn poll(&mut self, _now: Time, _tagger: &mut Tagger, _out: &mut dyn Out) -> Turn {
+        Turn::Unused
+    }
 
     /// Returns the next event, in the order in which they happened.
     fn poll_event(&mut self) -> Option<FlowEvent>;
@@ -151,6 +168,8 @@ pub struct TransportFacts {
     pub header: u16,
     /// The number of data packets that cause an answer; `None`: nothing is answered.
     pub packets_per_answer: Option<NonZeroU32>,
+    /// Whether its endpoints hear when a packet of theirs leaves the host's port.
+    pub hears_departures: bool,
 }
 
 impl TransportFacts {

@@ -9,7 +9,7 @@ use flowsieve_schemes::parts::{self, MarkingName, Part, Parts};
 use flowsieve_schemes::scheme::Scheme;
 use flowsieve_schemes::{Context, Entry, Knows};
 use flowsieve_settings::SettingsError;
-use flowsieve_transport::{Effects, Endpoint, Out, Packet, Timer, TransportFacts, TransportSpec, Turn};
+use flowsieve_transport::{Effects, Endpoint, Out, Packet, TransportFacts, TransportSpec, Turn};
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU32;
 
@@ -135,14 +135,6 @@ impl Endpoint for Credits {
         }
         self.give_credits(out);
         effects
-    }
-
-    fn on_timer(&mut self, _: Time, _: &mut Tagger, _: &mut dyn Out) -> Effects {
-        Effects::NONE
-    }
-
-    fn next_timer(&mut self) -> Timer {
-        Timer::NEVER
     }
 
     fn turns(&self) -> u32 {

@@ -13,7 +13,7 @@ use flowsieve_schemes::Context;
 use flowsieve_schemes::scheme::PortSpec;
 use flowsieve_settings::{Origin, Raw, Settings, Table};
 use flowsieve_sim::Partitioning;
-use flowsieve_transport::{Effects, Endpoint, Out, Packet, Timer, TransportSpec, Turn};
+use flowsieve_transport::{Effects, Endpoint, Out, Packet, TransportSpec};
 
 use crate::by_hand::{Nothing, Trial, fcts, flow, rack, scheme, settings};
 use crate::{LastComeFirstServed, NS, RecordedDeadlines, US, at_every_place, class};
@@ -168,22 +168,6 @@ impl Endpoint for Silent {
 
     fn receive(&mut self, _: Time, _: &mut Tagger, _: &mut dyn Out, _: &Packet) -> Effects {
         Effects::NONE
-    }
-
-    fn on_timer(&mut self, _: Time, _: &mut Tagger, _: &mut dyn Out) -> Effects {
-        Effects::NONE
-    }
-
-    fn next_timer(&mut self) -> Timer {
-        Timer::NEVER
-    }
-
-    fn turns(&self) -> u32 {
-        0
-    }
-
-    fn poll(&mut self, _: Time, _: &mut Tagger, _: &mut dyn Out) -> Turn {
-        Turn::Unused
     }
 
     fn poll_event(&mut self) -> Option<FlowEvent> {

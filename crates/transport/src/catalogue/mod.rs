@@ -140,6 +140,14 @@ impl HostEndpoint {
         each!(part self, endpoint => endpoint.on_timer(now, tagger, out))
     }
 
+    /// As [`Endpoint::on_departure`]; no built-in endpoint hears departures.
+    pub fn on_departure(&mut self, now: Time, tagger: &mut Tagger, out: &mut impl Out, packet: &Packet) -> Effects {
+        match self {
+            HostEndpoint::Custom(own) => own.on_departure(now, tagger, out, packet),
+            _ => Effects::NONE,
+        }
+    }
+
     /// As [`Endpoint::next_timer`].
     #[inline(always)]
     pub fn next_timer(&mut self) -> Timer {

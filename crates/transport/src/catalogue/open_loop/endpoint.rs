@@ -23,7 +23,8 @@ impl TransportRules for OpenLoopRules {
     type Endpoint = OpenLoopEndpoint;
 
     fn facts(&self) -> TransportFacts {
-        TransportFacts { segment: self.segment, header: self.header, packets_per_answer: None }
+        let OpenLoopRules { segment, header } = *self;
+        TransportFacts { segment, header, packets_per_answer: None, hears_departures: false }
     }
 
     fn build(self: &Arc<Self>, _pauses: bool, _round_trips: Option<Box<BaseRoundTrips>>) -> OpenLoopEndpoint {

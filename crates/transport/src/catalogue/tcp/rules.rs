@@ -54,6 +54,7 @@ impl TransportRules for TcpRules {
             segment: self.params.segment,
             header: self.header,
             packets_per_answer: Some(NonZeroU32::new(self.params.ack_every).unwrap_or(NonZeroU32::MIN)),
+            hears_departures: false,
         }
     }
 
