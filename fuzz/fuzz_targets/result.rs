@@ -4,7 +4,7 @@
 use flowsieve_engines::built_in;
 use flowsieve_experiment::execute::{How, execute};
 use flowsieve_experiment::source::Source;
-use flowsieve_experiment::{ExperimentText, ResultDir, report};
+use flowsieve_experiment::{ExperimentText, Folder, ResultDir, report};
 use libfuzzer_sys::fuzz_target;
 use std::fs;
 use std::ops::ControlFlow;
@@ -22,7 +22,7 @@ fn result() -> &'static (PathBuf, [Vec<u8>; 4]) {
     static RESULT: OnceLock<(PathBuf, [Vec<u8>; 4])> = OnceLock::new();
     RESULT.get_or_init(|| {
         let folder = std::env::temp_dir().join(format!("flowsieve-fuzz-{}", std::process::id()));
-        let source = Source::new(ExperimentText::new("fuzz.toml", EXPERIMENT), folder.clone());
+        let source = Source::new(ExperimentText::new("fuzz.toml", EXPERIMENT), Folder::at(&folder));
         let plan = source.plan(&built_in()).unwrap();
         let how = How { jobs: 1, fresh: false, replace: true };
         execute(&plan, &built_in(), &folder, how, &|_| ControlFlow::Continue(())).unwrap();

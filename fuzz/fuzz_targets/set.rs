@@ -14,8 +14,6 @@ fuzz_target!(|text: &str| {
     let changes = Changes { sets: text.lines().take(4).map(str::to_owned).collect(), ..Changes::default() };
     let Ok(plan) = plan(&ExperimentText::new("fuzz.toml", BASE), Path::new(""), &changes, &built_in()) else { return };
     for run in plan.runs.iter().filter(|run| run.packet_hops < 100_000.0).take(2) {
-        if let Ok(prepared) = built_in().prepare(&plan.points[run.point], run.seed, Path::new("")) {
-            let _ = (prepared.run)(&mut flowsieve_experiment::engine::go_on, None);
-        }
+        let _ = built_in().run(&plan.points[run.point], run.seed, &mut flowsieve_experiment::engine::go_on, None);
     }
 });

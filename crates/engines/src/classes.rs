@@ -4,18 +4,17 @@
 //! The outer scheme, which names the others, defines ports and load balancing. Each inner scheme defines what hosts do
 //! with its class: transport, tagger, and predictor.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use flowsieve_fabric::topology::Fabric;
 use flowsieve_schemes::registry::Entry;
 use flowsieve_schemes::{Context, REGISTRY, Scheme, WorkloadFacts};
 use flowsieve_settings::declare;
-use flowsieve_settings::{Key, Place, Scope, Section, Setting, Settings, SettingsError, Table};
+use flowsieve_settings::{Key, Place, Scope, Section, Setting, SettingsError, Table};
 use flowsieve_workload::{Flow, Predict, Prediction};
 
 use crate::predictions;
-use crate::workload::{Files, Workload};
+use crate::workload::Workload;
 use flowsieve_experiment::Error;
 use flowsieve_experiment::{BASE, Point};
 
@@ -35,11 +34,9 @@ pub(crate) struct Built {
 
 /// Builds the schemes of a point.
 pub(crate) struct Builder<'a> {
-    pub(crate) settings: &'a Settings,
+    pub(crate) point: &'a Point,
     pub(crate) workload: &'a Workload,
     pub(crate) seed: u64,
-    /// The folder that paths are relative to.
-    pub(crate) folder: &'a Path,
     pub(crate) fabric: &'a Fabric,
     /// Finds the built-in scheme of a name.
     pub(crate) find: &'a dyn Fn(&str) -> Option<&'static Entry>,
@@ -47,17 +44,13 @@ pub(crate) struct Builder<'a> {
 
 impl Builder<'_> {
     /// Builds the scheme of a point with those of its classes.
-    pub(crate) fn build(&self, point: &Point) -> Result<Built, Error> {
-        let scope = self.settings.scheme(&point.variant.name);
+    pub(crate) fn build(&self) -> Result<Built, Error> {
+        let (point, settings) = (self.point, &self.point.settings);
+        let scope = settings.scheme(&point.variant.name);
         let entry = self.entry(&scope, &point.variant.base)?;
         let Some(names) = scope.optional(&CLASSES)? else {
             return Ok(Built {
-                predictions: predictions::read(
-                    &scope,
-                    entry.knows,
-                    self.workload,
-                    (self.seed, self.folder, &point.shared.of::<Files>()),
-                )?,
+                predictions: predictions::read(&scope, entry.knows, self.workload, (self.seed, &point.folder))?,
                 scheme: self.scheme(entry, scope)?,
             });
         };
@@ -73,7 +66,7 @@ impl Builder<'_> {
         let mut scheme = self.scheme(entry, scope.clone())?;
         let (mut classes, mut by_class) = (Vec::new(), Vec::new());
         for (class, name) in names.iter().enumerate() {
-            let of_class = self.settings.scheme(name).of_class(class);
+            let of_class = settings.scheme(name).of_class(class);
             let entry = self.entry(&of_class, name).map_err(|mut error| {
                 // Without its own table, the scheme is named by the list of classes alone.
                 if !of_class.is_given(&BASE) {
@@ -82,12 +75,7 @@ impl Builder<'_> {
                 }
                 error
             })?;
-            by_class.push(predictions::read(
-                &of_class,
-                entry.knows,
-                self.workload,
-                (self.seed, self.folder, &point.shared.of::<Files>()),
-            )?);
+            by_class.push(predictions::read(&of_class, entry.knows, self.workload, (self.seed, &point.folder))?);
             let other = self.scheme(entry, of_class)?;
             refuse_unlike(&scope, &scheme, name, &other)?;
             classes.extend(other.classes.into_iter().take(1));
@@ -102,7 +90,7 @@ impl Builder<'_> {
         let of_hosts = |key: &&&Key| matches!(key.section, Section::Transport | Section::Scheme);
         let own = Table::Scheme(scope.variant().to_owned());
         let keys = flowsieve_schemes::SETTINGS.iter().chain([&predictions::SETTINGS]).copied().flatten();
-        match keys.filter(of_hosts).find(|key| self.settings.given(&(own.clone(), key.name)).is_some()) {
+        match keys.filter(of_hosts).find(|key| self.point.settings.given(&(own.clone(), key.name)).is_some()) {
             None => Ok(()),
             Some(key) => {
                 let problem = format!("`{}` says nothing beside `classes`", key.name);

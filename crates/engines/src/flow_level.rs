@@ -3,7 +3,6 @@
 mod paths;
 mod result;
 
-use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -22,9 +21,9 @@ use crate::foreign;
 use crate::memory;
 use crate::simulator::{MAX_TIME, need_coflows};
 use crate::usual;
-use crate::workload::{ARRIVALS, Extent, FLOWS, Files, Hosts, LOAD, MEASURE, QUERIES, Workload};
+use crate::workload::{ARRIVALS, Extent, FLOWS, Hosts, LOAD, MEASURE, QUERIES, Workload};
 use flowsieve_experiment::Error;
-use flowsieve_experiment::engine::{Engine, Prepared, Progress, go_on};
+use flowsieve_experiment::engine::{Engine, OnProgress, Progress, Reading, go_on};
 use flowsieve_experiment::{BASE, Point};
 
 /// The bytes of a flow on the wire: its data with headers and framing. There are no ACKs.
@@ -82,68 +81,45 @@ impl Engine for FlowRates {
         usual::read(ONLY.iter(), scheme, settings);
     }
 
-    fn prepare(&self, point: &Point, seed: u64, folder: &Path) -> Result<Prepared, Error> {
-        let run = read(point, seed, folder)?;
+    fn read(&self, point: &Point, seed: u64) -> Result<Reading, Error> {
+        let (fabric, workload) = set_up(point, seed)?;
+        Run::read(point, seed, &fabric, &workload)?;
         let (mut loads, mut warnings) = (Vec::new(), Vec::new());
-        for placed in run.workload.parts().iter().filter_map(|(_, part)| part.placed.as_ref()) {
+        for placed in workload.parts().iter().filter_map(|(_, part)| part.placed.as_ref()) {
             placed.say(&mut loads, &mut warnings);
         }
-        warnings.extend(run.workload.sentences());
-        warnings.extend(foreign::notes(&run.fabric, &run.workload));
-        Ok(Prepared {
-            fabric: run.fabric.draw(),
-            packet_hops: 0.0,
-            memory_bytes: memory::of_flows(run.workload.expected_flows()),
-            trace: None,
+        warnings.extend(workload.sentences());
+        warnings.extend(foreign::notes(&fabric, &workload));
+        Ok(Reading {
+            fabric: fabric.draw(),
+            memory_bytes: memory::of_flows(workload.expected_flows()),
             loads,
-            round_trips: Vec::new(),
-            thresholds_bytes: Vec::new(),
-            average: None,
             warnings,
-            run: Box::new(move |show, _| run.carry_out(show)),
-            follow: None,
+            ..Reading::default()
         })
     }
+
+    fn run(&self, point: &Point, seed: u64, hear: OnProgress<'_>, _: Option<&Path>) -> Result<PointResult, Error> {
+        let (fabric, workload) = set_up(point, seed)?;
+        Run::read(point, seed, &fabric, &workload)?.carry_out(hear)
+    }
+}
+
+fn set_up(point: &Point, seed: u64) -> Result<(Fabric, Workload), Error> {
+    let fabric = foreign::fabric(&point.settings, point.folder.path())?;
+    let workload = Workload::read(&point.settings, &Hosts::of(&fabric), &point.folder, seed)?;
+    Ok((fabric, workload))
 }
 
 /// Returns the mean CCT at flow level of the coflows of a packet run; `None` if that has no meaning.
-pub(crate) fn mean_cct_ps(point: &Point, seed: u64, folder: &Path) -> Option<u64> {
-    read(point, seed, folder).ok()?.carry_out(&mut go_on).ok()?.mean_cct_ps()
+pub(crate) fn mean_cct_ps(point: &Point, seed: u64, fabric: &Fabric, workload: &Workload) -> Option<u64> {
+    Run::read(point, seed, fabric, workload).ok()?.carry_out(&mut go_on).ok()?.mean_cct_ps()
 }
 
-fn read(point: &Point, seed: u64, folder: &Path) -> Result<Run, Error> {
-    let settings = &point.settings;
-    let scope = settings.scheme(&point.variant.name);
-    let level = flow_level::read(&scope.read_or(&BASE, point.variant.base.clone())?, &scope)?;
-    let fabric = foreign::fabric(settings, folder)?;
-    refuse_loss(settings, &fabric)?;
-    let files = point.shared.of::<Files>();
-    let workload = Workload::read(settings, &Hosts::of(&fabric), &files, (folder, seed))?;
-    refuse_unknown_starts(settings, &workload, seed)?;
-    if level.order.is_some() {
-        need_coflows(&scope, &workload)?;
-    }
-    Ok(Run {
-        discipline: discipline(settings, &scope, level, (&files, folder))?,
-        spreads: level.spreads,
-        framing: Framing::read(&scope)?,
-        max_time: settings.common().optional(&MAX_TIME)?.map_or(Time::NEVER, Time),
-        label: format!("{}, seed {seed}", point.label()),
-        fabric,
-        workload,
-        seed,
-    })
-}
-
-fn discipline(
-    settings: &Settings,
-    scope: &Scope<'_>,
-    level: FlowLevel,
-    (files, folder): (&Files, &Path),
-) -> Result<Discipline, Error> {
+fn discipline(point: &Point, scope: &Scope<'_>, level: FlowLevel) -> Result<Discipline, Error> {
     let Some(of_scheme) = level.order else { return Ok(Discipline::MaxMin) };
     let weights = match of_scheme.rule.heeds_weights() {
-        true => coflow_weights::read(settings, scope, (files, folder))?,
+        true => coflow_weights::read(point, scope)?,
         false => Arc::default(),
     };
     let order = fluid::Order { rule: of_scheme.rule, remaining: of_scheme.remaining, weights };
@@ -186,9 +162,9 @@ fn refuse_unknown_starts(settings: &Settings, workload: &Workload, seed: u64) ->
     }
 }
 
-struct Run {
-    fabric: Fabric,
-    workload: Workload,
+struct Run<'a> {
+    fabric: &'a Fabric,
+    workload: &'a Workload,
     discipline: Discipline,
     /// Whether flows spread over all of their paths.
     spreads: bool,
@@ -198,8 +174,29 @@ struct Run {
     label: String,
 }
 
-impl Run {
-    fn carry_out(&self, show: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<PointResult, Error> {
+impl<'a> Run<'a> {
+    fn read(point: &Point, seed: u64, fabric: &'a Fabric, workload: &'a Workload) -> Result<Run<'a>, Error> {
+        let settings = &point.settings;
+        let scope = settings.scheme(&point.variant.name);
+        let level = flow_level::read(&scope.read_or(&BASE, point.variant.base.clone())?, &scope)?;
+        refuse_loss(settings, fabric)?;
+        refuse_unknown_starts(settings, workload, seed)?;
+        if level.order.is_some() {
+            need_coflows(&scope, workload)?;
+        }
+        Ok(Run {
+            discipline: discipline(point, &scope, level)?,
+            spreads: level.spreads,
+            framing: Framing::read(&scope)?,
+            max_time: settings.common().optional(&MAX_TIME)?.map_or(Time::NEVER, Time),
+            label: format!("{}, seed {seed}", point.label()),
+            fabric,
+            workload,
+            seed,
+        })
+    }
+
+    fn carry_out(&self, show: OnProgress<'_>) -> Result<PointResult, Error> {
         let refuse = |problem: &str| Error::Simulation { point: self.label.clone(), problem: problem.to_owned() };
         let flows = self.flows().map_err(|problem| refuse(&problem))?;
         if flows.is_empty() {
@@ -219,7 +216,7 @@ impl Run {
         if stopped {
             return Err(Error::Stopped);
         }
-        Ok(result::result(&self.fabric, &self.framing, &flows, &spec, &outcome))
+        Ok(result::result(self.fabric, &self.framing, &flows, &spec, &outcome))
     }
 
     fn flows(&self) -> Result<Vec<Flow>, String> {
@@ -228,14 +225,14 @@ impl Run {
             Extent::Flows(count) => flows.take(usize::try_from(count).unwrap_or(usize::MAX)).collect(),
             Extent::Until(end) => flows.take_while(|flow| flow.start_ps < end).collect(),
             Extent::Entries { endless: false } => flows.collect(),
-            // Refused when the run was prepared.
+            // Refused when the run was read.
             _ => Vec::new(),
         })
     }
 
     /// Returns the links with the paths of the flows, and the flows on them.
     fn network(&self, flows: &[Flow]) -> (Network, Vec<fluid::Flow>) {
-        let mut paths = paths::Paths::new(&self.fabric, self.spreads, self.seed);
+        let mut paths = paths::Paths::new(self.fabric, self.spreads, self.seed);
         let of_flow = |flow: &Flow| fluid::Flow {
             start: Time(flow.start_ps),
             payload: flow.bytes,

@@ -8,10 +8,9 @@ use flowsieve_schemes::Knows;
 use flowsieve_settings::declare;
 use flowsieve_settings::{Scope, Section, Setting, SettingsError};
 use flowsieve_workload::{BoundsLaw, DrawnBounds, Exact, Predict, Unknown};
-use std::path::Path;
 
 use crate::workload::{Files, Workload};
-use flowsieve_experiment::Error;
+use flowsieve_experiment::{Error, Folder};
 
 /// Where bounds come from, by the names that settings use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +60,7 @@ pub(crate) fn read(
     scope: &Scope<'_>,
     knows: Knows,
     workload: &Workload,
-    (seed, folder, files): (u64, &Path, &Files),
+    (seed, folder): (u64, &Folder),
 ) -> Result<Option<Arc<dyn Predict>>, Error> {
     if !matches!(knows, Knows::Bounds | Knows::PredictedSize) {
         return Ok(None);
@@ -87,27 +86,23 @@ pub(crate) fn read(
         BoundsName::Exact => Arc::new(Exact),
         BoundsName::Nothing => Arc::new(Unknown),
         BoundsName::Law => Arc::new(DrawnBounds { law: law(scope)?, seed }),
-        BoundsName::Forest => by_forest(scope, workload, (files, folder))?,
+        BoundsName::Forest => by_forest(scope, workload, folder)?,
     }))
 }
 
 /// Predicts by a forest from the features that were recorded when the flows began, whatever the load and the scheme are
 /// now. So all schemes have the same bounds.
-fn by_forest(
-    scope: &Scope<'_>,
-    workload: &Workload,
-    (files, folder): (&Files, &Path),
-) -> Result<Arc<dyn Predict>, Error> {
+fn by_forest(scope: &Scope<'_>, workload: &Workload, folder: &Folder) -> Result<Arc<dyn Predict>, Error> {
     let Some(file) = scope.optional(&FOREST)? else {
         return Err(scope.invalid(&FOREST, "a forest's file beside bounds = \"forest\"").into());
     };
-    let path = folder.join(file);
+    let path = folder.path().join(file);
     let unfit = |problem: String| {
         let expected = "a forest that can be read, of features that the flows have; its path is relative to the experiment \
                         file's folder";
         scope.error(&FOREST, format!("{}: {problem}", path.display())).expected(expected)
     };
-    let forest = files.forest(&path).map_err(&unfit)?;
+    let forest = folder.of::<Files>().forest(&path).map_err(&unfit)?;
     scope.note_digest(&FOREST, &forest.digest);
     let Some(features) = workload.features().filter(|features| !features.names().is_empty()) else {
         let problem = "`bounds` = \"forest\", and nothing was recorded of these flows";

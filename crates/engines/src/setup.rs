@@ -1,6 +1,6 @@
 //! Turns the settings of a point into what is carried out: a fabric, a scheme, flows and advance knowledge of them.
 //!
-//! All engines that carry packets start here, the simulator and others: [`Packets::read`] reads and checks all that
+//! All engines that carry packets start here, the simulator and others: [`Packets::set_up`] reads and checks all that
 //! does not depend on how packets are carried.
 
 use crate::classes::{Builder, Built};
@@ -12,7 +12,7 @@ use crate::simulator::refusals::{
     refuse_without_coflows,
 };
 use crate::unacted;
-use crate::workload::{Files, Hosts, Workload};
+use crate::workload::{Hosts, Workload};
 use flowsieve_core::coflow::Announcements;
 use flowsieve_core::controllers::coordinator::Announcement;
 use flowsieve_core::{ControllerKind, ControllerSpec};
@@ -24,7 +24,6 @@ use flowsieve_settings::{Settings, SettingsError};
 use flowsieve_workload::Predict;
 use std::cell::Cell;
 use std::fs::File;
-use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 /// The checked content of a point.
@@ -51,23 +50,22 @@ static PROGRAM: LazyLock<Result<String, String>> = LazyLock::new(|| {
 });
 
 impl Packets {
-    /// Reads the settings of a point with a seed. Paths are relative to `folder`.
+    /// Reads the settings of a point with a seed.
     ///
     /// # Errors
     /// Fails if a setting does not fit, or if two settings conflict.
-    pub fn read(&self, point: &Point, seed: u64, folder: &Path) -> Result<Setup, Error> {
+    pub fn set_up(&self, point: &Point, seed: u64) -> Result<Setup, Error> {
         let settings = &point.settings;
         refuse_own_rack(settings)?;
-        let fabric = foreign::fabric(settings, folder)?;
-        let files = point.shared.of::<Files>();
-        let workload = Workload::read(settings, &Hosts::of(&fabric), &files, (folder, seed))?;
+        let fabric = foreign::fabric(settings, point.folder.path())?;
+        let workload = Workload::read(settings, &Hosts::of(&fabric), &point.folder, seed)?;
         let has_own = Cell::new(false);
         let find = |name: &str| {
             has_own.set(has_own.get() || self.is_own(name));
             self.entries().find(|entry| entry.name == name)
         };
         let Built { mut scheme, predictions } =
-            Builder { settings, workload: &workload, seed, folder, find: &find, fabric: &fabric }.build(point)?;
+            Builder { point, workload: &workload, seed, find: &find, fabric: &fabric }.build()?;
         if has_own.get() {
             note_program(settings)?;
         }
@@ -76,7 +74,7 @@ impl Packets {
         refuse_without_coflows(&scope, &scheme, &workload)?;
         refuse_huge_flows(&scheme, &workload, seed)?;
         refuse_huge_sizes(settings, &scheme, &workload)?;
-        coflow_weights::give(settings, &scope, &mut scheme, (&files, folder))?;
+        coflow_weights::give(point, &scope, &mut scheme)?;
         let announcements = announcements(&scheme, &workload, seed);
         refuse_huge_sketches(&scope, &scheme, &fabric)?;
         refuse_probes_without_a_choice(&scope, &scheme, &fabric)?;

@@ -12,12 +12,12 @@ use crate::memory;
 use crate::setup::Setup;
 use crate::usual;
 use crate::watch::{self, Trace};
-use crate::workload::{ARRIVALS, CDF, Extent, Files, Hosts, LOAD, QUERIES, SIZES, Workload};
+use crate::workload::{ARRIVALS, CDF, Extent, Hosts, LOAD, QUERIES, SIZES, Workload};
 use flowsieve_core::{TaggerSpec, Time};
 use flowsieve_experiment::Error;
 use flowsieve_experiment::Point;
 use flowsieve_experiment::document;
-use flowsieve_experiment::engine::{Engine, Prepared, Progress, TraceSize};
+use flowsieve_experiment::engine::{self, Engine, OnProgress, Progress, Reading, TraceSize};
 use flowsieve_results::timeline::Timeline;
 use flowsieve_results::{PointResult, SchemeInfo, TraceFiles};
 use flowsieve_schemes::flow_level::{FIDELITY, Fidelity, ONLY};
@@ -32,7 +32,6 @@ use flowsieve_workload::Flow;
 use refusals::{overload, refuse_endless_samples, refuse_hasty_timers, refuse_own_rack};
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::Arc;
 
 declare! {
     static FCT_END: Setting<FctEnd> = Setting::choice(
@@ -87,6 +86,25 @@ impl Packets {
     pub(crate) fn is_own(&self, name: &str) -> bool {
         self.own.iter().any(|entry| entry.name == name)
     }
+
+    fn run_of(&self, point: &Point, seed: u64) -> Result<Run, Error> {
+        let settings = &point.settings;
+        let setup = self.set_up(point, seed)?;
+        let (fabric, workload) = (&setup.fabric, &setup.workload);
+        refuse_hasty_timers(&settings.scheme(&point.variant.name), &setup.scheme, fabric)?;
+        refuse_endless_samples(settings, workload)?;
+        Ok(Run {
+            fct_end: fct_end(settings, workload)?,
+            max_time: settings.common().optional(&MAX_TIME)?.map(Time),
+            sampling: watch::sampling(settings, fabric, workload.extent)?,
+            trace: watch::trace(settings, fabric)?,
+            label: format!("{}, seed {seed}", point.label()),
+            guarded: !self.unguarded,
+            seed,
+            crossings: workload.crossings(fabric, seed),
+            setup,
+        })
+    }
 }
 
 /// Checks that a custom scheme may have this name.
@@ -122,56 +140,58 @@ impl Engine for Packets {
         usual::read(self.entries(), scheme, settings);
     }
 
-    fn prepare(&self, point: &Point, seed: u64, folder: &Path) -> Result<Prepared, Error> {
-        let settings = &point.settings;
-        let setup = self.read(point, seed, folder)?;
-        let (fabric, workload) = (&setup.fabric, &setup.workload);
-        refuse_hasty_timers(&settings.scheme(&point.variant.name), &setup.scheme, fabric)?;
-        refuse_endless_samples(settings, workload)?;
-        let run = Run {
-            fct_end: fct_end(settings, workload)?,
-            max_time: settings.common().optional(&MAX_TIME)?.map(Time),
-            sampling: watch::sampling(settings, fabric, workload.extent)?,
-            trace: watch::trace(settings, fabric)?,
-            label: format!("{}, seed {seed}", point.label()),
-            guarded: !self.unguarded,
-            seed,
-            crossings: workload.crossings(fabric, seed),
-            setup,
-        };
+    fn read(&self, point: &Point, seed: u64) -> Result<Reading, Error> {
+        let run = self.run_of(point, seed)?;
+        let Setup { fabric, scheme, workload, wire_overhead, .. } = &run.setup;
         let mut loads = run.wire_loads();
-        let mut warnings: Vec<String> = overload(settings, &loads, run.setup.workload.extent)?.into_iter().collect();
-        warnings.extend(run.setup.workload.sentences());
-        for placed in run.setup.workload.parts().iter().filter_map(|(_, part)| part.placed.as_ref()) {
+        let mut warnings: Vec<String> = overload(&point.settings, &loads, workload.extent)?.into_iter().collect();
+        warnings.extend(workload.sentences());
+        for placed in workload.parts().iter().filter_map(|(_, part)| part.placed.as_ref()) {
             placed.say(&mut loads, &mut warnings);
         }
-        warnings.extend(defeats::defeats(&run.setup.scheme, &run.setup.fabric, run.setup.wire_overhead));
-        let round_trips = defeats::round_trips(&run.setup.scheme, &run.setup.fabric, run.setup.wire_overhead);
+        warnings.extend(defeats::defeats(scheme, fabric, *wire_overhead));
         let (trace, cut) = run.expected_trace().unzip();
-        let (point, folder) = (point.clone(), folder.to_owned());
-        let run = Arc::new(run);
-        let followed = Arc::clone(&run);
         warnings.extend(cut.flatten());
-        warnings.extend(foreign::notes(&run.setup.fabric, &run.setup.workload));
-        Ok(Prepared {
-            thresholds_bytes: thresholds(&run.setup.scheme),
-            average: run.setup.workload.average(),
-            fabric: run.setup.fabric.draw(),
+        warnings.extend(foreign::notes(fabric, workload));
+        Ok(Reading {
+            thresholds_bytes: thresholds(scheme),
+            average: workload.average(),
+            fabric: fabric.draw(),
             packet_hops: run.expected_hops(),
             memory_bytes: run.expected_memory(),
             trace,
             loads,
-            round_trips,
+            round_trips: defeats::round_trips(scheme, fabric, *wire_overhead),
             warnings,
-            run: Box::new(move |show, trace| {
-                let mut result = run.simulate(show, trace)?;
-                if run.setup.workload.has_coflows() {
-                    result.flow_level_cct_ps = flow_level::mean_cct_ps(&point, seed, &folder);
-                }
-                Ok(result)
-            }),
-            follow: Some(Box::new(move |flow, show| followed.follow(flow, show))),
         })
+    }
+
+    fn run(
+        &self,
+        point: &Point,
+        seed: u64,
+        hear: OnProgress<'_>,
+        trace_folder: Option<&Path>,
+    ) -> Result<PointResult, Error> {
+        let run = self.run_of(point, seed)?;
+        // The plan was for the load of its first seed.
+        overload(&point.settings, &run.wire_loads(), run.setup.workload.extent)?;
+        let mut result = run.simulate(hear, trace_folder)?;
+        let Setup { fabric, workload, .. } = &run.setup;
+        if workload.has_coflows() {
+            result.flow_level_cct_ps = flow_level::mean_cct_ps(point, seed, fabric, workload);
+        }
+        Ok(result)
+    }
+
+    fn follower(&self) -> Option<&dyn engine::Follower> {
+        Some(self)
+    }
+}
+
+impl engine::Follower for Packets {
+    fn follow(&self, point: &Point, seed: u64, flow: u32, hear: OnProgress<'_>) -> Result<Timeline, Error> {
+        self.run_of(point, seed)?.follow(flow, hear)
     }
 }
 
@@ -190,11 +210,11 @@ fn thresholds(scheme: &Scheme) -> Vec<u64> {
 type Flowing = Box<dyn Iterator<Item = Flow>>;
 
 /// Returns the workload of a point, and its flows that count in the order of their starts.
-pub fn flows(point: &Point, seed: u64, folder: &Path) -> Result<(Workload, Flowing, Vec<String>), Error> {
+pub fn flows(point: &Point, seed: u64) -> Result<(Workload, Flowing, Vec<String>), Error> {
     refuse_own_rack(&point.settings)?;
-    let fabric = foreign::fabric(&point.settings, folder)?;
+    let fabric = foreign::fabric(&point.settings, point.folder.path())?;
     let hosts = Hosts::of(&fabric);
-    let workload = Workload::read(&point.settings, &hosts, &point.shared.of::<Files>(), (folder, seed))?;
+    let workload = Workload::read(&point.settings, &hosts, &point.folder, seed)?;
     let scope = point.settings.common();
     if workload.queries(seed).is_some() {
         let problem = "messages of queries start when others have been delivered, which only a run tells";
@@ -296,11 +316,7 @@ impl Run {
         self.setup.fabric.classes.iter().map(|name| (*name).to_owned()).zip(loads).collect()
     }
 
-    fn simulate(
-        &self,
-        show: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-        trace: Option<&Path>,
-    ) -> Result<PointResult, Error> {
+    fn simulate(&self, show: OnProgress<'_>, trace: Option<&Path>) -> Result<PointResult, Error> {
         self.with_run_spec(show, |run_spec, progress| match (self.trace.as_ref().zip(trace), &self.sampling) {
             (Some((trace, folder)), sampling) => {
                 let mut files = TraceFiles::new(folder, trace.formats, trace.links.clone());
@@ -318,7 +334,7 @@ impl Run {
     }
 
     /// Runs with all links traced, and keeps the timeline of a flow.
-    fn follow(&self, flow: u32, show: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<Timeline, Error> {
+    fn follow(&self, flow: u32, show: OnProgress<'_>) -> Result<Timeline, Error> {
         let mut follower = Follower::new(flow, Hop::all(&self.setup.fabric, self.setup.wire_overhead));
         let links = (0..self.setup.fabric.links.len() as u32).collect();
         let tracing = Tracing { links, span: Time::ZERO..Time::NEVER, most: u64::MAX };
@@ -346,7 +362,7 @@ impl Run {
     /// Calls `carry_out` with the simulator's specification.
     fn with_run_spec<T>(
         &self,
-        show: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+        show: OnProgress<'_>,
         carry_out: impl FnOnce(&RunSpec<'_>, &mut dyn FnMut(flowsieve_sim::Progress) -> ControlFlow<()>) -> Result<T, Error>,
     ) -> Result<T, Error> {
         // An error would have been found when the workload was read.

@@ -20,13 +20,13 @@ mod sizes;
 mod tests;
 mod traffic;
 
-pub use files::Files;
+pub(crate) use files::Files;
 pub use hosts::Hosts;
 pub use sizes::formula;
 
 use coflows::{COFLOWS, PlacedFacts};
 use files::List;
-use flowsieve_experiment::Error;
+use flowsieve_experiment::{Error, Folder};
 use flowsieve_schemes::WorkloadFacts;
 use flowsieve_schemes::parameters::{self, ParameterSet};
 use flowsieve_settings::declare;
@@ -169,17 +169,13 @@ impl WorkloadFacts for Workload {
 }
 
 impl Workload {
-    /// Reads the workload for these hosts. Paths are relative to `folder`; `files` keeps the files that are read.
-    /// `seed` is the run's, by which coflows are placed.
-    pub fn read(
-        settings: &Settings,
-        hosts: &Hosts,
-        files: &Files,
-        (folder, seed): (&Path, u64),
-    ) -> Result<Workload, Error> {
+    /// Reads the workload for these hosts. `folder` has its files, and keeps what is read of them. `seed` is the run's,
+    /// by which coflows are placed.
+    pub fn read(settings: &Settings, hosts: &Hosts, folder: &Folder, seed: u64) -> Result<Workload, Error> {
+        let (files, path) = (folder.of::<Files>(), folder.path());
         match settings.workloads() {
-            [] => Workload::read_one(&settings.common(), hosts, files, (folder, seed)),
-            _ => several::read(settings, hosts, files, (folder, seed)),
+            [] => Workload::read_one(&settings.common(), hosts, &files, (path, seed)),
+            _ => several::read(settings, hosts, &files, (path, seed)),
         }
     }
 

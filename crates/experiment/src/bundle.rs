@@ -14,7 +14,9 @@
 
 use crate::error::Error;
 use crate::experiment_text::ExperimentText;
+use crate::folder::Folder;
 use crate::plan::{Changes, Plan};
+use crate::points::Point;
 use crate::scale::Scale;
 use crate::source::Source;
 use flowsieve_files::Existing;
@@ -24,7 +26,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use tempfile::TempDir;
 
 const SCHEMA: u32 = 1;
@@ -181,20 +183,18 @@ fn named_files(plan: &Plan) -> BTreeMap<String, PathBuf> {
         Value::Text(path) if matches!(settings.find(name)?.kind, Kind::File) => Some(path.clone()),
         _ => None,
     };
-    let of_point = |settings: &'_ Settings| -> Vec<String> {
-        settings.all_given().filter_map(|(address, value, _)| path(settings, address, value)).collect()
+    let of_point = |point: &Point| -> Vec<(String, PathBuf)> {
+        let given = point.settings.all_given();
+        let paths = given.filter_map(|(address, value, _)| path(&point.settings, address, value));
+        paths.map(|path| (path.clone(), point.folder.path().join(path))).collect()
     };
-    let sources = plan
-        .points
-        .iter()
-        .flat_map(|point| of_point(&point.settings))
-        .map(|path| (path.clone(), plan.folder.join(path)));
+    let sources = plan.points.iter().flat_map(of_point);
     // Some settings also take names of built-in substitutes for a recorded trace.
     sources.filter(|(_, source)| flowsieve_builtin::is_file(source)).collect()
 }
 
 /// Copies the files of a plan into a new folder, in which `added` has the name `name`.
-pub(crate) fn beside(plan: &Plan, added: &Path, name: &str) -> Result<(PathBuf, Arc<Unpacked>), Error> {
+pub(crate) fn beside(plan: &Plan, added: &Path, name: &str) -> Result<Folder, Error> {
     let unpacked = Unpacked::new().map_err(unreadable(added))?;
     let mut sources = named_files(plan);
     sources.retain(|path, _| Path::new(path) != added);
@@ -211,7 +211,7 @@ pub(crate) fn beside(plan: &Plan, added: &Path, name: &str) -> Result<(PathBuf, 
         io::copy(&mut flowsieve_files::open_text(added, MAX_BYTES)?, &mut target)
     };
     copy().map_err(unreadable(added))?;
-    Ok((folder, Arc::new(unpacked)))
+    Ok(Folder::inside(unpacked, folder))
 }
 
 fn write(list: &List, text: &str, sources: &BTreeMap<String, PathBuf>, out: impl Write) -> Result<(), Error> {
@@ -387,7 +387,7 @@ pub(crate) fn unpack(path: &Path) -> Result<Source, Error> {
         return Err(refuse(format!("it lacks {:?}", file.path)));
     }
     let changes = Changes { sets: list.sets, seeds: list.seeds, scale, resolve: list.resolve };
-    Ok(Source { text: ExperimentText::new(&list.name, &text), folder, changes, unpacked: Some(Arc::new(unpacked)) })
+    Ok(Source { text: ExperimentText::new(&list.name, &text), folder: Folder::inside(unpacked, folder), changes })
 }
 
 /// Describes what is wrong with an entry that should be this file, of at most `most` bytes.
@@ -419,7 +419,7 @@ mod tests {
         fs::write(folder.join("c.csv"), "size_bytes,cdf\n1000,0.5\n20000,1\n").unwrap();
         let text = "[workload]\ncdf = \"c.csv\"\nload = 0.4\nflows = 5\n\
                     [sweep]\nscheme = [\"dctcp\"]\n";
-        let source = Source::new(ExperimentText::new("t.toml", text), folder.to_owned());
+        let source = Source::new(ExperimentText::new("t.toml", text), Folder::at(folder));
         let mut bytes = Vec::new();
         let content = pack(&source.plan(&crate::toy::Made::default().engines()).unwrap(), &mut bytes).unwrap();
         assert_eq!(content, Content { files: 1, bytes: 32 });

@@ -8,6 +8,7 @@ use flowsieve_results::{Controls, PointResult, SchemeInfo};
 use flowsieve_settings::units::format_time;
 use flowsieve_settings::{Key, Keys, Origin, Settings, SettingsError};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::ops::{Add, ControlFlow};
 use std::path::Path;
 
@@ -31,10 +32,37 @@ pub trait Engine: Send + Sync {
     /// Reads the settings that a scheme reads with a common workload, for explanations.
     fn read_scheme(&self, scheme: &str, settings: &Settings);
 
-    /// Reads and checks the point's settings, all that the run will depend on; the expensive part is left to
-    /// [`Prepared::run`]. Paths in the settings are relative to `folder`.
-    fn prepare(&self, point: &Point, seed: u64, folder: &Path) -> Result<Prepared, Error>;
+    /// Reads and checks the point's settings, all that its runs will depend on, and tells what is known before a run.
+    /// What differs between seeds is told of `seed`.
+    fn read(&self, point: &Point, seed: u64) -> Result<Reading, Error>;
+
+    /// Carries out the point with one seed. It ends with [`Error::Stopped`] if the callback returns a break. The packet
+    /// trace goes into the folder; without a folder there is no trace.
+    ///
+    /// A run reads the settings of its point once more, and only what it needs of them: thousands of points wait for
+    /// their runs, and the fabrics and flow lists of all of them would take more memory than the runs.
+    fn run(
+        &self,
+        point: &Point,
+        seed: u64,
+        hear: OnProgress<'_>,
+        trace_folder: Option<&Path>,
+    ) -> Result<PointResult, Error>;
+
+    /// Returns itself if its runs have packets, so that a flow can be followed.
+    fn follower(&self) -> Option<&dyn Follower> {
+        None
+    }
 }
+
+/// An engine whose runs have packets that can be followed.
+pub trait Follower {
+    /// Carries out the point as [`Engine::run`] does, and keeps only the timeline of the flow with this number.
+    fn follow(&self, point: &Point, seed: u64, flow: u32, hear: OnProgress<'_>) -> Result<Timeline, Error>;
+}
+
+/// Receives the progress of a run, and decides whether it goes on.
+pub type OnProgress<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 
 /// The engines on which an experiment may run. The first one that accepts a point gets it.
 pub struct Engines {
@@ -86,9 +114,27 @@ impl Engines {
         }
     }
 
-    /// Prepares the point as [`Engine::prepare`] does, on the engine that carries it out.
-    pub fn prepare(&self, point: &Point, seed: u64, folder: &Path) -> Result<Prepared, Error> {
-        self.of(&point.settings)?.prepare(point, seed, folder)
+    /// Reads a point as [`Engine::read`] does, on the engine that carries it out. Returns with it the effective
+    /// configuration: all that was read.
+    pub fn read(&self, point: &Point, seed: u64) -> Result<(Reading, BTreeMap<String, String>), Error> {
+        let reading = self.of(&point.settings)?.read(point, seed)?;
+        Ok((reading, point.settings.effective()))
+    }
+
+    /// Carries out a point as [`Engine::run`] does.
+    pub fn run(
+        &self,
+        point: &Point,
+        seed: u64,
+        hear: OnProgress<'_>,
+        trace_folder: Option<&Path>,
+    ) -> Result<PointResult, Error> {
+        self.of(&point.settings)?.run(point, seed, hear, trace_folder)
+    }
+
+    /// Returns the engine that carries out the point, if it can follow a flow.
+    pub fn follower(&self, point: &Point) -> Result<Option<&dyn Follower>, Error> {
+        Ok(self.of(&point.settings)?.follower())
     }
 
     /// Returns the engine that carries out the point.
@@ -109,11 +155,12 @@ impl Engines {
     }
 }
 
-/// The run of a point with one seed, checked and ready.
-pub struct Prepared {
+/// What is known of a point's runs before they are made. An engine that knows nothing of a field leaves its default.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Reading {
     /// The fabric drawn as text.
     pub fabric: String,
-    /// Estimated packet-hops of the run.
+    /// Estimated packet-hops of a run.
     pub packet_hops: f64,
     /// Estimated upper bound of its memory, in bytes.
     pub memory_bytes: u64,
@@ -130,38 +177,7 @@ pub struct Prepared {
     pub average: Option<Controls>,
     /// What the user should know before it runs, in sentences.
     pub warnings: Vec<String>,
-    /// The run itself.
-    pub run: Run,
-    /// The run, with a flow followed through it; `None` if there are no packets to follow.
-    pub follow: Option<Follow>,
 }
-
-impl Prepared {
-    /// Builds a run on this fabric, with nothing else known of it.
-    pub fn new(fabric: &str, run: Run) -> Prepared {
-        Prepared {
-            fabric: fabric.to_owned(),
-            packet_hops: 0.0,
-            memory_bytes: 0,
-            trace: None,
-            loads: Vec::new(),
-            round_trips: Vec::new(),
-            thresholds_bytes: Vec::new(),
-            average: None,
-            warnings: Vec::new(),
-            run,
-            follow: None,
-        }
-    }
-}
-
-/// A run that keeps only the timeline of the flow with this number.
-pub type Follow = Box<dyn FnOnce(u32, &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<Timeline, Error> + Send>;
-
-/// A run that reports its progress, and ends with [`Error::Stopped`] if the callback returns a break. Its packet trace
-/// goes into the folder; without a folder there is no trace.
-pub type Run =
-    Box<dyn FnOnce(&mut dyn FnMut(Progress) -> ControlFlow<()>, Option<&Path>) -> Result<PointResult, Error> + Send>;
 
 /// Ignores events or progress, and lets the run go on.
 pub fn go_on<T>(_: T) -> ControlFlow<()> {

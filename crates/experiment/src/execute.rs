@@ -179,10 +179,9 @@ fn run_one(
     writer: &ResultWriter,
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<(), Error> {
-    let prepared = engines.prepare(&plan.points[run.point], run.seed, &plan.folder)?;
     let part = writer.begin_part(&run.key)?;
-    let trace = prepared.trace.map(|_| part.trace_folder()).transpose()?;
-    let result = (prepared.run)(progress, trace.as_deref())?;
+    let trace = run.trace.map(|_| part.trace_folder()).transpose()?;
+    let result = engines.run(&plan.points[run.point], run.seed, progress, trace.as_deref())?;
     part.finish(run.seed, &result)?;
     Ok(())
 }

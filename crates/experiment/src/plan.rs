@@ -1,12 +1,12 @@
 //! Turns an experiment file into the runs that it asks for; everything is checked before the first one starts.
 
-use crate::bundle::Unpacked;
 pub use crate::changes::Changes;
 use crate::claims;
 use crate::document::{self, Document};
 use crate::engine::{BaseRoundTrip, Engines, TraceSize};
 use crate::error::Error;
 use crate::experiment_text::ExperimentText;
+use crate::folder::Folder;
 use crate::overrides;
 use crate::points::{self, Point, Unread};
 use crate::scale::{Scale, ScaleTable};
@@ -21,8 +21,7 @@ use flowsieve_settings::{Origin, Raw, Section, Setting, Table};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Add;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 
 declare! {
     static SEEDS: Setting<u64> = Setting::count(
@@ -105,10 +104,6 @@ pub struct Plan {
     pub loads: Vec<WireLoads>,
     /// The base round trips of the points' fabrics, by kind of path, each once.
     pub round_trips: Vec<Vec<BaseRoundTrip>>,
-    /// The folder to which paths in the file are relative.
-    pub folder: PathBuf,
-    /// That folder, if it exists only for this plan.
-    pub(crate) unpacked: Option<Arc<Unpacked>>,
 }
 
 impl Plan {
@@ -164,8 +159,6 @@ impl Plan {
             warnings: self.warnings.clone(),
             loads: self.loads.clone(),
             round_trips: self.round_trips.clone(),
-            folder: self.folder.clone(),
-            unpacked: self.unpacked.clone(),
         }
     }
 
@@ -182,19 +175,29 @@ pub fn read(path: &Path, changes: &Changes, engines: &Engines) -> Result<Plan, E
 
 /// Plans an experiment whose text is in memory.
 pub fn plan(input: &ExperimentText, folder: &Path, changes: &Changes, engines: &Engines) -> Result<Plan, Error> {
+    plan_in(input, &Folder::at(folder), changes, engines)
+}
+
+/// Plans an experiment in a folder that its points share.
+pub(crate) fn plan_in(
+    input: &ExperimentText,
+    folder: &Folder,
+    changes: &Changes,
+    engines: &Engines,
+) -> Result<Plan, Error> {
     plan_document(input, folder, changes, engines).map_err(|error| error.in_text(input))
 }
 
-fn plan_document(input: &ExperimentText, folder: &Path, changes: &Changes, engines: &Engines) -> Result<Plan, Error> {
+fn plan_document(input: &ExperimentText, folder: &Folder, changes: &Changes, engines: &Engines) -> Result<Plan, Error> {
     let mut document = document::parse(input, engines.keys())?;
     let schemes = engines.schemes();
     let builtin: Vec<&str> = schemes.iter().map(|scheme| scheme.name.as_str()).collect();
-    let whole = Whole::of(&document, changes.scale, &builtin)?;
+    let whole = Whole::of(&document, changes.scale, folder, &builtin)?;
     let scale = changes.scale.choose(&mut document)?;
     for set in &changes.sets {
         overrides::apply(&mut document, set)?;
     }
-    let mut points = points::points(&document, &builtin)?;
+    let mut points = points::points(&document, folder, &builtin)?;
     if let Some(table) = &scale {
         table.give_flows(&mut points, changes.sets.is_empty())?;
         table.shorten(&mut points, &mut document.claims.measured)?;
@@ -231,37 +234,36 @@ fn plan_document(input: &ExperimentText, folder: &Path, changes: &Changes, engin
         if scale.is_none() {
             changes.scale.lower(&mut point.settings);
         }
-        let prepared = engines.prepare(point, first_seed, folder)?;
-        for warning in prepared.warnings {
+        let (reading, settings) = engines.read(point, first_seed)?;
+        for warning in reading.warnings {
             match of_points.iter_mut().find(|(other, _)| *other == warning) {
                 Some((_, labels)) => labels.push(point.label()),
                 None => of_points.push((warning, vec![point.label()])),
             }
         }
-        let settings = point.settings.effective();
         let part = |seed| PartId { seed, key: part_key(&settings, seed, &kept) };
         let parts: Vec<PartId> = (first_seed..first_seed + seeds).map(part).collect();
         let run = |part: &PartId| PlannedRun {
             point: index,
             seed: part.seed,
             key: part.key.clone(),
-            packet_hops: prepared.packet_hops,
-            memory_bytes: prepared.memory_bytes,
-            trace: prepared.trace,
+            packet_hops: reading.packet_hops,
+            memory_bytes: reading.memory_bytes,
+            trace: reading.trace,
         };
         runs.extend(parts.iter().map(run));
         let info = PointInfo {
-            thresholds_bytes: prepared.thresholds_bytes,
+            thresholds_bytes: reading.thresholds_bytes,
             shorter: whole.taken_from(point),
-            average: prepared.average,
-            ..point_info(point, settings, prepared.fabric, parts)
+            average: reading.average,
+            ..point_info(point, settings, reading.fabric, parts)
         };
-        let load = WireLoads { nominal: info.load, classes: prepared.loads };
+        let load = WireLoads { nominal: info.load, classes: reading.loads };
         if !load.classes.is_empty() && !loads.contains(&load) {
             loads.push(load);
         }
-        if !prepared.round_trips.is_empty() && !round_trips.contains(&prepared.round_trips) {
-            round_trips.push(prepared.round_trips);
+        if !reading.round_trips.is_empty() && !round_trips.contains(&reading.round_trips) {
+            round_trips.push(reading.round_trips);
         }
         infos.push(info);
     }
@@ -283,8 +285,6 @@ fn plan_document(input: &ExperimentText, folder: &Path, changes: &Changes, engin
         warnings,
         loads,
         round_trips,
-        folder: folder.to_path_buf(),
-        unpacked: None,
     })
 }
 

@@ -5,7 +5,7 @@
 
 use crate::document::{Axis, Document, SCHEME};
 use crate::error::Error;
-use crate::shared::Shared;
+use crate::folder::Folder;
 use flowsieve_settings::declare;
 use flowsieve_settings::{Address, Origin, Raw, Section, Setting, Settings, SettingsError, Table, Value};
 use std::borrow::Cow;
@@ -38,8 +38,8 @@ pub struct Point {
     pub values: Vec<(Cow<'static, str>, String)>,
     /// Its settings.
     pub settings: Settings,
-    /// Data that all points of a plan share, such as the files that they read.
-    pub shared: Shared,
+    /// The folder that its paths are relative to.
+    pub folder: Folder,
 }
 
 impl Point {
@@ -57,8 +57,8 @@ impl Point {
     }
 }
 
-/// Returns the points of a document, with `builtin` schemes to choose from.
-pub(crate) fn points(document: &Document, builtin: &[&str]) -> Result<Vec<Point>, Error> {
+/// Returns the points of a document in this folder, with `builtin` schemes to choose from.
+pub(crate) fn points(document: &Document, folder: &Folder, builtin: &[&str]) -> Result<Vec<Point>, Error> {
     let variants = variants(document, builtin)?;
     let axes: Vec<&Axis> = document.axes.iter().filter(|axis| axis.key.is_some()).collect();
     for axis in &axes {
@@ -71,7 +71,6 @@ pub(crate) fn points(document: &Document, builtin: &[&str]) -> Result<Vec<Point>
         let problem = format!("the sweep has more than {MAX_POINTS} points");
         return Err(SettingsError::new(origin, problem).expected("fewer or shorter lists in [sweep]").into());
     };
-    let shared = Shared::default();
     let mut points = Vec::with_capacity(count);
     for index in 0..count {
         let variant = variants[index % variants.len()].clone();
@@ -88,7 +87,7 @@ pub(crate) fn points(document: &Document, builtin: &[&str]) -> Result<Vec<Point>
             }
         }
         values.reverse();
-        points.push(Point { variant, values, settings, shared: shared.clone() });
+        points.push(Point { variant, values, settings, folder: folder.clone() });
     }
     Ok(points)
 }

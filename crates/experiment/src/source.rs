@@ -1,13 +1,13 @@
 //! An experiment before it is planned: a text, the folder that its paths are relative to, and its changes.
 
-use crate::bundle::{self, Unpacked};
+use crate::bundle;
 use crate::engine::Engines;
 use crate::error::Error;
 use crate::experiment_text::ExperimentText;
+use crate::folder::Folder;
 use crate::lookup;
 use crate::plan::{self, Changes, Plan};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 
 /// An experiment that can be planned, and planned again with other changes.
 #[derive(Debug, Clone)]
@@ -15,11 +15,9 @@ pub struct Source {
     /// Its text, with its name in messages and bundles.
     pub text: ExperimentText,
     /// The folder that its paths are relative to.
-    pub folder: PathBuf,
+    pub folder: Folder,
     /// The changes made to it.
     pub changes: Changes,
-    /// That folder, if it exists only for this experiment.
-    pub(crate) unpacked: Option<Arc<Unpacked>>,
 }
 
 impl Source {
@@ -33,12 +31,12 @@ impl Source {
             return bundle::unpack(&path);
         }
         let text = ExperimentText::read(&path)?;
-        Ok(Source::new(text, path.parent().unwrap_or(Path::new("")).to_path_buf()))
+        Ok(Source::new(text, Folder::at(path.parent().unwrap_or(Path::new("")))))
     }
 
     /// Wraps a text that is in memory.
-    pub fn new(text: ExperimentText, folder: PathBuf) -> Source {
-        Source { text, folder, changes: Changes::default(), unpacked: None }
+    pub fn new(text: ExperimentText, folder: Folder) -> Source {
+        Source { text, folder, changes: Changes::default() }
     }
 
     /// Adds further changes.
@@ -51,8 +49,7 @@ impl Source {
     /// # Errors
     /// Fails if any of it is wrong.
     pub fn plan(&self, engines: &Engines) -> Result<Plan, Error> {
-        let plan = plan::plan(&self.text, &self.folder, &self.changes, engines)?;
-        Ok(Plan { unpacked: self.unpacked.clone(), ..plan })
+        plan::plan_in(&self.text, &self.folder.unread(), &self.changes, engines)
     }
 
     /// Uses the flow list at `path` as the workload. The list is copied next to the experiment's other files, under a
@@ -68,8 +65,8 @@ impl Source {
         // The digest of the flows, in any file format.
         let digest = plan.experiment.points.first().and_then(|point| point.settings.get("workload.list.digest"));
         let name = format!("flows-{:.16}.csv", digest.map_or("", String::as_str));
-        let (folder, unpacked) = bundle::beside(&plan, &path, &name)?;
+        let folder = bundle::beside(&plan, &path, &name)?;
         let changes = self.changes.and(&Changes { sets: vec![format!("list={name}")], ..Changes::default() });
-        Ok(Source { text: self.text.clone(), folder, changes, unpacked: Some(unpacked) })
+        Ok(Source { text: self.text.clone(), folder, changes })
     }
 }

@@ -146,6 +146,17 @@ fn execute__any_number_of_jobs_gives_the_same_bytes() {
 }
 
 #[test]
+fn execute__reads_a_point_once_for_its_plan_and_carries_one_seed_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = Made::default();
+    let plan = planned(&engine, &Changes::default());
+    let asked = || (engine.reads.load(Ordering::Relaxed), engine.runs.load(Ordering::Relaxed));
+    assert_eq!(asked(), (6, 0));
+    execute(&plan, &engine.engines(), folder.path(), How { jobs: 2, fresh: false, replace: false }, &go_on).unwrap();
+    assert_eq!(asked(), (6, 12));
+}
+
+#[test]
 fn execute__finds_finished_parts_again() {
     let folder = tempfile::tempdir().unwrap();
     let (whole, stopped) = (folder.path().join("whole"), folder.path().join("stopped"));

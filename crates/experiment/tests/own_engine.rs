@@ -1,6 +1,6 @@
 //! An engine of one's own, by what is public alone: a line that sends flows one after the other.
 
-use flowsieve_experiment::engine::{Engine, Engines, Prepared, go_on};
+use flowsieve_experiment::engine::{Engine, Engines, OnProgress, Reading, go_on};
 use flowsieve_experiment::execute::{How, execute};
 use flowsieve_experiment::plan::{Changes, Plan, plan};
 use flowsieve_experiment::{BASE, Error, ExperimentText, Point};
@@ -33,12 +33,14 @@ impl Engine for Line {
         let _ = settings.scheme(scheme).read(&HASTE);
     }
 
-    fn prepare(&self, point: &Point, _: u64, _: &Path) -> Result<Prepared, Error> {
-        let scope = point.settings.scheme(&point.variant.name);
-        scope.read_or(&BASE, point.variant.base.clone())?;
-        let (flows, haste) = (point.settings.common().read(&FLOWS)? as u32, scope.read(&HASTE)?);
-        let fct_ps = 1_000 * 1_000_000 / haste;
-        let flow = move |flow: u32| FlowRow {
+    fn read(&self, point: &Point, _: u64) -> Result<Reading, Error> {
+        flows_and_fct(point)?;
+        Ok(Reading { fabric: "a line".to_owned(), ..Reading::default() })
+    }
+
+    fn run(&self, point: &Point, _: u64, _: OnProgress<'_>, _: Option<&Path>) -> Result<PointResult, Error> {
+        let (flows, fct_ps) = flows_and_fct(point)?;
+        let flow = |flow: u32| FlowRow {
             flow,
             bytes: 1_000,
             start_ps: u64::from(flow) * fct_ps,
@@ -46,9 +48,14 @@ impl Engine for Line {
             ideal_ps: 1_000 * 1_000_000 / 100,
             ..FlowRow::default()
         };
-        let run = move || PointResult { flows: (0..flows).map(flow).collect(), ..PointResult::default() };
-        Ok(Prepared::new("a line", Box::new(move |_, _| Ok(run()))))
+        Ok(PointResult { flows: (0..flows).map(flow).collect(), ..PointResult::default() })
     }
+}
+
+fn flows_and_fct(point: &Point) -> Result<(u32, u64), Error> {
+    let scope = point.settings.scheme(&point.variant.name);
+    scope.read_or(&BASE, point.variant.base.clone())?;
+    Ok((point.settings.common().read(&FLOWS)? as u32, 1_000 * 1_000_000 / scope.read(&HASTE)?))
 }
 
 fn planned(text: &str, engines: &Engines) -> Result<Plan, Error> {

@@ -16,21 +16,24 @@ pub(crate) fn follow(plan: &Plan, engines: &Engines, which: &Which, json: bool) 
     let mut timelines = Vec::new();
     let progress = Progress::new(plan);
     for (index, run) in plan.runs.iter().enumerate().filter(|(_, run)| Some(run.seed) == first) {
-        let prepared = engines.prepare(&plan.points[run.point], run.seed, &plan.folder)?;
-        let Some(follow) = prepared.follow else {
+        let point = &plan.points[run.point];
+        let Some(follower) = engines.follower(point)? else {
             let problem = "a run at flow level has no packets to follow; expected fidelity = \"packet\" in [run]";
             return Err(Error::Input(problem.to_owned()));
         };
         progress.show(Event::Started(index));
         let mut go_on = |now| progress.hear(Event::Going(index, now));
-        let label = format!("{}, seed {}", plan.points[run.point].label(), run.seed);
+        let label = format!("{}, seed {}", point.label(), run.seed);
         let picked = if which.needs_flows() {
-            (prepared.run)(&mut go_on, None)
+            engines
+                .run(point, run.seed, &mut go_on, None)
                 .and_then(|result| which.among(&plan.experiment.classes, &result.flows, &label))
         } else {
             which.among(&plan.experiment.classes, &[], &label)
         };
-        let timeline = picked.and_then(|(flow, why)| Ok(Timeline { picked: why, ..follow(flow, &mut go_on)? }));
+        let timeline = picked.and_then(|(flow, why)| {
+            Ok(Timeline { picked: why, ..follower.follow(point, run.seed, flow, &mut go_on)? })
+        });
         progress.show(Event::Finished(index));
         timelines.push(timeline?);
     }

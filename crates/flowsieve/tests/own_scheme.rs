@@ -129,8 +129,8 @@ fn follow__a_flow_of_an_own_transport() {
     let sets = vec!["scheme=credits".into(), "flows=96".into()];
     let plan = plan::read(&example("credits.toml"), &Changes { sets, ..Changes::default() }, &ENGINES).unwrap();
     let followed = |flow| {
-        let prepared = ENGINES.prepare(&plan.points[0], 1, &plan.folder).unwrap();
-        prepared.follow.unwrap()(flow, &mut go_on).unwrap()
+        let point = &plan.points[0];
+        ENGINES.follower(point).unwrap().unwrap().follow(point, 1, flow, &mut go_on).unwrap()
     };
     let mut waited = 0;
     for flow in [0, 17, 95] {
@@ -187,8 +187,7 @@ fn transport__that_a_scheme_brings_reads_none_of_tcps_settings() {
     }
     assert!(settings.contains_key("scheme.header") && settings.contains_key("scheme.leaf.discipline"), "{settings:?}");
     // It is what acts: nothing of TCP's is done.
-    let prepared = ENGINES.prepare(&planned.points[0], 1, &planned.folder).unwrap();
-    let result = (prepared.run)(&mut go_on, None).unwrap();
+    let result = ENGINES.run(&planned.points[0], 1, &mut go_on, None).unwrap();
     assert_eq!((result.timeouts, result.duplicate_acks), (0, 0));
 }
 
@@ -204,8 +203,7 @@ fn congestion_control__that_a_scheme_brings_paces_its_connections() {
     let settings = &planned.experiment.points[0].settings;
     let has = |key: &str| settings.contains_key(&format!("scheme.{key}"));
     assert_eq!(["transport", "dctcp_g", "max_window", "rto_min"].map(has), [false, false, true, true]);
-    let prepared = ENGINES.prepare(&planned.points[0], 1, &planned.folder).unwrap();
-    let result = (prepared.run)(&mut go_on, None).unwrap();
+    let result = ENGINES.run(&planned.points[0], 1, &mut go_on, None).unwrap();
     assert!(result.flows.iter().all(|flow| flow.fct_ps.is_some()), "every flow ends");
 }
 

@@ -13,7 +13,7 @@ use flowsieve_experiment::joining::{self, Missing};
 use flowsieve_experiment::plan::Changes;
 use flowsieve_experiment::shards::Shard;
 use flowsieve_experiment::source::Source;
-use flowsieve_experiment::{ExperimentText, Scale, bundle, machine, plan};
+use flowsieve_experiment::{ExperimentText, Folder, Scale, bundle, machine, plan};
 use flowsieve_studies::export;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -35,7 +35,7 @@ impl Experiment {
     /// A text, with the name that messages have for it, and the folder of its paths.
     #[staticmethod]
     fn of_text(text: &str, name: &str, folder: PathBuf) -> Experiment {
-        Experiment(Source::new(ExperimentText::new(name, text), folder))
+        Experiment(Source::new(ExperimentText::new(name, text), Folder::at(folder)))
     }
 
     /// The text that a dict stands for.

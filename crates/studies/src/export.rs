@@ -35,7 +35,7 @@ pub fn flows(plan: &Plan, seed: u64, out: &mut impl Write) -> Result<(), Error> 
             return Err(error.expected(format!("one of them, such as --set {key}={was}")).into());
         }
     }
-    let (workload, flows, names) = flowsieve_engines::flows(point, seed, &plan.folder)?;
+    let (workload, flows, names) = flowsieve_engines::flows(point, seed)?;
     let rows = flows.map(|flow| workload.beside(flow));
     flow_list::write_named(out, &workload.extras(), &names, rows).map_err(Error::Output)
 }

@@ -1,7 +1,7 @@
 //! Any change of a setting gives a plan or an error, and a run that ends.
 
 use flowsieve_engines::{Packets, built_in};
-use flowsieve_experiment::ExperimentText;
+use flowsieve_experiment::{Error, ExperimentText};
 use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::plan::{Changes, plan};
 use std::path::Path;
@@ -26,9 +26,9 @@ fn try_change(scheme: &str, change: &str) -> (bool, bool) {
     };
     let mut ran = false;
     for run in plan.runs.iter().filter(|run| run.packet_hops < FEW).take(2) {
-        let prepared = built_in().prepare(&plan.points[run.point], run.seed, Path::new("")).unwrap();
-        // It may fail, and has to end.
-        let _ = (prepared.run)(&mut go_on, None);
+        // It may fail while it runs, and has to end.
+        let ended = built_in().run(&plan.points[run.point], run.seed, &mut go_on, None);
+        assert!(matches!(ended, Ok(_) | Err(Error::Simulation { .. })), "{ended:?}");
         ran = true;
     }
     (true, ran)
@@ -90,8 +90,7 @@ fn run__far_beyond_its_estimate_is_ended_and_says_what_goes_on() {
     let planned = plan(&ExperimentText::new("t.toml", &text), Path::new(""), &Changes::default(), &built_in()).unwrap();
     let run = |packets: Packets| {
         let engines = flowsieve_engines::of(packets).unwrap();
-        let prepared = engines.prepare(&planned.points[0], 1, Path::new("")).unwrap();
-        (prepared.run)(&mut go_on, None).map_err(|error| error.to_string())
+        engines.run(&planned.points[0], 1, &mut go_on, None).map_err(|error| error.to_string())
     };
     let ended = run(Packets::default()).unwrap_err();
     for says in

@@ -37,8 +37,7 @@ fn flows(trace: &str, text: &str, seed: u64) -> (Plan, Vec<FlowRow>) {
     std::fs::write(folder.path().join("coflows.txt"), trace).unwrap();
     std::fs::write(folder.path().join("weights.csv"), "coflow,weight\n1,4\n").unwrap();
     let plan = planned(text, folder.path());
-    let run = built_in().prepare(&plan.points[0], seed, folder.path()).unwrap().run;
-    let flows = run(&mut go_on, None).unwrap().flows;
+    let flows = built_in().run(&plan.points[0], seed, &mut go_on, None).unwrap().flows;
     (plan, flows)
 }
 
@@ -115,7 +114,7 @@ fn coflows_md__has_a_first_comparison_that_runs() {
     std::fs::write(folder.path().join("coflows.txt"), trace).unwrap();
     let plan = planned(file, folder.path());
     for point in &plan.points {
-        let result = (built_in().prepare(point, 1, folder.path()).unwrap().run)(&mut go_on, None).unwrap();
+        let result = built_in().run(point, 1, &mut go_on, None).unwrap();
         assert_eq!(result.flows.len(), 7, "{}", point.label());
         assert!(result.flows.iter().all(|flow| flow.fct_ps.is_some()), "{}", point.label());
     }

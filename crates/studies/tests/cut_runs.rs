@@ -16,8 +16,7 @@ fn run(more: &str) -> PointResult {
     );
     let text = ExperimentText::new("cut.toml", &text);
     let plan = plan::plan(&text, Path::new(""), &Changes::default(), &built_in()).unwrap();
-    let prepared = built_in().prepare(&plan.points[0], 1, Path::new("")).unwrap();
-    (prepared.run)(&mut go_on, None).unwrap()
+    built_in().run(&plan.points[0], 1, &mut go_on, None).unwrap()
 }
 
 const CUT_PS: u64 = 10_000_000_000;

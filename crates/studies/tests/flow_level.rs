@@ -48,7 +48,7 @@ fn planned(text: &str, folder: &Path) -> Plan {
 fn results(text: &str) -> Vec<(String, PointResult)> {
     let folder = folder();
     let plan = planned(text, folder.path());
-    let run = |point| (built_in().prepare(point, 1, folder.path()).unwrap().run)(&mut go_on, None).unwrap();
+    let run = |point| built_in().run(point, 1, &mut go_on, None).unwrap();
     plan.points.iter().map(|point| (point.label(), run(point))).collect()
 }
 
@@ -109,7 +109,7 @@ fn one_flow__takes_as_long_as_its_packets_but_for_their_way() {
     std::fs::write(folder.path().join("one.csv"), "0,0,1,14600000\n").unwrap();
     let plan = planned(&file, folder.path());
     let fct = |point| {
-        let result = (built_in().prepare(point, 1, folder.path()).unwrap().run)(&mut go_on, None).unwrap();
+        let result = built_in().run(point, 1, &mut go_on, None).unwrap();
         result.flows[0].fct_ps.unwrap()
     };
     let [packet, flow] = [0, 1].map(|index| fct(&plan.points[index]));

@@ -9,8 +9,7 @@ use std::path::Path;
 
 fn followed(text: &str, folder: &Path, flow: u32) -> Result<Timeline, Error> {
     let plan = plan(&ExperimentText::new("test.toml", text), folder, &Changes::default(), &built_in())?;
-    let prepared = built_in().prepare(&plan.points[0], 1, folder)?;
-    prepared.follow.unwrap()(flow, &mut go_on)
+    built_in().follower(&plan.points[0])?.unwrap().follow(&plan.points[0], 1, flow, &mut go_on)
 }
 
 /// Two hosts of one switch send two packets each to a third, at once.

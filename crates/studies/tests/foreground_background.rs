@@ -51,8 +51,7 @@ fn simulated(thresholds: &str, queues: usize, seed: u64) -> f64 {
     );
     let input = ExperimentText::new("test", &experiment);
     let plan = plan::plan(&input, Path::new(""), &Changes::default(), &built_in()).unwrap();
-    let prepared = built_in().prepare(&plan.points[0], seed, &plan.folder).unwrap();
-    let result = (prepared.run)(&mut go_on, None).unwrap();
+    let result = built_in().run(&plan.points[0], seed, &mut go_on, None).unwrap();
     let sum: f64 = result.flows.iter().map(|flow| flow.fct_ps.unwrap() as f64 * 1e-12).sum();
     sum / result.flows.len() as f64
 }

@@ -19,7 +19,7 @@ fn text(workload: &str, run: &str, scheme: &str) -> String {
 
 fn run_text(text: &str, seed: u64) -> Result<PointResult, Error> {
     let plan = plan(&ExperimentText::new("test.toml", text), Path::new(""), &Changes::default(), &built_in())?;
-    (built_in().prepare(&plan.points[0], seed, Path::new(""))?.run)(&mut go_on, None)
+    built_in().run(&plan.points[0], seed, &mut go_on, None)
 }
 
 fn run(workload: &str, scheme: &str, seed: u64) -> Result<PointResult, Error> {

@@ -40,7 +40,7 @@ fn planned(text: &str, folder: &Path) -> Result<Plan, Error> {
 
 fn run_text(text: &str, folder: &Path, seed: u64) -> Result<PointResult, Error> {
     let plan = planned(text, folder)?;
-    (built_in().prepare(&plan.points[0], seed, folder)?.run)(&mut go_on, None)
+    built_in().run(&plan.points[0], seed, &mut go_on, None)
 }
 
 /// A flow as it is sent: start in ps, hosts, bytes.
@@ -435,7 +435,7 @@ fn mixed_toml__runs_with_its_three_classes() {
     let plan = planned_with(&text, Path::new(""), &sets).unwrap();
     let loads: Vec<&str> = plan.points.iter().map(|point| point.values[0].1.as_str()).collect();
     assert_eq!(loads, ["0.05", "0.05", "0.1", "0.1"]);
-    let result = (built_in().prepare(&plan.points[0], 1, Path::new("")).unwrap().run)(&mut go_on, None).unwrap();
+    let result = built_in().run(&plan.points[0], 1, &mut go_on, None).unwrap();
     let of = |class: u8| result.flows.iter().filter(|flow| flow.class == class).count();
     assert!(of(0) > 0 && of(1) == 80 && of(2) > 0, "{} {} {}", of(0), of(1), of(2));
 }

@@ -59,8 +59,7 @@ fn run(folder: &Path, scheme: &str, sets: &[String]) -> Result<(BTreeMap<String,
     let text = ExperimentText::new("truth.toml", &experiment(scheme, ""));
     let shown = |error: flowsieve_experiment::Error| error.render(false);
     let plan = plan::plan(&text, folder, &changes, &built_in()).map_err(shown)?;
-    let prepared = built_in().prepare(&plan.points[0], 1, folder).map_err(shown)?;
-    let result = (prepared.run)(&mut go_on, None).map_err(shown)?;
+    let result = built_in().run(&plan.points[0], 1, &mut go_on, None).map_err(shown)?;
     let told = format!("{:?} {:?} {:?} {:?}", result.flows, result.links, result.counts, result.periodic);
     Ok((plan.experiment.points[0].settings.clone(), told))
 }

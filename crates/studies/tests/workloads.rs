@@ -70,8 +70,8 @@ fn workloads_md__has_examples_that_run() {
     assert!(examples.len() >= 8, "{examples:?}");
     for example in examples {
         let plan = planned(&example, "\"pias\"", folder.path()).unwrap_or_else(|error| panic!("{example}\n{error}"));
-        let prepared = built_in().prepare(&plan.points[0], 1, folder.path()).unwrap();
-        let result = (prepared.run)(&mut go_on, None).unwrap_or_else(|error| panic!("{example}\n{error}"));
+        let result = built_in().run(&plan.points[0], 1, &mut go_on, None);
+        let result = result.unwrap_or_else(|error| panic!("{example}\n{error}"));
         let listed = match () {
             () if example.contains("closed-loop") => 200,
             // The messages of forty queries, and those beside them.
@@ -101,7 +101,7 @@ fn flows__are_the_same_under_every_scheme_and_differ_by_seed() {
 
 fn run(workload: &str, scheme: &str) -> Result<PointResult, Error> {
     let plan = planned(workload, &format!("{scheme:?}"), Path::new(""))?;
-    (built_in().prepare(&plan.points[0], 1, Path::new(""))?.run)(&mut go_on, None)
+    built_in().run(&plan.points[0], 1, &mut go_on, None)
 }
 
 #[test]
@@ -157,8 +157,7 @@ fn list__changed_after_the_plan_is_not_read_again() {
     let folder = folder_with_files();
     let plan = planned("[workload]\nlist = \"flows.csv\"\n", "\"pias\"", folder.path()).unwrap();
     std::fs::write(folder.path().join("flows.csv"), "no list").unwrap();
-    let prepared = built_in().prepare(&plan.points[0], 1, folder.path()).unwrap();
-    assert_eq!((prepared.run)(&mut go_on, None).unwrap().flows.len(), 2);
+    assert_eq!(built_in().run(&plan.points[0], 1, &mut go_on, None).unwrap().flows.len(), 2);
 }
 
 #[test]

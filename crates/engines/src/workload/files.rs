@@ -137,7 +137,7 @@ type Kept<K, T> = Mutex<Vec<(K, Arc<T>)>>;
 
 /// Files that have been read.
 #[derive(Debug, Default)]
-pub struct Files {
+pub(crate) struct Files {
     /// By path and the fabric's host names.
     lists: Kept<(PathBuf, HostNames), List>,
     /// Lists at a load: by the list's contents and its duration at that load.

@@ -13,7 +13,7 @@ fn read(settings: &Settings) -> Result<Workload, Error> {
         names: HostNames::numbered(144),
         round_trip_ps: 0,
     };
-    Workload::read(settings, &hosts, &Files::default(), (Path::new(""), 1))
+    Workload::read(settings, &hosts, &Folder::default(), 1)
 }
 
 fn drawn(workload: &Workload) -> &Drawn {
@@ -147,8 +147,8 @@ fn read__a_trace_has_its_own_rate_or_the_loads() {
     std::fs::write(folder.path().join("starts.csv"), "start_s\n0.001\n0.004\n").unwrap();
     let hosts =
         Hosts { bps: 10_000_000_000, racks: [0, 0, 1, 1].into(), names: HostNames::numbered(4), round_trip_ps: 0 };
-    let files = Files::default();
-    let of = |settings: &Settings| Workload::read(settings, &hosts, &files, (folder.path(), 1)).unwrap();
+    let files = Folder::at(folder.path());
+    let of = |settings: &Settings| Workload::read(settings, &hosts, &files, 1).unwrap();
     let trace = |sizes: &str| {
         none_given().with(None, "sizes", sizes).with(None, "flows", 100).with(None, "arrivals", "trace").with(
             None,
@@ -204,7 +204,7 @@ fn quantile_bytes__of_a_list_are_its_sizes() {
     std::fs::write(folder.path().join("flows.csv"), "0,0,1,300,0.5\n0,1,0,100,\n").unwrap();
     let hosts = Hosts { bps: 10_000_000_000, racks: [0, 0].into(), names: HostNames::numbered(2), round_trip_ps: 0 };
     let settings = none_given().with(None, "list", "flows.csv");
-    let workload = Workload::read(&settings, &hosts, &Files::default(), (folder.path(), 1)).unwrap();
+    let workload = Workload::read(&settings, &hosts, &Folder::at(folder.path()), 1).unwrap();
     assert_eq!([0.5, 1.0].map(|p| workload.quantile_bytes(p)), [Some(100), Some(300)]);
     assert_eq!(workload.extras(), Extras { deadlines: true, ..Extras::default() });
 }

@@ -1,11 +1,10 @@
 //! A toy engine: it makes results up from the settings, so that tests see what the machinery around an engine does.
 
-use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use flowsieve_experiment::engine::{Engine, Engines, Prepared, Progress};
+use flowsieve_experiment::engine::{Engine, Engines, OnProgress, Progress, Reading};
 use flowsieve_experiment::{BASE, Error, Point};
 use flowsieve_results::{FlowRow, PointResult, SchemeInfo};
 use flowsieve_settings::{Key, Scaled, Section, Setting, Settings, declare};
@@ -20,9 +19,10 @@ declare! {
     static QUEUES: Setting<u64> = Setting::count(Section::Network, "queues", 1, 8, "queues of the line");
 }
 
-/// Counts its preparations; the run of `fails` (a scheme's name) fails.
+/// Counts what is asked of it; the run of `fails` (a scheme's name) fails.
 #[derive(Clone, Default)]
 pub(crate) struct Made {
+    pub(crate) reads: Arc<AtomicUsize>,
     pub(crate) runs: Arc<AtomicUsize>,
     pub(crate) fails: Option<&'static str>,
 }
@@ -57,19 +57,16 @@ impl Engine for Made {
         let _ = settings.scheme(scheme).read_or(&QUEUES, 8);
     }
 
-    fn prepare(&self, point: &Point, seed: u64, _: &Path) -> Result<Prepared, Error> {
-        let scope = point.settings.scheme(&point.variant.name);
-        scope.read_or(&BASE, point.variant.base.clone())?;
-        let queues = if point.variant.base == "pias" { scope.read_or(&QUEUES, 8)? } else { 1 };
-        let common = point.settings.common();
-        common.optional(&CDF)?;
-        common.optional(&DURATION)?;
-        let flows = common.read(&FLOWS)? as u32;
-        let slow = (common.read_or(&LOAD, 0.5)? * 1e6) as u64 / queues;
+    fn read(&self, point: &Point, _: u64) -> Result<Reading, Error> {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        read(point)?;
+        Ok(Reading { fabric: "a line".into(), packet_hops: 100.0, memory_bytes: 1_000_000, ..Reading::default() })
+    }
+
+    fn run(&self, point: &Point, seed: u64, hear: OnProgress<'_>, _: Option<&Path>) -> Result<PointResult, Error> {
         self.runs.fetch_add(1, Ordering::Relaxed);
-        let fails = self.fails == Some(point.variant.name.as_str());
-        let label = point.label();
-        let row = move |flow: u32| FlowRow {
+        let (flows, slow) = read(point)?;
+        let row = |flow: u32| FlowRow {
             flow,
             dst: 1,
             bytes: 1_000 + u64::from(flow) * seed,
@@ -78,15 +75,23 @@ impl Engine for Made {
             ideal_ps: 1_000_000,
             ..FlowRow::default()
         };
-        let run = move |show: &mut dyn FnMut(Progress) -> ControlFlow<()>, _: Option<&Path>| {
-            if fails {
-                return Err(Error::Simulation { point: label, problem: "made to fail".into() });
-            }
-            if show(Progress { share: 0.5, packet_hops: 7 }).is_break() {
-                return Err(Error::Stopped);
-            }
-            Ok(PointResult { flows: (0..flows).map(row).collect(), packet_hops: 14, ..PointResult::default() })
-        };
-        Ok(Prepared { packet_hops: 100.0, memory_bytes: 1_000_000, ..Prepared::new("a line", Box::new(run)) })
+        if self.fails == Some(point.variant.name.as_str()) {
+            return Err(Error::Simulation { point: point.label(), problem: "made to fail".into() });
+        }
+        if hear(Progress { share: 0.5, packet_hops: 7 }).is_break() {
+            return Err(Error::Stopped);
+        }
+        Ok(PointResult { flows: (0..flows).map(row).collect(), packet_hops: 14, ..PointResult::default() })
     }
+}
+
+/// Reads how many flows there are, and how much the line slows them down.
+fn read(point: &Point) -> Result<(u32, u64), Error> {
+    let scope = point.settings.scheme(&point.variant.name);
+    scope.read_or(&BASE, point.variant.base.clone())?;
+    let queues = if point.variant.base == "pias" { scope.read_or(&QUEUES, 8)? } else { 1 };
+    let common = point.settings.common();
+    common.optional(&CDF)?;
+    common.optional(&DURATION)?;
+    Ok((common.read(&FLOWS)? as u32, (common.read_or(&LOAD, 0.5)? * 1e6) as u64 / queues))
 }

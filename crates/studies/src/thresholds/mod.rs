@@ -10,8 +10,8 @@ mod text;
 pub use advice::{Advice, Deployment, Link, Marking, advice, advice_text};
 use flowsieve_engines::built_in;
 use flowsieve_engines::workload::{CDF, FLOWS, LOAD, SIZES};
-use flowsieve_engines::workload::{Files, Hosts, Workload};
-use flowsieve_experiment::Error;
+use flowsieve_engines::workload::{Hosts, Workload};
+use flowsieve_experiment::{Error, Folder};
 use flowsieve_schemes::parts::QUEUES;
 use flowsieve_schemes::{WorkloadFacts, pias};
 use flowsieve_settings::{Key, Origin, Raw, SettingsError, Table, units};
@@ -25,7 +25,6 @@ use serde::Serialize;
 pub use simulate::{Compared, Found, Search, simulate};
 pub use sizes::Column;
 use sizes::Sizes;
-use std::path::Path;
 pub use text::{found_text, text};
 
 /// The method of choosing thresholds.
@@ -179,9 +178,7 @@ impl Asked {
                 return Err(Error::Input(format!("--load {load}: expected a load above 0")));
             }
             Some(column) => Source::Sizes(column.read()?),
-            None => {
-                Source::Workload(Box::new(Workload::read(&settings, &hosts, &Files::default(), (Path::new(""), 1))?))
-            }
+            None => Source::Workload(Box::new(Workload::read(&settings, &hosts, &Folder::default(), 1)?)),
         };
         let law = SizeLaw::from_quantiles(&|p| source.quantile_bytes(p)).map_err(refused)?;
         Ok(Asked { source, law, load, queues: queues as usize })

@@ -8,11 +8,10 @@ use super::advice::Marking;
 use super::{Asked, Wanted};
 use flowsieve_core::Place;
 use flowsieve_engines::built_in;
-use flowsieve_experiment::Error;
-use flowsieve_experiment::ExperimentText;
 use flowsieve_experiment::engine::go_on;
-use flowsieve_experiment::plan::{self, Changes, Plan};
+use flowsieve_experiment::plan::Plan;
 use flowsieve_experiment::source::Source;
+use flowsieve_experiment::{Error, ExperimentText, Folder};
 use flowsieve_fabric::topology::{Fabric, Node};
 use flowsieve_results::Ratio;
 use flowsieve_schemes::marking_rule::ecn_threshold_bytes;
@@ -123,9 +122,7 @@ pub(super) struct Links {
 /// The `[topology]`, with what is needed to read it.
 pub(super) struct Site {
     text: String,
-    folder: PathBuf,
-    /// Keeps a bundle's files.
-    _source: Option<Source>,
+    folder: Folder,
     pub(super) links: Links,
     name: String,
 }
@@ -146,8 +143,7 @@ impl Site {
                 let slowest = vec![(Place::Leaf, host_bps)];
                 Ok(Site {
                     text,
-                    folder: PathBuf::new(),
-                    _source: None,
+                    folder: Folder::default(),
                     links: Links { host_bps, rates_bps, rtt_ps: *rtt_ps, slowest },
                     name: format!("{HOSTS} hosts of {} at one switch", format_rate(host_bps)),
                 })
@@ -159,7 +155,7 @@ impl Site {
                 let refuse =
                     |problem: &str| Error::File { path: path.display().to_string(), problem: problem.to_owned() };
                 let Some(point) = plan.points.first() else { return Err(refuse("has no point")) };
-                let fabric = Fabric::from_settings_in(&point.settings, &plan.folder)?;
+                let fabric = Fabric::from_settings_in(&point.settings, point.folder.path())?;
                 let mut document: toml_edit::DocumentMut =
                     source.text.text.parse().map_err(|_| refuse("is not TOML"))?;
                 document.retain(|name, _| name == "topology");
@@ -168,7 +164,6 @@ impl Site {
                     folder: source.folder.clone(),
                     links: Links::of(&fabric),
                     name: format!("the {} fabric of {} hosts of {}", fabric.kind, fabric.hosts, path.display()),
-                    _source: Some(source),
                 })
             }
         }
@@ -208,7 +203,7 @@ pub(super) fn compare(
     let sizes = sizes(wanted, asked, folder.path())?;
     let plan = |flows: u64| -> Result<Plan, Error> {
         let text = experiment(site, marking, (&sizes, asked.load, flows), thresholds_bytes);
-        plan::plan(&ExperimentText::new("thresholds", &text), &site.folder, &Changes::default(), &built_in())
+        Source::new(ExperimentText::new("thresholds", &text), site.folder.clone()).plan(&built_in())
     };
     let flows = match trial.flows {
         Some(flows) => flows,
@@ -263,8 +258,7 @@ fn run_all(plan: &Plan, jobs: usize, show: &(dyn Fn(usize, usize) + Sync)) -> Re
 }
 
 fn run(plan: &Plan, point: usize, seed: u64) -> Result<Means, Error> {
-    let prepared = built_in().prepare(&plan.points[point], seed, &plan.folder)?;
-    let result = (prepared.run)(&mut go_on, None)?;
+    let result = built_in().run(&plan.points[point], seed, &mut go_on, None)?;
     let mean = |most: u64| {
         let fcts: Vec<f64> = result
             .flows
@@ -396,8 +390,7 @@ mod tests {
         assert_eq!(site.links.rates_bps, [10_000_000_000, 40_000_000_000]);
         assert_eq!(site.links.slowest, [(Place::Leaf, 10_000_000_000), (Place::Spine, 40_000_000_000)]);
         let text = experiment(&site, Marking::Queue, ("sizes = \"web-search\"", 0.5, 20), &[30_000]);
-        let plan =
-            plan::plan(&ExperimentText::new("t", &text), &site.folder, &Changes::default(), &built_in()).unwrap();
+        let plan = Source::new(ExperimentText::new("t", &text), site.folder.clone()).plan(&built_in()).unwrap();
         let settings = &plan.experiment.points[0].settings;
         let of = |key: &str| settings[key].as_str();
         assert_eq!((of("scheme.leaf.ecn_threshold"), of("scheme.spine.ecn_threshold")), ("97.5KB", "390KB"));

@@ -217,8 +217,7 @@ impl Evaluator<'_> {
     fn run(&self, thresholds_bytes: &[u64], seed: u64) -> Result<f64, Error> {
         let input = ExperimentText::new("thresholds", &self.experiment(thresholds_bytes));
         let plan = plan::plan(&input, Path::new(""), &Changes::default(), &built_in())?;
-        let prepared = built_in().prepare(&plan.points[0], seed, &plan.folder)?;
-        let result = (prepared.run)(&mut go_on, None)?;
+        let result = built_in().run(&plan.points[0], seed, &mut go_on, None)?;
         let seconds = |fct: Option<u64>| fct.map_or(f64::INFINITY, |fct| fct as f64 * 1e-12);
         Ok(result.flows.iter().map(|row| seconds(row.fct_ps)).sum::<f64>() / result.flows.len() as f64)
     }

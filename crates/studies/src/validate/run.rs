@@ -93,8 +93,7 @@ fn carry_out(case: &Case, show: &dyn Fn(usize, usize)) -> Result<Outcome, Error>
     let (mut means, mut wanted, mut packet_hops) = (Vec::new(), Case::BATCHES, 0);
     let simulated = loop {
         let seed = means.len() as u64 / 2 + 1;
-        let prepared = built_in().prepare(&plan.points[0], seed, &plan.folder)?;
-        let result = (prepared.run)(&mut go_on, None)?;
+        let result = built_in().run(&plan.points[0], seed, &mut go_on, None)?;
         packet_hops += result.packet_hops;
         let of_host = |host| result.flows.iter().filter(move |row| row.src == host).map(|row| row.fct_ps);
         means.extend([0, 1].map(|host| batch_mean(case, of_host(host))));

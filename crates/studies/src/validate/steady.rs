@@ -48,8 +48,7 @@ impl SteadyOutcome {
 pub fn steady(flows: u32) -> Result<SteadyOutcome, Error> {
     let input = ExperimentText::new("validate", &experiment(flows));
     let plan = plan::plan(&input, Path::new(""), &Changes::default(), &built_in())?;
-    let prepared = built_in().prepare(&plan.points[0], 1, &plan.folder)?;
-    let result = (prepared.run)(&mut go_on, None)?;
+    let result = built_in().run(&plan.points[0], 1, &mut go_on, None)?;
     let link = link(flows);
     let in_period = (link.steady().period * 1e6 / interval_us(flows) as f64).round() as usize;
     let observed = Observed::of(&samples(&result, flows), in_period).ok_or_else(|| Error::Simulation {
