@@ -232,7 +232,7 @@ fn plan_document(input: &ExperimentText, folder: &Folder, changes: &Changes, eng
     let mut runs = Vec::with_capacity(points.len());
     for (index, point) in points.iter_mut().enumerate() {
         if scale.is_none() {
-            changes.scale.lower(&mut point.settings);
+            changes.scale.lower(&mut point.settings)?;
         }
         let (reading, settings) = engines.read(point, first_seed)?;
         for warning in reading.warnings {

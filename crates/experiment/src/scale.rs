@@ -79,10 +79,10 @@ impl Scale {
     }
 
     /// Lowers the numbers of flows and queries, or the times, of a point.
-    pub fn lower(self, point: &mut Settings) {
+    pub fn lower(self, point: &mut Settings) -> Result<(), Wrong> {
         let divisor = self.divisor();
         if divisor == 1 {
-            return;
+            return Ok(());
         }
         let scaled = point.declared().iter().filter(|key| key.scaled != Scaled::No);
         for (table, key) in scaled.flat_map(|key| tables_of(point, key)).collect::<Vec<_>>() {
@@ -94,8 +94,9 @@ impl Scale {
                 _ => continue,
             };
             let origin = origin.clone();
-            point.replace(table, key, smaller, origin);
+            point.replace(table, key, smaller, origin)?;
         }
+        Ok(())
     }
 }
 
@@ -260,7 +261,7 @@ impl ScaleTable {
                     _ => continue,
                 };
                 let origin = origin.clone();
-                settings.replace(table, key, shorter, origin);
+                settings.replace(table, key, shorter, origin)?;
             }
         }
         if !is_read {
@@ -301,7 +302,7 @@ mod tests {
 
     fn flows_of(scale: Scale, flows: i64) -> u64 {
         let mut settings = Made::default().engines().keys().none_given().with(None, "flows", flows);
-        scale.lower(&mut settings);
+        scale.lower(&mut settings).unwrap();
         match settings.given(&(Table::Section(Section::Workload), FLOWS)) {
             Some((Value::Count(flows), _)) => *flows,
             other => panic!("{other:?}"),
@@ -326,7 +327,7 @@ mod tests {
         let table = Table::Section(Section::Workload);
         let duration = settings.find("duration").unwrap();
         settings.give(table.clone(), duration, &Raw::from("1s"), origin.clone()).unwrap();
-        Scale::Quick.lower(&mut settings);
+        Scale::Quick.lower(&mut settings).unwrap();
         assert_eq!(settings.given(&(table, "duration")), Some((&Value::Time(100_000_000_000), &origin)));
     }
 }

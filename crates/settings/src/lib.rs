@@ -133,6 +133,8 @@ pub struct Settings {
     links: usize,
     /// The names of the `[[workload]]`s in the order of the file, and where each is.
     workloads: Vec<(String, Origin)>,
+    /// The error of what [`Settings::with`] could not set.
+    refused: Option<Box<SettingsError>>,
     record: Mutex<Record>,
 }
 
@@ -144,6 +146,7 @@ impl Clone for Settings {
             given: self.given.clone(),
             links: self.links,
             workloads: self.workloads.clone(),
+            refused: self.refused.clone(),
             record,
         }
     }
@@ -200,27 +203,46 @@ impl Settings {
         self.common().of_workload(name.map(str::to_owned))
     }
 
-    /// Replaces a given value by another one of the key's kind.
-    pub fn replace(&mut self, table: Table, key: &'static Key, value: Value, origin: Origin) {
-        debug_assert!(key.kind.holds(&value), "`{}` cannot be {value}", key.name);
+    /// Replaces a given value by another one.
+    ///
+    /// # Errors
+    /// Fails if the value is not of the key's kind.
+    pub fn replace(
+        &mut self,
+        table: Table,
+        key: &'static Key,
+        value: Value,
+        origin: Origin,
+    ) -> Result<(), SettingsError> {
+        if !key.kind.holds(&value) {
+            let problem = format!("`{}` cannot be {value}", key.name);
+            return Err(SettingsError::new(origin, problem).expected(key.kind.expects()).of_key(key.name));
+        }
         self.given.insert((table, key.name), Given { value, origin });
+        Ok(())
     }
 
-    /// Sets a key by its name in its own section, or in the variant's table with `Some(variant)`. For tests and
-    /// examples.
-    ///
-    /// # Panics
-    /// Panics if no such setting is declared, or if its value does not fit: both are bugs in the program.
-    pub fn with(mut self, variant: Option<&str>, name: &str, raw: impl Into<Raw>) -> Self {
-        let key = self.find(name).unwrap_or_else(|| panic!("`{name}` is not declared"));
+    /// Sets a key by its name in its own section, or in the variant's table with `Some(variant)`: for programs that
+    /// have no file. If there is no such setting or the value does not fit, that is the error of every read, and only
+    /// the first such error is kept.
+    #[must_use]
+    pub fn with(mut self, variant: Option<&str>, name: &str, raw: impl Into<Raw>) -> Settings {
+        if let Err(error) = self.give_by_name(variant, name, &raw.into()) {
+            self.refused.get_or_insert_with(|| Box::new(error));
+        }
+        self
+    }
+
+    fn give_by_name(&mut self, variant: Option<&str>, name: &str, raw: &Raw) -> Result<(), SettingsError> {
+        let Some(key) = self.find(name) else {
+            let error = SettingsError::new(Origin::Default, format!("there is no setting `{name}`"));
+            return Err(error.names(name, self.declared.iter().map(|key| key.name)));
+        };
         let table = match variant {
             Some(variant) => Table::Scheme(variant.to_owned()),
             None => Table::Section(key.section),
         };
-        if let Err(error) = self.give(table, key, &raw.into(), Origin::Default) {
-            panic!("{error}");
-        }
-        self
+        self.give(table, key, raw, Origin::Default)
     }
 
     /// Returns the settings for every scheme: workload, topology, run and report keys, and the network as the workload

@@ -140,6 +140,9 @@ impl<'a> Scope<'a> {
         setting: &Setting<T>,
         default: Option<T>,
     ) -> Result<Option<T>, SettingsError> {
+        if let Some(error) = &self.settings.refused {
+            return Err((**error).clone());
+        }
         let value = match self.lookup(setting) {
             Some((table, given)) => {
                 self.settings.record().used.insert(((table, setting.name), self.address(setting)));

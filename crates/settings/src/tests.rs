@@ -141,6 +141,32 @@ fn sizes_or__lists_and_names() {
     assert_eq!(settings.effective()["scheme.bounds"], "red");
 }
 
+/// Settings of a program that has no file.
+#[test]
+fn with__what_cannot_be_set_is_an_error_of_every_read() {
+    let refused = |settings: &Settings| settings.scheme("a").optional(&COLOUR).unwrap_err();
+    let unknown = none_given().with(None, "color", "red").with(None, "queues", 0);
+    assert_eq!(refused(&unknown).to_string(), "default: there is no setting `color`");
+    assert!(refused(&unknown).wrong_name.unwrap().valid.contains(&"colour".to_owned()));
+    assert_eq!(unknown.clone().common().read(&QUEUES).unwrap_err(), refused(&unknown));
+    let misfit = none_given().with(Some("a"), "queues", "many".to_owned());
+    assert_eq!(refused(&misfit).key(), Some("queues"));
+    let listed = none_given().with(None, "bounds", ["1KB", "2KB"].into_iter().collect::<Raw>());
+    assert_eq!(listed.scheme("a").optional(&BOUNDS), Ok(Some(SizesOr::Sizes(vec![1_000, 2_000]))));
+}
+
+#[test]
+fn replace__refuses_a_value_of_another_kind() {
+    let mut settings = none_given();
+    let replace = |settings: &mut Settings, value| {
+        settings.replace(Table::Section(Section::Network), &QUEUES, value, file_origin(1))
+    };
+    assert_eq!(replace(&mut settings, Value::Count(3)), Ok(()));
+    let refused = replace(&mut settings, Value::Flag(true)).unwrap_err();
+    assert_eq!(refused.to_string(), "x.toml:1:5: `queues` cannot be true; expected a whole number, 1 to 64");
+    assert_eq!(settings.common().read(&QUEUES), Ok(3));
+}
+
 #[test]
 fn links__are_scopes_of_their_own() {
     let mut settings = none_given();

@@ -27,6 +27,11 @@ impl From<&str> for Raw {
         Raw::Text(text.to_owned())
     }
 }
+impl From<String> for Raw {
+    fn from(text: String) -> Self {
+        Raw::Text(text)
+    }
+}
 impl From<i64> for Raw {
     fn from(number: i64) -> Self {
         Raw::Integer(number)
@@ -44,13 +49,18 @@ impl From<bool> for Raw {
 }
 impl From<Vec<u64>> for Raw {
     fn from(counts: Vec<u64>) -> Self {
-        let raw = |count: u64| Raw::Integer(i64::try_from(count).unwrap_or(i64::MAX));
-        Raw::List(counts.into_iter().map(|count| (raw(count), Origin::Default)).collect())
+        counts.into_iter().map(|count| i64::try_from(count).unwrap_or(i64::MAX)).collect()
     }
 }
 impl From<&[&str]> for Raw {
     fn from(texts: &[&str]) -> Self {
-        Raw::List(texts.iter().map(|t| (Raw::from(*t), Origin::Default)).collect())
+        texts.iter().copied().collect()
+    }
+}
+/// Collects a list.
+impl<T: Into<Raw>> FromIterator<T> for Raw {
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
+        Raw::List(items.into_iter().map(|item| (item.into(), Origin::Default)).collect())
     }
 }
 
