@@ -4,7 +4,9 @@
 use flowsieve_engines::built_in;
 use flowsieve_experiment::execute::{How, execute};
 use flowsieve_experiment::source::Source;
-use flowsieve_experiment::{ExperimentText, Folder, ResultDir, report};
+use flowsieve_experiment::{ExperimentText, Folder};
+use flowsieve_report as report;
+use flowsieve_results::ResultDir;
 use libfuzzer_sys::fuzz_target;
 use std::fs;
 use std::ops::ControlFlow;

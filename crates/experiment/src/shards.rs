@@ -6,8 +6,8 @@
 
 use crate::engine::BaseRoundTrip;
 use crate::error::Error;
-use crate::files;
 use crate::plan::{Plan, PlannedRun};
+use flowsieve_files as files;
 use flowsieve_report as report;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};

@@ -11,7 +11,7 @@ use clap_complete::Shell;
 use flowsieve_engines::follow::Which;
 use flowsieve_experiment::Scale;
 use flowsieve_experiment::shards::Shard;
-use flowsieve_experiment::units;
+use flowsieve_settings::units;
 use flowsieve_studies::export::Like;
 use flowsieve_studies::thresholds::Method;
 use std::path::PathBuf;

@@ -4,8 +4,8 @@ use crate::args::Convert;
 use crate::output::{print, tell};
 use flowsieve_convert::{self as convert, Options, Source};
 use flowsieve_experiment::bundle::whole_file;
-use flowsieve_experiment::files::{self, Existing};
 use flowsieve_experiment::{Error, FileError};
+use flowsieve_files::{self as files, Existing};
 use std::io;
 use std::path::Path;
 

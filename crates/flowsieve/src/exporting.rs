@@ -2,9 +2,10 @@
 
 use crate::args::{Export, ExportFormat, Exported};
 use crate::output::{print, to_output};
-use flowsieve_experiment::report::export::{self, ExportError, SafeCsv, Selection};
-use flowsieve_experiment::report::{Layout, UnknownKey};
-use flowsieve_experiment::{Error, ResultDir};
+use flowsieve_experiment::Error;
+use flowsieve_report::export::{self, ExportError, SafeCsv, Selection};
+use flowsieve_report::{Layout, UnknownKey};
+use flowsieve_results::ResultDir;
 use std::io::{self, Write};
 
 fn refused(error: ExportError) -> Error {

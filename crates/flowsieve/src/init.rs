@@ -3,8 +3,8 @@
 use crate::args::Init;
 use crate::output::{print, tell};
 use flowsieve_experiment::bundle::whole_file;
-use flowsieve_experiment::files::{Existing, check_new};
 use flowsieve_experiment::{Error, lookup};
+use flowsieve_files::{Existing, check_new};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};

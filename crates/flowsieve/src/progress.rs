@@ -3,9 +3,9 @@
 use crate::interruption;
 use crate::output::tell;
 use flowsieve_experiment::execute::Event;
-use flowsieve_experiment::files::for_terminal;
 use flowsieve_experiment::plan::Plan;
 use flowsieve_experiment::tracking::{Standing, Tracker};
+use flowsieve_files::for_terminal;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::ops::ControlFlow;

@@ -8,12 +8,14 @@ use std::time::Instant;
 use flowsieve_experiment::bundle;
 use flowsieve_experiment::engine::Engines;
 use flowsieve_experiment::execute::{How, execute_sharing};
-use flowsieve_experiment::files::{self, Existing};
 use flowsieve_experiment::plan::{Changes, Plan};
-use flowsieve_experiment::report::PageFigure;
 use flowsieve_experiment::reproduce::{self, Figure, Reproduction};
 use flowsieve_experiment::shards::hops_in_words;
-use flowsieve_experiment::{Error, Measured, ResultError, lookup, machine, report};
+use flowsieve_experiment::{Error, lookup, machine};
+use flowsieve_files::{self as files, Existing};
+use flowsieve_report::{self as report, PageFigure};
+use flowsieve_results::ResultError;
+use flowsieve_results::claims::Measured;
 
 use crate::announce;
 use crate::args::Reproduce;

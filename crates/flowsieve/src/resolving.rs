@@ -2,10 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use flowsieve_experiment::Error;
 use flowsieve_experiment::plan::Plan;
 use flowsieve_experiment::resolve::{Open, Resolving as Figure, open_claims};
 use flowsieve_experiment::shards::hops_in_words;
-use flowsieve_experiment::{Error, Measured};
+use flowsieve_results::claims::Measured;
 
 use crate::output::tell;
 use crate::progress::in_words;

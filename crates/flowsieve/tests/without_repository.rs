@@ -115,6 +115,6 @@ fn plan__of_a_built_in_experiment_is_that_of_its_file() {
     };
     let (built_in, file) = (read(&lookup::catalogue(Some(Path::new("built-in:")))), read(root));
     assert!(built_in.checks == file.checks && !file.checks.is_empty());
-    let path = |figure: &flowsieve_experiment::report::PageFigure| figure.name.clone();
+    let path = |figure: &flowsieve_report::PageFigure| figure.name.clone();
     assert_eq!(built_in.page(&path), file.page(&path));
 }

@@ -1,8 +1,10 @@
 //! Results: their folder, and what follows from it.
 
 use crate::errors::{working, wrong};
-use flowsieve_experiment::files::for_terminal;
-use flowsieve_experiment::{Error, ResultDir, report};
+use flowsieve_experiment::Error;
+use flowsieve_files::for_terminal;
+use flowsieve_report as report;
+use flowsieve_results::ResultDir;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 

@@ -1,9 +1,9 @@
 //! Any change of a setting gives a plan or an error, and a run that ends.
 
 use flowsieve_engines::{Packets, built_in};
-use flowsieve_experiment::{Error, ExperimentText};
 use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::plan::{Changes, plan};
+use flowsieve_experiment::{Error, ExperimentText};
 use std::path::Path;
 
 const BASE: &str = "[topology]\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\n[workload]\nsizes = \"fixed(20KB)\"\nload = 0.5\nflows = 20\n\

@@ -7,7 +7,9 @@ use flowsieve_engines::built_in;
 use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::execute::{How, execute_sharing};
 use flowsieve_experiment::plan::{Changes, Plan, plan};
-use flowsieve_experiment::{Error, ExperimentText, ResultDir, Scale, report, reproduce};
+use flowsieve_experiment::{Error, ExperimentText, Scale, reproduce};
+use flowsieve_report as report;
+use flowsieve_results::ResultDir;
 use std::fmt::Write;
 use std::path::Path;
 

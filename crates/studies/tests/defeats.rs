@@ -1,11 +1,13 @@
 //! Settings that other settings defeat: each is said when the run is planned, with a number that would do, and the number does.
 
 use flowsieve_engines::built_in;
+use flowsieve_experiment::ExperimentText;
 use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::execute::{How, execute};
 use flowsieve_experiment::plan::{Changes, Plan, plan};
-use flowsieve_experiment::{ExperimentText, ResultDir, report};
+use flowsieve_report as report;
 use flowsieve_results::FlowRow;
+use flowsieve_results::ResultDir;
 use std::path::Path;
 
 /// A flow alone between two hosts of one switch.

@@ -7,7 +7,9 @@ use flowsieve_engines::built_in;
 use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::execute::{How, execute};
 use flowsieve_experiment::plan::{Changes, Plan, plan};
-use flowsieve_experiment::{Error, ExperimentText, ResultDir, report};
+use flowsieve_experiment::{Error, ExperimentText};
+use flowsieve_report as report;
+use flowsieve_results::ResultDir;
 use std::path::Path;
 
 const FILE: &str = r#"

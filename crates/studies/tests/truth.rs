@@ -3,11 +3,12 @@
 //! reason.
 
 use flowsieve_engines::built_in;
+use flowsieve_experiment::ExperimentText;
 use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::plan::{self, Changes};
-use flowsieve_experiment::{ExperimentText, units};
 use flowsieve_schemes::REGISTRY;
 use flowsieve_settings::Kind;
+use flowsieve_settings::units;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
