@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use flowsieve_fabric::topology::Fabric;
-use flowsieve_schemes::registry::Entry;
+use flowsieve_schemes::Entry;
 use flowsieve_schemes::{Context, REGISTRY, Scheme, WorkloadFacts};
 use flowsieve_settings::declare;
 use flowsieve_settings::{Key, Place, Scope, Section, Setting, SettingsError, Table};

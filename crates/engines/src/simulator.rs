@@ -22,7 +22,7 @@ use flowsieve_results::timeline::Timeline;
 use flowsieve_results::{PointResult, SchemeInfo, TraceFiles};
 use flowsieve_schemes::flow_level::{FIDELITY, Fidelity, ONLY};
 use flowsieve_schemes::scheme::Class;
-use flowsieve_schemes::{REGISTRY, Scheme, registry};
+use flowsieve_schemes::{Entry, REGISTRY, Scheme};
 use flowsieve_settings::declare;
 use flowsieve_settings::{Key, MAX_TIME_PS, Origin, Section, Setting, Settings, SettingsError};
 use flowsieve_sim::sample::Sampling;
@@ -50,7 +50,7 @@ declare! {
 /// is identified by its settings and by the program that made it: after a change of the scheme it is made again.
 #[derive(Clone, Copy, Default)]
 pub struct Packets {
-    own: &'static [registry::Entry],
+    own: &'static [Entry],
     /// The settings that the custom schemes declare.
     settings: &'static [&'static Key],
     unguarded: bool,
@@ -61,7 +61,7 @@ impl Packets {
     ///
     /// # Errors
     /// Fails if a name is taken, or cannot be used in an experiment.
-    pub fn new(own: &'static [registry::Entry], settings: &'static [&'static Key]) -> Result<Packets, Error> {
+    pub fn new(own: &'static [Entry], settings: &'static [&'static Key]) -> Result<Packets, Error> {
         for (index, entry) in own.iter().enumerate() {
             let name = entry.name;
             check_name(name)?;
@@ -79,7 +79,7 @@ impl Packets {
     }
 
     /// Returns every scheme that a point may name, including those of the flow level, which say so.
-    pub(crate) fn entries(&self) -> impl Iterator<Item = &'static registry::Entry> {
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &'static Entry> {
         REGISTRY.iter().chain(ONLY).chain(self.own)
     }
 

@@ -12,7 +12,7 @@ use flowsieve_core::taggers::levels::LevelParams;
 use flowsieve_core::{PortKind, Time};
 use flowsieve_thresholds::{SizeLaw, ThresholdError, equal_split, tandem, two_level};
 
-use crate::registry::Context;
+use crate::entry::Context;
 use crate::scheme::Scheme;
 use crate::thresholds::{Computed, Start};
 use flowsieve_core::{ControllerKind, ControllerSpec, TaggerSpec};

@@ -9,8 +9,8 @@
 
 use flowsieve_core::afq::{AfqRules, Beyond, BidStore};
 
+use crate::entry::{Context, Entry, Knows};
 use crate::parts::{self, DisciplineName, Part, Parts, PortSettings};
-use crate::registry::{Context, Entry, Knows};
 use crate::scheme::Scheme;
 use flowsieve_settings::declare;
 use flowsieve_settings::{Section, Setting, SettingsError};

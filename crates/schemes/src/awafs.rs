@@ -18,8 +18,8 @@ use flowsieve_transport::TransportSpec;
 use flowsieve_transport::tcp::Connections;
 
 use crate::adaptation::Rule;
+use crate::entry::{Context, Entry, Knows};
 use crate::parts::{self, DisciplineName, Part, Parts, QUEUES};
-use crate::registry::{Context, Entry, Knows};
 use crate::scheme::{PortSpec, Scheme};
 use crate::thresholds::{self, THRESHOLDS};
 use flowsieve_fabric::topology::host_rate;

@@ -21,8 +21,8 @@ use flowsieve_core::discipline::Discipline;
 use flowsieve_core::taggers::coflow::HostRules;
 use flowsieve_core::{PortKind, Time};
 
+use crate::entry::{Context, Entry, Knows};
 use crate::parts::{self, AdmissionName, DisciplineName, MarkingName, Part, Parts, QUEUES};
-use crate::registry::{Context, Entry, Knows};
 use crate::scheme::{PortSpec, Scheme};
 use flowsieve_core::{ControllerKind, ControllerSpec, TaggerSpec};
 use flowsieve_settings::declare;

@@ -1,8 +1,8 @@
 //! D2TCP (Vamanan, Hasan, Vijaykumar, SIGCOMM 2012): DCTCP whose senders yield less the nearer their deadline is. Ports are
 //! DCTCP's. Messages without a deadline, or with one that has passed, are sent as in DCTCP.
 
+use crate::entry::{Context, Entry, Knows};
 use crate::parts::{self, Part, Parts, TransportName};
-use crate::registry::{Context, Entry, Knows};
 use crate::scheme::Scheme;
 use flowsieve_settings::SettingsError;
 

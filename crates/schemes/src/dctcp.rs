@@ -2,8 +2,8 @@
 //! fraction. The parameters of `ns2` are those with which PIAS and QCluster compare it. K = 65 packets is the paper's for
 //! 10 Gbit/s (§3.1 of its evaluation), and stays 65 packets at other rates unless set.
 
+use crate::entry::{Context, Entry, Knows};
 use crate::parts::{self, Parts};
-use crate::registry::{Context, Entry, Knows};
 use crate::scheme::Scheme;
 use flowsieve_settings::SettingsError;
 

@@ -4,8 +4,8 @@
 use flowsieve_core::TaggerSpec;
 use flowsieve_core::taggers::levels::LevelParams;
 
+use crate::entry::{Context, Entry, Knows};
 use crate::pias;
-use crate::registry::{Context, Entry, Knows};
 use crate::scheme::Scheme;
 use crate::thresholds::{Computed, Start};
 use flowsieve_settings::SettingsError;

@@ -6,8 +6,8 @@
 //! A full port turns the arriving packet away, as in the comparisons of QCluster (`FQ_Ideal.cc` of qcluster/QCluster, which
 //! hashes messages to 100 queues; here each flow has its own). Both papers drop from the flow that holds the most.
 
+use crate::entry::{Context, Entry, Knows};
 use crate::parts::{self, DisciplineName, Part, Parts};
-use crate::registry::{Context, Entry, Knows};
 
 /// Bit-by-bit round robin.
 pub const BIT_BY_BIT: Entry = Entry {

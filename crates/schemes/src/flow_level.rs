@@ -9,9 +9,9 @@
 use flowsieve_core::coflow::{LevelRule, OrderRule};
 
 use crate::coflows::{self, OrderName};
+use crate::entry::{Entry, Knows};
 use crate::parameters::ParameterSet;
 use crate::parts::{self, BalancingName};
-use crate::registry::{Entry, Knows};
 use crate::{afq, dctcp, fair_queueing, textbook};
 use flowsieve_settings::declare;
 use flowsieve_settings::{Scope, Section, Setting, SettingsError};

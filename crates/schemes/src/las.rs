@@ -7,8 +7,8 @@
 //! one another, and short flows, LAS's purpose, are served as before. The bound, `fifo_from`, is 100 KB, the size up to
 //! which the papers of this lineage call a flow short.
 
+use crate::entry::{Context, Entry, Knows};
 use crate::parts::{self, DisciplineName, Part, Parts, TaggerName};
-use crate::registry::{Context, Entry, Knows};
 
 const PIFO_PARTS: Parts =
     Parts { port: Part::Named(DisciplineName::Pifo), tagger: Part::Named(TaggerName::Attained), ..Parts::DEFAULT };

@@ -7,6 +7,7 @@ pub mod awafs;
 pub mod coflows;
 pub mod d2tcp;
 pub mod dctcp;
+mod entry;
 pub mod es8;
 pub mod fair_queueing;
 pub mod flow_level;
@@ -53,5 +54,6 @@ pub const SETTINGS: &[&[&flowsieve_settings::Key]] = &[
     qcluster::GROUP_SETTINGS,
 ];
 
-pub use registry::{Context, Entry, Knows, REGISTRY, WorkloadFacts};
+pub use entry::{Context, Entry, Knows, WorkloadFacts};
+pub use registry::REGISTRY;
 pub use scheme::Scheme;

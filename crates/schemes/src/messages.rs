@@ -2,7 +2,7 @@
 
 use flowsieve_core::Time;
 
-use crate::registry::Context;
+use crate::entry::Context;
 use flowsieve_settings::declare;
 use flowsieve_settings::{MAX_TIME_PS, Section, Setting, SettingsError};
 

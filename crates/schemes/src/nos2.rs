@@ -6,8 +6,8 @@
 use flowsieve_core::TaggerSpec;
 
 use crate::adaptation::{self, Rule};
+use crate::entry::{Context, Entry, Knows};
 use crate::parts::{self, DisciplineName, Part, Parts, TaggerName};
-use crate::registry::{Context, Entry, Knows};
 use crate::scheme::Scheme;
 use crate::thresholds::THRESHOLDS;
 use flowsieve_settings::SettingsError;

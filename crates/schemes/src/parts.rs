@@ -47,9 +47,9 @@ pub use sending::{RTO_MIN, ReorderingName, TransportName};
 pub(crate) use tagging::SETTINGS as TAGGING_SETTINGS;
 pub use tagging::TaggerName;
 
+use crate::entry::Context;
 use crate::marking_rule::ecn_threshold_bytes;
 use crate::parameters::{self, ParameterSet, Reference};
-use crate::registry::Context;
 use crate::scheme::{ByPlace, Class, Nic, Scheme};
 use flowsieve_settings::declare;
 use flowsieve_settings::{MTU, Origin, Place, Scope, Section, Setting, SettingsError};

@@ -17,8 +17,8 @@ use flowsieve_core::pcoflow::{Keeps, MOST_SLOTS, Marks, PcoflowRules};
 use flowsieve_core::pcoflow_sp_pifo::PcoflowSpPifoRules;
 
 use crate::coflows::{self, ELASTIC_PARTS, OrderName};
+use crate::entry::{Context, Entry, Knows};
 use crate::parts::{self, AdmissionName, Parts};
-use crate::registry::{Context, Entry, Knows};
 use crate::scheme::{PortSpec, Scheme};
 use flowsieve_settings::declare;
 use flowsieve_settings::{Section, Setting, SettingsError};

@@ -14,8 +14,8 @@
 use flowsieve_core::taggers::predicted::Outlived;
 use flowsieve_core::{TaggerSpec, Time};
 
+use crate::entry::{Context, Entry, Knows};
 use crate::parts::{self, DisciplineName, MarkingName, Part, Parts, TaggerName, TransportName};
-use crate::registry::{Context, Entry, Knows};
 use crate::scheme::Scheme;
 use flowsieve_settings::declare;
 use flowsieve_settings::{Section, Setting, SettingsError};

@@ -13,9 +13,9 @@ use flowsieve_core::taggers::message_gap::DemotionByGap;
 use flowsieve_core::{TaggerSpec, Time};
 
 use crate::adaptation;
+use crate::entry::{Context, Entry, Knows, WorkloadFacts};
 use crate::messages::MESSAGE_GAP;
 use crate::parts::{self, DisciplineName, Part, Parts, QUEUES, TaggerName};
-use crate::registry::{Context, Entry, Knows, WorkloadFacts};
 use crate::scheme::Scheme;
 use crate::thresholds::{Computed, Start, THRESHOLDS, compute};
 use flowsieve_settings::declare;

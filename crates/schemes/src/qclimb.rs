@@ -12,9 +12,9 @@
 use flowsieve_core::taggers::climb::{ClimbParams, SizeKnowledge, Unseen};
 use flowsieve_core::{TaggerSpec, Time};
 
+use crate::entry::{Context, Entry, Knows};
 use crate::parts::{self, BalancingName, DisciplineName, Part, Parts, QUEUES, ReorderingName};
 use crate::pias;
-use crate::registry::{Context, Entry, Knows};
 use crate::scheme::Scheme;
 use flowsieve_settings::declare;
 use flowsieve_settings::{MAX_TIME_PS, Section, Setting, SettingsError};

@@ -16,9 +16,9 @@ use flowsieve_core::{PortKind, TaggerSpec, Time};
 pub(crate) use group::SETTINGS as GROUP_SETTINGS;
 use group::{OrderName, Property, group, initial, spread};
 
+use crate::entry::{Context, Entry, Knows};
 use crate::messages::message_gap;
 use crate::parts::{self, DisciplineName, Part, Parts};
-use crate::registry::{Context, Entry, Knows};
 use crate::scheme::{Class, PortSpec, Scheme};
 use flowsieve_settings::declare;
 use flowsieve_settings::{MAX_TIME_PS, Section, Setting, SettingsError};

@@ -6,9 +6,9 @@
 //! are about the 140 of the pool with which pFabric is compared here. The authors' simulations (nsg-ethz/SP-PIFO) have 8
 //! queues of 10 packets: `buffer = "10pkt"`.
 
+use crate::entry::{Context, Entry, Knows};
 use crate::parts::{self, AdmissionName, DisciplineName, Part, Parts};
 use crate::pfabric;
-use crate::registry::{Context, Entry, Knows};
 use crate::scheme::Scheme;
 use flowsieve_settings::SettingsError;
 

@@ -2,7 +2,7 @@
 
 use flowsieve_core::controllers::thresholds::NetworkParams;
 
-use crate::registry::WorkloadFacts;
+use crate::entry::WorkloadFacts;
 use crate::scheme::Scheme;
 use flowsieve_core::{ControllerKind, ControllerSpec};
 use flowsieve_fabric::topology::FABRIC_SETTINGS;

@@ -2,8 +2,8 @@
 //! shortest remaining processing time, least attained service. Messages arrive whole at the host's port, queues have no
 //! limit, and nothing is marked, acknowledged or lost. This is the system of an M/G/1 formula, on a fabric of any size.
 
+use crate::entry::{Context, Entry, Knows};
 use crate::parts::{self, DisciplineName, MarkingName, Part, Parts, TaggerName, TransportName};
-use crate::registry::{Context, Entry, Knows};
 use crate::scheme::Scheme;
 use flowsieve_settings::SettingsError;
 

@@ -2,7 +2,7 @@
 
 use flowsieve_thresholds::{SizeLaw, ThresholdError, background, by_bytes, equal_split_of, tandem, two_level};
 
-use crate::registry::Context;
+use crate::entry::Context;
 use flowsieve_settings::declare;
 use flowsieve_settings::{Scope, Section, Setting, SettingsError, SizesOr};
 

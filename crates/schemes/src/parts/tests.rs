@@ -445,7 +445,7 @@ fn registry__no_choice_is_taken_and_ignored() {
 /// The web search workload on a fabric.
 struct On(Fabric);
 
-impl crate::registry::WorkloadFacts for On {
+impl crate::entry::WorkloadFacts for On {
     fn distribution(&self) -> Option<&str> {
         WEB_SEARCH.distribution()
     }

@@ -1,0 +1,90 @@
+//! What a scheme gives of itself to be built by name: [`Entry`], and what it gets for that.
+
+use crate::parts;
+use crate::scheme::Scheme;
+use flowsieve_fabric::topology::Fabric;
+use flowsieve_settings::{Scope, SettingsError};
+
+/// What a scheme must know of a flow in addition to its packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Knows {
+    /// Nothing: it can be deployed as it is.
+    Nothing,
+    /// The size of each message as it begins, which networks and most hosts do not know.
+    Size,
+    /// Predicted bounds of the size of each message.
+    Bounds,
+    /// The predicted size of each message.
+    PredictedSize,
+    /// The size of each message and its deadline.
+    Deadline,
+    /// The coflow of each message.
+    Coflow,
+}
+
+impl Knows {
+    /// Returns a description for reports.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Knows::Nothing => "nothing",
+            Knows::Size => "flow sizes",
+            Knows::Bounds => "predicted bounds of flow sizes",
+            Knows::PredictedSize => "predicted flow sizes",
+            Knows::Deadline => "flow sizes and deadlines",
+            Knows::Coflow => "coflows",
+        }
+    }
+}
+
+/// What a scheme may use while it is built.
+pub struct Context<'a> {
+    /// The variant's settings.
+    pub scope: Scope<'a>,
+    /// The workload of the point, for thresholds that depend on it.
+    pub workload: &'a dyn WorkloadFacts,
+}
+
+/// The facts from which thresholds may be computed.
+pub trait WorkloadFacts {
+    /// Returns the built-in distribution's name, if it is one.
+    fn distribution(&self) -> Option<&str>;
+
+    /// Returns the nominal load, if there is one.
+    fn load(&self) -> Option<f64>;
+
+    /// Returns the size in bytes that a share `p` (0 to 1) of the flows do not exceed, from a distribution, a mix of two, a
+    /// formula or a flow list; before any change of the workload. `None` if nothing is known of sizes.
+    fn quantile_bytes(&self, p: f64) -> Option<u64>;
+
+    /// Returns the fabric that carries it: its rates, and the base round trip of any path ([`Fabric::base_rtt`],
+    /// [`Fabric::round_trip`]). `None` if a scheme is built for no particular fabric.
+    fn fabric(&self) -> Option<&Fabric> {
+        None
+    }
+}
+
+/// A scheme by its name.
+pub struct Entry {
+    /// Its name in an experiment.
+    pub name: &'static str,
+    /// Its description, in one line.
+    pub summary: &'static str,
+    /// Where it was published.
+    pub paper: &'static str,
+    /// What it must know.
+    pub knows: Knows,
+    /// The function that builds it.
+    pub build: fn(&Context<'_>) -> Result<Scheme, SettingsError>,
+}
+
+impl Entry {
+    /// Builds the scheme.
+    ///
+    /// # Errors
+    /// A setting that does not fit, or a part of its own that the scheme has not declared to [`parts::build`].
+    pub fn scheme(&self, context: &Context<'_>) -> Result<Scheme, SettingsError> {
+        let scheme = (self.build)(context)?;
+        parts::refuse_unsaid(&context.scope, &scheme)?;
+        Ok(scheme)
+    }
+}
