@@ -154,7 +154,7 @@ pub struct Line {
 
 impl Line {
     /// Returns how long a packet of `len` bytes takes.
-    pub(crate) fn serialise(&self, len: u16) -> Time {
+    pub fn serialise(&self, len: u16) -> Time {
         self.byte_time.serialise(u32::from(len) + self.overhead)
     }
 }

@@ -34,6 +34,7 @@ pub use routes::{ClassShare, Stage, SwitchRoutes};
 pub use shapes::{FabricKind, host_rate, kinds, link_rate};
 pub use sites::Sites;
 
+use flowsieve_core::scheduler::Line;
 use flowsieve_core::units::{Rate, Time};
 use flowsieve_settings::declare;
 use flowsieve_settings::{Key, Place, Section, Setting, Settings, SettingsError};
@@ -93,6 +94,18 @@ pub struct Link {
     /// far end is a switch, and no link out of that switch is faster, so that no packet is cut short on its way out. A
     /// switch with one faster outgoing link stores and forwards all packets from this link.
     pub cut_through: bool,
+}
+
+impl Link {
+    /// Returns its line, on which a packet takes `overhead` bytes in addition to its length.
+    pub fn line(&self, overhead: u16) -> Line {
+        Line { byte_time: self.rate.byte_time(), overhead: overhead.into() }
+    }
+
+    /// Returns the number below which a random one of 32 bits means that a packet is lost; 0: no packet is.
+    pub fn lost_below(&self) -> u32 {
+        (self.loss * f64::from(u32::MAX)).round() as u32
+    }
 }
 
 /// A fabric.

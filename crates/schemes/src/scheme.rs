@@ -17,8 +17,7 @@ pub struct Scheme {
     pub misusing_hosts: u32,
     /// A host's own port.
     pub nic: Nic,
-    /// By [`Place`]; the NIC's is in force with [`Nic::Scheme`] and, without limits and marks, with
-    /// [`Nic::Backpressure`].
+    /// By [`Place`]; [`Scheme::port`] says what is in force.
     pub ports: ByPlace<PortSpec>,
     /// By [`Place`]; the NIC's is not used.
     pub balancers: ByPlace<BalancerSpec>,
@@ -33,6 +32,16 @@ impl Scheme {
     /// Returns the bytes of a packet's headers, as ports know them: those of the first class of flow.
     pub fn header(&self) -> u16 {
         self.classes.first().map_or(0, |class| class.transport.facts().header)
+    }
+
+    /// Returns how ports at a place are built. A host's port has neither limits nor marks under
+    /// [`Nic::Backpressure`].
+    pub fn port(&self, place: Place) -> PortSpec {
+        let spec = self.ports.at(place);
+        match (place, self.nic) {
+            (Place::Nic, Nic::Backpressure { .. }) => spec.without_limits(),
+            _ => spec.clone(),
+        }
     }
 
     /// Builds the taggers of a host, by class of flow; `site` is called only for custom taggers and returns a class's site.

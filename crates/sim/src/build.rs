@@ -6,10 +6,8 @@ use std::sync::Arc;
 use flowsieve_core::admission::Pool;
 use flowsieve_core::balancer::BalancerSite;
 use flowsieve_core::program::{Asked, Watches};
-use flowsieve_core::scheduler::Line;
 use flowsieve_core::site::Racks;
 use flowsieve_core::{Scheduler, Time, Victims};
-use flowsieve_schemes::scheme::Nic;
 use flowsieve_settings::Place;
 use flowsieve_workload::random::{Purpose, stream};
 use rand_core::Rng;
@@ -195,10 +193,7 @@ fn add_link<K>(
 ) {
     let RunSpec { fabric, scheme, .. } = *run_spec;
     let link = &fabric.links[number as usize];
-    let place = fabric.place_of(link.from);
-    let spec = scheme.ports.at(place);
-    let paused = matches!((place, scheme.nic), (Place::Nic, Nic::Backpressure { .. }));
-    let spec = if paused { spec.without_limits() } else { spec.clone() };
+    let spec = scheme.port(fabric.place_of(link.from));
     let (endpoint, back) = match link.to {
         Node::Host(host) => (Endpoint::host(placement.hosts[host as usize].1), 0),
         Node::Switch(switch) => {
@@ -207,7 +202,7 @@ fn add_link<K>(
     };
     let (from, to) = (placement.from[number as usize], placement.to[number as usize]);
     let port = |scheduler| Port { back, ..Port::new(scheduler, link, number, run_spec.seed) };
-    let line = Line { byte_time: link.rate.byte_time(), overhead: run_spec.wire_overhead.into() };
+    let line = link.line(run_spec.wire_overhead);
     let mut sending = port(spec.build(line, scheme.header(), || sites.port(number)));
     match link.from {
         Node::Host(host) => sending.owner = placement.hosts[host as usize].1,

@@ -7,6 +7,8 @@
 
 mod build;
 mod controllers;
+#[cfg(test)]
+mod equal_ports;
 pub mod event;
 mod features;
 mod following;

@@ -121,7 +121,7 @@ impl Port {
                 shares: false,
                 beyond: None,
                 forwards_after: link.cut_through.then_some(CUT_THROUGH_BYTES),
-                loss: (link.loss * f64::from(u32::MAX)).round() as u32,
+                loss: link.lost_below(),
                 counts: false,
                 tells_departures: false,
                 tells_arrivals: false,
