@@ -112,7 +112,7 @@ pub struct Site {
 }
 
 impl Site {
-    /// In [`Site::next`]: no port leads there.
+    /// In [`Site::next`]: no port leads to that host, and no packet for it ever comes.
     pub const NOWHERE: u16 = u16::MAX;
 
     /// Returns the ports over which a packet to this host may leave: equally short paths, ascending; empty if none leads there.

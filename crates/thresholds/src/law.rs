@@ -45,7 +45,7 @@ struct Piece {
 
 /// Sums over flows up to a size.
 struct UpTo {
-    share: f64,
+    /// Share of the larger flows.
     beyond: f64,
     /// Means of X and X², with only flows up to the size counted.
     moments: [f64; 2],
@@ -138,12 +138,7 @@ impl SizeLaw {
         self.pieces[self.pieces.len() - 1].to
     }
 
-    /// Returns F(a): the share of the flows of at most `bytes`.
-    pub fn share_up_to(&self, bytes: u64) -> f64 {
-        self.up_to(bytes).share
-    }
-
-    /// Returns 1 − F(a), with all its digits if it is small.
+    /// Returns 1 − F(a): the share of the flows of more than `bytes`, with all its digits if it is small.
     pub fn share_beyond(&self, bytes: u64) -> f64 {
         self.up_to(bytes).beyond
     }
@@ -194,21 +189,17 @@ impl SizeLaw {
     fn up_to(&self, bytes: u64) -> UpTo {
         let whole = self.pieces.partition_point(|piece| piece.to <= bytes);
         let moments = self.before[whole];
-        let (share, beyond) = match whole.checked_sub(1) {
-            Some(last) => (self.pieces[last].up_to, self.pieces[last].beyond),
-            None => (0.0, 1.0),
-        };
+        let beyond = whole.checked_sub(1).map_or(1.0, |last| self.pieces[last].beyond);
         match self.pieces.get(whole) {
             Some(piece) if piece.from < bytes => {
                 let part = (bytes - piece.from) as f64 / (piece.to - piece.from) as f64 * piece.share;
                 let added = piece.moments_up_to(bytes as f64);
                 UpTo {
-                    share: share + part,
                     beyond: piece.beyond + (piece.share - part),
                     moments: [moments[0] + added[0], moments[1] + added[1]],
                 }
             }
-            _ => UpTo { share, beyond, moments },
+            _ => UpTo { beyond, moments },
         }
     }
 }
@@ -258,7 +249,7 @@ mod tests {
         // A quarter has 100 bytes, half 200, a quarter 1,000; the order does not matter.
         let law = SizeLaw::from_counts([(1_000, 1), (200, 1), (100, 1), (200, 1), (300, 0)]).unwrap();
         assert_eq!((law.mean(), law.max()), (375.0, 1_000));
-        assert_eq!([99, 100, 199, 200, 999, 1_000].map(|a| law.share_up_to(a)), [0.0, 0.25, 0.25, 0.75, 0.75, 1.0]);
+        assert_eq!([99, 100, 199, 200, 999, 1_000].map(|a| law.share_beyond(a)), [1.0, 0.75, 0.75, 0.25, 0.25, 0.0]);
         assert_eq!([0.0, 0.25, 0.26, 0.75, 1.0].map(|p| law.quantile(p)), [100, 100, 200, 200, 1_000]);
         assert_eq!([50, 150, 500, 5_000].map(|a| law.mean_up_to(a)), [50.0, 137.5, 250.0, 375.0]);
         assert_eq!(law.second_moment_up_to(150), 0.25 * 1e4 + 0.75 * 2.25e4);
@@ -305,14 +296,13 @@ mod tests {
         assert_eq!(SizeLaw::from_quantiles(&falling).unwrap_err(), falls);
         assert_eq!(SizeLaw::from_counts([(0, 3)]).unwrap().mean(), 1.0);
         let many = SizeLaw::from_counts([(7, u64::MAX), (9, u64::MAX)]).unwrap();
-        assert_eq!((many.mean(), many.share_up_to(8)), (8.0, 0.5));
+        assert_eq!((many.mean(), many.share_beyond(8)), (8.0, 0.5));
     }
 
     proptest! {
         #[test]
         fn laws__are_consistent(law in any_law(), a in 1u64..3_000_000, step in 1u64..100_000, p in 0.0..=1.0) {
-            prop_assert!(law.share_up_to(a) <= law.share_up_to(a + step));
-            prop_assert!((law.share_up_to(a) + law.share_beyond(a) - 1.0).abs() < 1e-9);
+            prop_assert!(law.share_beyond(a) >= law.share_beyond(a + step));
             let (here, further) = (law.mean_up_to(a), law.mean_up_to(a + step));
             // E min(X, a) is the integral of the share beyond, which never rises.
             prop_assert!(further - here >= law.share_beyond(a + step) * step as f64 - 1e-6);
@@ -320,7 +310,7 @@ mod tests {
             prop_assert!(law.second_moment_up_to(a) <= a as f64 * here * (1.0 + 1e-9));
             prop_assert!(law.second_moment_up_to(a) >= here * here * (1.0 - 1e-9));
             prop_assert!((law.mean_up_to(u64::MAX) / law.mean() - 1.0).abs() < 1e-12);
-            prop_assert!(law.share_up_to(law.quantile(p)) >= p - 1e-9);
+            prop_assert!(law.share_beyond(law.quantile(p)) <= 1.0 - p + 1e-9);
             let offset = law.offset_of(p);
             prop_assert!(law.mean_up_to(offset) >= p * law.mean() * (1.0 - 1e-12));
             prop_assert!(offset == 1 || law.mean_up_to(offset - 1) < p * law.mean());

@@ -50,11 +50,6 @@ impl Default for Packet {
 impl Packet {
     /// Bit of the code: the packet is not answered and not sent again. Its message never finishes without it.
     pub const UNANSWERED: u8 = 1 << 7;
-
-    /// Returns whether its code has the [`Packet::UNANSWERED`] bit.
-    pub fn is_unanswered(&self) -> bool {
-        self.code & Packet::UNANSWERED != 0
-    }
 }
 
 /// The content of a packet, in the terms of traces and captures.

@@ -7,23 +7,20 @@
 
 use super::reach::{Reach, Reaches};
 use super::{Fabric, Link, Node};
+use flowsieve_core::Site;
 use flowsieve_core::units::{Rate, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The next hops of one switch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SwitchRoutes {
-    /// Index into [`SwitchRoutes::groups`] by destination host; [`SwitchRoutes::NONE`] if there is no path: no packet
-    /// for that host ever comes.
+    /// Index into [`SwitchRoutes::groups`] by destination host; [`Site::NOWHERE`] if there is no path.
     pub next: Vec<u16>,
     /// Groups of links, ascending, with equally short paths.
     pub groups: Vec<Vec<u32>>,
 }
 
 impl SwitchRoutes {
-    /// Marks a destination without a path.
-    pub const NONE: u16 = u16::MAX;
-
     /// Returns the links towards a host, all equally short; none if there is no path.
     pub fn towards(&self, host: u32) -> &[u32] {
         self.groups.get(usize::from(self.next[host as usize])).map_or(&[], Vec::as_slice)
@@ -94,7 +91,7 @@ pub(super) fn find(links: &[Link], ports: &[Vec<u32>], host_uplink: &[u32], clas
     let racks = racks(links, ports.len(), host_uplink)?;
     let far_end = |link: &u32| switch_of(links[*link as usize].to).map(|switch| (*link, switch as u32));
     let neighbours: Vec<Vec<(u32, u32)>> = ports.iter().map(|out| out.iter().filter_map(far_end).collect()).collect();
-    let mut routes = vec![SwitchRoutes { next: vec![SwitchRoutes::NONE; hosts], groups: Vec::new() }; ports.len()];
+    let mut routes = vec![SwitchRoutes { next: vec![Site::NOWHERE; hosts], groups: Vec::new() }; ports.len()];
     let mut known: Vec<BTreeMap<Vec<u32>, u16>> = vec![BTreeMap::new(); ports.len()];
     let mut crossings = vec![0.0; classes];
     let mut reaches = Reaches::of(links, host_uplink);

@@ -1,6 +1,7 @@
 //! Delays, forwarding, and single links that differ.
 
 use super::*;
+use flowsieve_core::Site;
 
 fn times(kind: &str, times: &[(&str, &str)]) -> Settings {
     times.iter().fold(shape(kind, &[]), |settings, (key, time)| settings.with(None, key, *time))
@@ -134,7 +135,7 @@ fn failed__of_a_whole_spine_leaves_it_a_spine() {
     let fabric = Fabric::from_settings(&settings).unwrap();
     assert_eq!((fabric.switches[9].name.as_str(), fabric.switches[9].place), ("spine0", Place::Spine));
     assert!(fabric.routes[9].towards(0).is_empty());
-    assert_eq!(fabric.routes[9].next[0], SwitchRoutes::NONE);
+    assert_eq!(fabric.routes[9].next[0], Site::NOWHERE);
     assert_eq!(fabric.routes[0].towards(143).len(), 3);
 }
 
