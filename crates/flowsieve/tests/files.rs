@@ -125,6 +125,17 @@ fn input__of_a_result_is_a_file_that_ends() {
 }
 
 #[test]
+fn input__a_result_is_a_folder() {
+    let folder = folder();
+    fifo(&folder.path().join("fifo"));
+    for named in ["small.toml", "fifo"] {
+        let done = flowsieve(folder.path(), &["report", named]);
+        refused(&done, named);
+        assert!(done.err.contains("this is a file, and a result is a folder"), "{}", done.err);
+    }
+}
+
+#[test]
 fn input__of_a_part_is_a_file_that_ends() {
     let folder = small_result();
     let part = fs::read_dir(folder.path().join("results/small/parts")).unwrap().next().unwrap().unwrap().path();

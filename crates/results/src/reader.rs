@@ -177,7 +177,7 @@ fn for_each_run(path: &Path, manifest: &Manifest, mut each: impl FnMut(&Run, Vec
 }
 
 fn read_manifest(folder: &Path) -> Result<Manifest, ResultError> {
-    if folder.is_file() {
+    if folder.exists() && !folder.is_dir() {
         let why = "this is a file, and a result is a folder";
         return Err(ResultError::Unfinished { path: folder.into(), why: why.into() });
     }
