@@ -14,7 +14,8 @@ use flowsieve_experiment::{Error, Point};
 declare! {
     static COFLOW_WEIGHTS: Setting<String> = Setting::file(
         Section::Scheme, "coflow_weights",
-        "weights of coflows, of which one of weight 2 counts as half as large: CSV rows of coflow,weight; of others 1",
+        "weights of coflows: CSV rows of coflow,weight; a coflow of weight 2 counts as half as large, and one without a row \
+        has weight 1",
     );
 }
 

@@ -33,18 +33,19 @@ declare! {
             ("law", BoundsName::Law),
             ("forest", BoundsName::Forest),
         ],
-        "where hosts have bounds of flow sizes and predicted sizes from: the flow list's columns, the true sizes, nowhere, drawn \
-         around the true sizes, or a forest and the list's features",
+        "source of bounds of flow sizes and of predicted sizes: the flow list's columns, the true sizes, none, drawn around \
+        the true sizes, or a forest and the list's features",
     );
     static FOREST: Setting<String> = Setting::file(
         Section::Transport, "forest", "bounds = \"forest\": the file of a forest, as python/ trains them",
     );
     static BOUNDS_LOWER: Setting<Vec<f64>> = Setting::numbers(
         Section::Transport, "bounds_lower", 0.0, 1.0,
-        "bounds = \"law\": by what a flow's size is multiplied for its lower bound, a number or two between which it is drawn",
+        "bounds = \"law\": lower bound in relation to a flow's size: a factor, or two between which it is drawn",
     );
     static BOUNDS_UPPER: Setting<Vec<f64>> = Setting::numbers(
-        Section::Transport, "bounds_upper", 1.0, 1e6, "bounds = \"law\": the same for its upper bound",
+        Section::Transport, "bounds_upper", 1.0, 1e6, "bounds = \"law\": upper bound in relation to a flow's size: a \
+        factor, or two between which it is drawn",
     );
     static BOUNDS_OUTSIDE: Setting<f64> = Setting::number(
         Section::Transport, "bounds_outside", 0.0, 1.0,

@@ -38,11 +38,11 @@ declare! {
         Section::Run,
         "fct_end",
         &[("ack", FctEnd::Ack), ("arrival", FctEnd::Arrival)],
-        "a flow ends when its last ACK is back, or when its last byte has arrived",
+        "when a flow ends: when its last ACK is back, or when its last byte has arrived",
     )
     .with_default(FctEnd::Ack);
     pub(crate) static MAX_TIME: Setting<u64> = Setting::time(
-        Section::Run, "max_time", 1, MAX_TIME_PS, "simulated time at which a run stops whatever is left",
+        Section::Run, "max_time", 1, MAX_TIME_PS, "simulated time at which a run stops, even if flows are left",
     );
 }
 

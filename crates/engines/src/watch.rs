@@ -19,17 +19,17 @@ declare! {
         Section::Run, "sample_links",
         "the links whose backlog is sampled, each by its ends, such as [\"leaf0 to host3\"], or all of a class, such as [\"host-down\"]",
     )
-    .needs("`sample_interval` beside it, which samples");
+    .needs("`sample_interval` with it, which turns sampling on");
     static SAMPLE_UTILISATION: Setting<Vec<String>> = Setting::texts(
         Section::Run, "sample_utilisation",
         "the links whose utilisation is sampled: the share of each interval in which the line was busy; named as in sample_links",
     )
-    .needs("`sample_interval` beside it, which samples");
+    .needs("`sample_interval` with it, which turns sampling on");
     static SAMPLE_FLOWS: Setting<Vec<f64>> = Setting::numbers(
         Section::Run, "sample_flows", 0.0, 4_294_967_295.0,
         "the flows whose goodput is sampled, by their numbers: payload that arrived for the first time in each interval",
     )
-    .needs("`sample_interval` beside it, which samples");
+    .needs("`sample_interval` with it, which turns sampling on");
     static TRACE: Setting<TraceFormats> = Setting::choice(
         Section::Run,
         "trace",

@@ -81,7 +81,7 @@ declare! {
         Section::Run, "window", "start and end of the measuring window",
     )
     .scaled(Scaled::Course)
-    .needs("`measure` = \"window\" beside it");
+    .needs("`measure` = \"window\" with it");
 }
 
 /// All settings of a workload, by the part that declares them.

@@ -40,11 +40,12 @@ declare! {
         Section::Report, "size_classes", "bounds between the size classes of tables and plots",
     );
     static LONG_COFLOWS: Setting<u64> = Setting::size(
-        Section::Report, "long_coflows", 1, 1_000_000_000_000_000, "coflows are long if their longest flow has this size",
+        Section::Report, "long_coflows", 1, 1_000_000_000_000_000, "coflows are long if their longest flow has at least \
+        this size",
     )
     .with_default(5_000_000);
     static WIDE_COFLOWS: Setting<u64> = Setting::count(
-        Section::Report, "wide_coflows", 1, 1_000_000_000, "coflows are wide if they have so many flows",
+        Section::Report, "wide_coflows", 1, 1_000_000_000, "coflows are wide if they have at least this many flows",
     )
     .with_default(51);
 }

@@ -13,7 +13,7 @@ use std::borrow::Cow;
 declare! {
     /// The built-in scheme of a variant, which the engine reads.
     pub static BASE: Setting<String> = Setting::text(
-        Section::Scheme, "base", "the built-in scheme of which this is a variant",
+        Section::Scheme, "base", "the built-in scheme that this is a variant of",
     );
 }
 

@@ -55,15 +55,15 @@ Exit status: 0 done, 1 the simulation failed, 2 something in the file, the argum
 pub(crate) enum Command {
     /// Run an experiment and show how its schemes compare
     Run(Run),
-    /// Say which runs an experiment has and what they take, and run nothing
+    /// Show which runs an experiment has and what they need, without running them
     Plan(PlanArgs),
-    /// Make a result out of runs that were made elsewhere
+    /// Join runs that were made elsewhere into a result
     Join(Join),
     /// Put an experiment and every file that it names into one file, for other machines
     Pack(Pack),
-    /// List what there is to choose from
+    /// List the available schemes, workloads, settings and more
     List(List),
-    /// Say what a setting, scheme, workload, kind of fabric or metric is
+    /// Explain a setting, scheme, workload, kind of fabric or metric
     Explain(Explain),
     /// Write a first experiment, or a crate for a scheme of your own
     Init(Init),
@@ -75,7 +75,7 @@ pub(crate) enum Command {
     Doctor(Doctor),
     /// Write a result for a paper or for another program: tables and figures as LaTeX, SVG or CSV
     Export(Export),
-    /// Run a paper's experiments and hold them against its claims
+    /// Run a paper's experiments and compare them with its claims
     Reproduce(Reproduce),
     /// Write the flows of an experiment as a list that can be replayed
     Flows(Flows),
@@ -85,13 +85,13 @@ pub(crate) enum Command {
     Convert(Convert),
     /// Compute demotion thresholds for a distribution of flow sizes
     Thresholds(Thresholds),
-    /// Say what a forest's predictions of flow sizes are worth, or write them into a flow list
+    /// Report how good a forest's predictions of flow sizes are, or write them into a flow list
     Forest {
         /// What to do
         #[command(subcommand)]
         what: Forest,
     },
-    /// Hold the simulator against closed forms of queueing theory
+    /// Compare the simulator with closed forms of queueing theory
     Validate(Validate),
     /// Print a script that completes commands and names in a shell
     #[command(after_help = "Example:
@@ -136,26 +136,26 @@ pub(crate) struct Run {
     /// Add seeds, five to 40, until the experiment's claims of this metric are resolved, such as "mean fct"
     #[arg(long, value_name = "METRIC", conflicts_with = "seeds")]
     pub(crate) resolve: Option<String>,
-    /// How long to add seeds, from the start of the command; the first five are made in any case
+    /// Time for adding seeds, from the start of the command; the first five are always run
     #[arg(long, value_name = "TIME", default_value = "60m", requires = "resolve")]
     pub(crate) budget: Budget,
     /// Print the timeline of a flow instead: what its packets waited for, hop by hop, in the first seed of each point. By its number, or
     /// `slowest` or `p99` by slowdown, also of a size class: `slowest:0-100KB`
     #[arg(long, value_name = "FLOW", conflicts_with_all = ["out", "fresh", "replace", "resolve"])]
     pub(crate) follow_flow: Option<Which>,
-    /// Make this share of the runs alone, by their estimated cost, such as 3/40: no result, but parts for `flowsieve join`
+    /// Make only this share of the runs, by estimated cost, such as 3/40: no result, but parts for `flowsieve join`
     #[arg(long, value_name = "I/N", conflicts_with_all = ["keys", "resolve", "follow_flow", "replace"])]
     pub(crate) shard: Option<Shard>,
-    /// Make these runs alone: a file with a key a line, or with runs of `flowsieve plan --json`
+    /// Make only these runs: a file with one key per line, or with runs of `flowsieve plan --json`
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["resolve", "follow_flow", "replace"])]
     pub(crate) keys: Option<PathBuf>,
     /// Replace a result of another experiment, scale or settings in the folder
     #[arg(long)]
     pub(crate) replace: bool,
-    /// Let runs go on that take ten times what was expected of them, or in which nothing is acknowledged any more
+    /// Do not stop runs that take ten times what was expected, or in which nothing is acknowledged any more
     #[arg(long)]
     pub(crate) no_guard: bool,
-    /// Run every point again, even those whose results are there
+    /// Run every point again, even if its results exist
     #[arg(long)]
     pub(crate) fresh: bool,
     /// Print the results as JSON instead of a table
@@ -166,9 +166,9 @@ pub(crate) struct Run {
 /// How much of an experiment to run.
 #[derive(Debug, Clone, Copy, Default, ValueEnum)]
 pub(crate) enum ScaleArg {
-    /// What the file says for it; otherwise a hundredth of the flows, one seed
+    /// As the file says; otherwise a hundredth of the flows and one seed
     Smoke,
-    /// What the file says for it; otherwise a tenth of the flows, three seeds at most
+    /// As the file says; otherwise a tenth of the flows and at most three seeds
     Quick,
     /// All of it
     #[default]
@@ -194,7 +194,7 @@ pub(crate) struct Coflows {
     /// The trace, in the format of coflow-benchmark or of Sincronia
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
-    /// So many hosts, each of them the ports whose number leaves its own as remainder; else as many as ports
+    /// Number of hosts; a port's host is its number modulo this [default: a host for each port]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=65_535))]
     pub(crate) hosts: Option<u32>,
     /// How sizes and arrivals are taken
@@ -208,7 +208,7 @@ pub(crate) enum LikeArg {
     /// As they stand
     #[default]
     Trace,
-    /// As CoflowSim takes them, so that results can be held against its own
+    /// As CoflowSim takes them, so that results can be compared with its own
     Coflowsim,
 }
 
@@ -336,19 +336,19 @@ pub(crate) struct Reproduce {
     /// Add seeds, five to 40, where claims are not resolved; the cheapest first
     #[arg(long, conflicts_with = "seeds")]
     pub(crate) resolve: bool,
-    /// How long to add seeds, from the start of the command; the first five are made in any case
+    /// Time for adding seeds, from the start of the command; the first five are always run
     #[arg(long, value_name = "TIME", default_value = "60m", requires = "resolve")]
     pub(crate) budget: Budget,
-    /// Run nothing: show what was measured before and is kept beside the experiments
+    /// Run nothing: show what was measured before and is kept next to the experiments
     #[arg(long, conflicts_with_all = ["fresh", "keep", "seeds", "resolve", "jobs", "dry_run"])]
     pub(crate) from_measured: bool,
-    /// Make all runs anew: read neither results that are there nor, with --keep, what was measured before
+    /// Make all runs again: use neither existing results nor, with --keep, what was measured before
     #[arg(long)]
     pub(crate) fresh: bool,
-    /// Keep what was measured beside the experiments, and go on from what is kept there
+    /// Keep what was measured next to the experiments, and continue from what is kept there
     #[arg(long)]
     pub(crate) keep: bool,
-    /// Say what it would take, and run nothing
+    /// Show what it would take, without running anything
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
@@ -401,7 +401,7 @@ pub(crate) struct Thresholds {
     /// Number of queues [default: 8, and 2 for --method two-level]
     #[arg(long)]
     pub(crate) queues: Option<u64>,
-    /// How the thresholds are chosen [default: all ways side by side, with the ones to take]
+    /// How the thresholds are chosen [default: all methods next to each other, with a recommendation]
     #[arg(long, value_enum)]
     pub(crate) method: Option<MethodArg>,
     /// Rate of the host links, then further rates that want an ECN threshold
@@ -416,10 +416,10 @@ pub(crate) struct Thresholds {
     /// What ECN marking compares with its threshold: a queue's length, as commodity switches do, or a port's
     #[arg(long, value_enum, default_value = "queue", conflicts_with = "method")]
     pub(crate) marking: MarkingArg,
-    /// Do not simulate: give the model's numbers alone
+    /// Do not simulate: give only the model's numbers
     #[arg(long, conflicts_with = "method")]
     pub(crate) model_only: bool,
-    /// Simulate: sets of thresholds to run at most, without the runs with other flows at the end [default: 100]
+    /// With --method simulate: most sets of thresholds to run, not counting the final runs with other flows [default: 100]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) evaluations: Option<u32>,
     /// Flows of a run [default: 2000 with --method simulate, otherwise as many as take about a second]
@@ -491,16 +491,16 @@ impl MethodArg {
 
 Exit status: 1 where a case fails. What is compared, and how, is in docs/validation.md.")]
 pub(crate) struct Validate {
-    /// This case alone; may be given several times [default: all]
+    /// Only this case; may be given several times [default: all]
     #[arg(long, value_name = "NAME", conflicts_with_all = ["quick", "list"])]
     pub(crate) case: Vec<String>,
     /// Cases at a time [default: the machine's cores]
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) jobs: Option<u32>,
-    /// Loads up to 0.7 and messages of 64 packets alone; DCTCP's cases, too
+    /// Only loads up to 0.7 and messages of 64 packets, and DCTCP's cases
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Print the names of the cases, and run none
+    /// Print the names of the cases without running them
     #[arg(long)]
     pub(crate) list: bool,
 }

@@ -54,12 +54,12 @@ declare! {
     .with_default(Time::from_us(1_000).0);
     static OBSERVE_WINDOW: Setting<u64> = Setting::time(
         Section::Scheme, "observe_window", 1, MAX_TIME_PS,
-        "how long hosts remember the sizes of their messages, at most; at least half as long",
+        "longest time for which hosts remember the sizes of their messages; the shortest is half of it",
     )
     .with_default(Time::from_us(10_000_000).0);
     static OBSERVE_LEAST: Setting<u64> = Setting::count(
         Section::Scheme, "observe_least", 1, 1_000_000_000,
-        "fewest sizes that make an estimate, of a host or of all for the controller",
+        "fewest sizes for an estimate, of one host, or of all hosts for the controller",
     )
     .with_default(100);
 }

@@ -46,7 +46,7 @@ declare! {
         Section::Network,
         "afq_beyond",
         &[("drop", Beyond::Drop), ("last-queue", Beyond::LastQueue)],
-        "AFQ: what becomes of a packet beyond the calendar",
+        "AFQ: what happens to a packet beyond the calendar",
     )
     .with_default(Beyond::Drop);
 }

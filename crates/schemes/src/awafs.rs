@@ -62,15 +62,15 @@ declare! {
         Section::Scheme,
         "percentile_of",
         &[("flows", false), ("sizes", true)],
-        "AWAFS: whether percentiles are of the completed flows, or of their distinct sizes, each of which counts once",
+        "AWAFS: whether percentiles are of the completed flows, or of their distinct sizes, each counted once",
     )
     .with_default(false);
     static FLOW_ENDS: Setting<EndsName> = Setting::choice(
         Section::Scheme,
         "flow_ends",
         &[("marked", EndsName::Marked), ("fin", EndsName::Fin), ("idle", EndsName::Idle)],
-        "AWAFS: how a switch knows of a flow's end and bytes: from the host, or counting itself until a connection's last packet \
-         or idle time",
+        "AWAFS: how a switch learns a flow's end and bytes: from the host, or by counting itself until a connection's last \
+        packet or idle time",
     )
     .with_default(EndsName::Marked);
     static FLOW_IDLE: Setting<u64> = Setting::time(
@@ -78,7 +78,7 @@ declare! {
     )
     .with_default(Time::from_us(10_000).0);
     static FLOW_TABLE: Setting<u64> = Setting::count(
-        Section::Scheme, "flow_table", 1, 1_000_000, "AWAFS: flows that a port counts at once where it counts itself",
+        Section::Scheme, "flow_table", 1, 1_000_000, "AWAFS: flows that a port can count at once, if it counts itself",
     )
     .with_default(4_096);
     static LIST_MEMORY: Setting<u64> = Setting::size(
@@ -88,7 +88,7 @@ declare! {
     .with_default(4_096);
     static BOOST: Setting<u64> = Setting::time(
         Section::Scheme, "boost", 1, MAX_TIME_PS,
-        "AWAFS: time between two priority boosts, at which all that waits goes to the first queue; not given: none",
+        "AWAFS: time between two priority boosts, at which all waiting packets move to the first queue; not given: none",
     );
 }
 

@@ -61,14 +61,15 @@ declare! {
             ("fifo", OrderName::By(OrderRule::Fifo)),
             ("d-clas", OrderName::Attained),
         ],
-        "in which order coflows are served: Sincronia's, by the smallest bottleneck, longest flow, number of flows or bytes in all, \
+        "order in which coflows are served: Sincronia's, by the smallest bottleneck, longest flow, number of flows or bytes \
+        in all, \
          as they come, or Aalo's, by bytes sent",
     );
     static COFLOW_DEMANDS: Setting<bool> = Setting::choice(
         Section::Scheme,
         "coflow_demands",
         &[("remaining", true), ("first", false)],
-        "what bssi and sebf look at: the demands that are left, or those that there were at first",
+        "demands by which bssi and sebf order coflows: those that are left, or those at the start",
     )
     .with_default(true);
     static LEVELS: Setting<LevelsName> = Setting::choice(
@@ -80,7 +81,7 @@ declare! {
     .with_default(LevelsName::Rank);
     static LEVEL_SLACK: Setting<u64> = Setting::count(
         Section::Scheme, "level_slack", 0, 64,
-        "levels = \"sparse\": so many coflows more may share the last level than have to",
+        "levels = \"sparse\": how many coflows may share the last level in addition to those that must",
     )
     .with_default(1);
     static NEW_LEVEL: Setting<u64> = Setting::count(
@@ -90,11 +91,11 @@ declare! {
         Section::Scheme,
         "announce",
         &[("coflow", Announcement::Whole), ("flow", Announcement::Flow)],
-        "what the coordinator learns of: a whole coflow at its first flow, or each flow as it begins",
+        "what the coordinator learns: a whole coflow at its first flow, or each flow as it begins",
     )
     .with_default(Announcement::Whole);
     static COORDINATOR_DELAY: Setting<u64> = Setting::time(
-        Section::Scheme, "coordinator_delay", 1, MAX_TIME_PS, "from hosts to the coordinator, and back: one way",
+        Section::Scheme, "coordinator_delay", 1, MAX_TIME_PS, "delay between hosts and the coordinator, one way",
     )
     .with_default(Time::from_us(50).0);
     static COORDINATOR_PERIOD: Setting<u64> = Setting::time(
@@ -106,7 +107,8 @@ declare! {
     )
     .with_default(10_000_000);
     static DCLAS_FACTOR: Setting<u64> = Setting::count(
-        Section::Scheme, "dclas_factor", 2, 1_000_000, "d-clas: how many times as many bytes the next level takes",
+        Section::Scheme, "dclas_factor", 2, 1_000_000, "d-clas: factor by which each level takes more bytes than the one \
+        before",
     )
     .with_default(10);
     static DCLAS_BETWEEN: Setting<bool> = Setting::choice(

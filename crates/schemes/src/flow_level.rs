@@ -51,8 +51,8 @@ declare! {
         Section::Scheme,
         "rates",
         &[("max-min", Rates::MaxMin), ("strict", Rates::Strict), ("greedy", Rates::Greedy), ("madd", Rates::Madd)],
-        "fidelity = \"flow\": rates that are max-min fair, so by classes of coflows, all that is left flow by flow in the order of \
-         coflows, or Varys', by which a coflow's flows end together",
+        "fidelity = \"flow\": how rates are set: max-min fair; max-min fair within classes of coflows; all that is left, \
+        flow by flow in the order of coflows; or as by Varys, so that a coflow's flows end together",
     )
     .needs("fidelity = \"flow\" in [run]: packets have no rates");
 }

@@ -28,7 +28,8 @@ declare! {
     )
     .with_default(flowsieve_transport::tcp::HEADER_BYTES as u64);
     static WIRE_OVERHEAD: Setting<u64> = Setting::size(
-        Section::Network, "wire_overhead", 0, 1_000, "preamble and gap that a packet takes on the wire beside its length",
+        Section::Network, "wire_overhead", 0, 1_000, "preamble and gap that a packet takes on the wire in addition to its \
+        length",
     );
     static ACK_EVERY: Setting<u64> = Setting::count(
         Section::Transport, "ack_every", 1, 64, "data packets that one ACK answers",

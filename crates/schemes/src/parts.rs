@@ -58,7 +58,7 @@ use std::num::NonZeroU32;
 declare! {
     static MISUSING_HOSTS: Setting<u64> = Setting::count(
         Section::Transport, "misusing_hosts", 0, 65_535,
-        "hosts, the first ones, that claim the highest priority and rank for all that they send",
+        "number of hosts, from the first on, that claim the highest priority and rank for all of their packets",
     );
 }
 

@@ -36,7 +36,7 @@ declare! {
     );
     static PCOFLOW_MARKS: Setting<Marks> = Setting::choice(
         Section::Scheme, "pcoflow_marks", &[("tag", Marks::Tagged), ("band", Marks::Joined)],
-        "whose length pCoflow's marking looks at: the band of the packet's tag, or the one that it joins",
+        "length that pCoflow's marking compares: of the band of the packet's tag, or of the one that it joins",
     )
     .with_default(Marks::Tagged);
 }

@@ -25,8 +25,8 @@ declare! {
         Section::Scheme,
         "outlived",
         &[("double", Outlived::Double), ("top", Outlived::Top), ("bottom", Outlived::Bottom)],
-        "pfabric-predicted: a flow larger than predicted has its prediction doubled until it exceeds what was sent, comes first, or \
-         comes last",
+        "pfabric-predicted: what happens to a flow larger than predicted: its prediction is doubled until it exceeds what \
+        was sent, the flow comes first, or it comes last",
     )
     .with_default(Outlived::Double);
 }

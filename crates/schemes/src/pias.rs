@@ -24,7 +24,7 @@ use flowsieve_settings::{Section, Setting, SettingsError, SizesOr};
 declare! {
     static PUBLISHED_FOR: Setting<String> = Setting::text(
         Section::Scheme, "published_for",
-        "thresholds = \"published\": the workload whose thresholds these are, where the point's own has none",
+        "thresholds = \"published\": the workload whose thresholds are taken if none are published for the point's own",
     );
 }
 

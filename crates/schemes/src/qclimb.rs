@@ -27,14 +27,15 @@ declare! {
     .with_default(100_000);
     static INFERENCE: Setting<u64> = Setting::time(
         Section::Scheme, "inference", 0, MAX_TIME_PS,
-        "QCLIMB: how long a host needs for a flow's bounds or predicted size: the flow begins to send so much later",
+        "QCLIMB: time that a host needs for a flow's bounds or predicted size; the flow starts that much later",
     )
     .with_default(0);
     static UNSEEN: Setting<Unseen> = Setting::choice(
         Section::Scheme,
         "unseen",
         &[("pias", Unseen::Pias), ("lowest", Unseen::Lowest)],
-        "QCLIMB: a flow of which nothing was predicted is demoted by the bytes that it sent, or has the lowest priority",
+        "QCLIMB: what happens to a flow without a prediction: it is demoted by the bytes that it sent, or has the lowest \
+        priority",
     )
     .with_default(Unseen::Pias);
     /// Whether retransmissions come first.
@@ -42,7 +43,7 @@ declare! {
         Section::Scheme,
         "retransmission_priority",
         &[("first", true), ("offset", false)],
-        "QCLIMB: packets that are sent again have the highest priority, or that of their place in the flow",
+        "QCLIMB: priority of retransmitted packets: the highest, or that of their place in the flow",
     )
     .with_default(true);
 }

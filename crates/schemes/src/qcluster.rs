@@ -60,7 +60,7 @@ declare! {
         Section::Scheme, "sketch_buckets", 1, 1_000_000, "QCluster: buckets of each array, instead of a memory",
     );
     static CONSERVATIVE_UPDATE: Setting<bool> = Setting::flag(
-        Section::Scheme, "conservative_update", "QCluster: whether the sketch counts in a flow's least counters alone",
+        Section::Scheme, "conservative_update", "QCluster: whether the sketch counts only in a flow's smallest counters",
     )
     .with_default(false);
     static MESSAGES: Setting<MessageKey> = Setting::choice(

@@ -234,7 +234,7 @@ fn settings(engines: &Engines) -> Vec<Group> {
     let of = |section: Section| {
         let title = match section {
             Section::Link => "[[topology.link]]".to_owned(),
-            Section::Scheme => "[schemes.<name>], beside every key of [network] and [transport]".to_owned(),
+            Section::Scheme => "[schemes.<name>], in addition to every key of [network] and [transport]".to_owned(),
             section => format!("[{}]", section.path()),
         };
         let keys = engines.keys().iter().filter(|key| key.section == section);

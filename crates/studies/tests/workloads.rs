@@ -60,7 +60,7 @@ fn plan__a_measure_beside_a_list_is_read() {
     // Elsewhere a window alone says what it needs.
     let text = "[workload]\nsizes = \"web-search\"\nload = 0.5\nflows = 9\n[run]\nwindow = [\"0us\", \"9us\"]";
     let details = planned(text, "\"dctcp\"", folder.path()).unwrap_err().details();
-    assert_eq!(details.expected.as_deref(), Some("`measure` = \"window\" beside it"));
+    assert_eq!(details.expected.as_deref(), Some("`measure` = \"window\" with it"));
 }
 
 #[test]

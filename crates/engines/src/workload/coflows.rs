@@ -36,13 +36,13 @@ declare! {
         Section::Workload,
         "coflow_hosts",
         &[("random", PlacingName::Random), ("modulo", PlacingName::Modulo)],
-        "which hosts a trace's ports are, where there is not a port for each host: drawn for each seed, or by their number",
+        "how a trace's ports map to hosts if their numbers differ: drawn for each seed, or by number",
     );
     pub(crate) static OWN_RACK: Setting<OwnRack> = Setting::choice(
         Section::Workload,
         "own_rack",
         &[("drop", OwnRack::Drop), ("keep", OwnRack::Keep)],
-        "coflows: whether flows from a host to itself are left out, or kept, which takes fidelity = \"flow\"",
+        "coflows: whether flows from a host to itself are left out or kept; keeping them needs fidelity = \"flow\"",
     )
     .with_default(OwnRack::Drop);
     static SIZE_SCALE: Setting<f64> = Setting::number_above(
@@ -51,13 +51,13 @@ declare! {
     .with_default(1.0);
     static GENERATED: Setting<u64> = Setting::count(
         Section::Workload, "generated_coflows", 1, 1_000_000,
-        "so many coflows with the structure of the trace's, on ports that are drawn, instead of the trace itself",
+        "number of coflows to generate with the structure of the trace's, on drawn ports, instead of replaying the trace",
     );
     static FLOW_CAP: Setting<u64> = Setting::size(
-        Section::Workload, "flow_cap", 1, MAX_BYTES, "generated coflows: no flow has more bytes",
+        Section::Workload, "flow_cap", 1, MAX_BYTES, "generated coflows: largest size of a flow",
     );
     static MOST_FLOWS: Setting<u64> = Setting::count(
-        Section::Workload, "most_flows", 1, 1_000_000, "generated coflows: none has more flows",
+        Section::Workload, "most_flows", 1, 1_000_000, "generated coflows: most flows of a coflow",
     );
     static POD_HOSTS: Setting<u64> = Setting::count(
         Section::Workload, "pod_hosts", 1, 65_535, "generated coflows: hosts of a pod, neighbours by number",

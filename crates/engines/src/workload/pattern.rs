@@ -27,7 +27,7 @@ declare! {
             ("rack-local", PatternName::RackLocal),
             ("listed", PatternName::Listed),
         ],
-        "who sends to whom: anyone to anyone, several hosts to one at once, each host to one, a share within the rack, or \
+        "who sends to whom: any host to any other, several hosts to one at once, each host to one, a share within the rack, or \
          listed pairs alone",
     )
     .with_default(PatternName::AllToAll);
@@ -48,7 +48,7 @@ declare! {
         "the host pairs that send under pattern = \"listed\", such as [\"host2 to host0\", \"host1 to host0\"]",
     );
     static PAIR_WEIGHTS: Setting<Vec<u64>> = Setting::counts(
-        Section::Workload, "pair_weights", "how many flows each of them has, in proportion",
+        Section::Workload, "pair_weights", "relative number of flows of each of the listed pairs",
     );
 }
 

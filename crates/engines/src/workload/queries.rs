@@ -13,8 +13,8 @@ declare! {
     /// The number of queries.
     pub(crate) static QUERIES: Setting<u64> = Setting::count(
         Section::Workload, "queries", 1, 25_000_000,
-        "how many queries a client sends, one after the other: requests to all of its servers, which answer; flows arrive beside \
-         them as long as they go on",
+        "number of queries that a client sends, one after the other: a request to each of its servers, which answers; other \
+        flows arrive for as long as there are queries",
     )
     .scaled(Scaled::Amount);
     static QUERY_CLIENT: Setting<u64> = Setting::count(
@@ -23,7 +23,7 @@ declare! {
     .with_default(0);
     static QUERY_SERVERS: Setting<u64> = Setting::count(
         Section::Workload, "query_servers", 1, 65_535,
-        "how many hosts answer each query: those with the next numbers after the client's, after the last the first",
+        "how many hosts answer each query: the next ones by number after the client; the first host follows the last",
     );
     static QUERY_REQUEST: Setting<u64> = Setting::size(
         Section::Workload, "query_request", 1, 1_000_000_000, "size of the request to each server",

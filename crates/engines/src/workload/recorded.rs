@@ -15,8 +15,8 @@ use std::sync::Arc;
 declare! {
     pub(crate) static RECORDED: Setting<String> = Setting::file(
         Section::Workload, "recorded",
-        "recorded flows whose sizes are sent in their order, at the load: a flow list, of which starts and hosts do not count, or \
-         the name of what stands in for a trace",
+        "recorded flows whose sizes are sent in their order, at the load: a flow list, whose starts and hosts do not count, \
+        or the name of a stand-in for a trace",
     );
     static CALIBRATION: Setting<Calibration> = Setting::choice(
         Section::Workload,
@@ -26,11 +26,11 @@ declare! {
             ("tight", Calibration::Tight),
             ("loose", Calibration::Loose),
         ],
-        "how much the past of a stand-in's flows says about their sizes: what is published of the trace, or more, or less",
+        "how much the past of a stand-in's flows says about their sizes: as much as is published of the trace, more, or less",
     )
     .with_default(Calibration::Calibrated);
     static RECORDED_SEED: Setting<u64> = Setting::count(
-        Section::Workload, "recorded_seed", 1, 1 << 53, "which draw of a stand-in is sent, whatever the run's seed",
+        Section::Workload, "recorded_seed", 1, 1 << 53, "seed of a stand-in's draw, which does not depend on the run's seed",
     )
     .with_default(1);
     static RECORDED_PART: Setting<Vec<f64>> = Setting::numbers(

@@ -90,7 +90,7 @@ declare! {
     .with_default(ArrivalsName::Poisson);
     static OUTSTANDING: Setting<u64> = Setting::count(
         Section::Workload, "outstanding", 1, 10_000,
-        "flows that each host keeps under way under arrivals = \"closed-loop\"",
+        "flows that each host keeps in progress with arrivals = \"closed-loop\"",
     )
     .with_default(1);
     static THINK_TIME: Setting<u64> = Setting::time(
@@ -111,7 +111,7 @@ declare! {
     /// The offered load of each host link.
     pub static LOAD: Setting<f64> = Setting::number_above(
         Section::Workload, "load", 0.0, 10.0,
-        "offered load of each host link; of listed pairs that of the busiest one",
+        "offered load of each host link; with listed pairs, of the busiest host link",
     );
     static LOAD_COUNTS: Setting<LoadCounts> = Setting::choice(
         Section::Workload, "load_counts", LoadCounts::NAMES, "which bytes the load counts",

@@ -55,7 +55,7 @@ declare! {
     );
     static HULA_PROBE_PRIORITY: Setting<u64> = Setting::count(
         Section::Network, "hula_probe_priority", 0, 255,
-        "HULA: priority of probes, 0 the highest; one beyond a port's last queue joins that",
+        "HULA: priority of probes, 0 is the highest; at a port with fewer queues they join the last one",
     )
     .with_default(0);
 }

@@ -97,7 +97,7 @@ declare! {
     )
     .with_default(4_000_000);
     static DT_ALPHA: Setting<f64> = Setting::number_above(
-        Section::Network, "dt_alpha", 0.0, 64.0, "dynamic threshold: a queue may hold this times what is free",
+        Section::Network, "dt_alpha", 0.0, 64.0, "dynamic thresholds: a queue may hold this many times the free memory",
     )
     .with_default(1.0);
     static MARKING: Setting<MarkingName> = Setting::choice(
@@ -143,7 +143,7 @@ declare! {
     );
     static FIFO_FROM: Setting<u64> = Setting::size(
         Section::Network, "fifo_from", 1, 4_000_000_000,
-        "pifo: rank from which packets are served as they came, after all of a lower one; not given: none",
+        "pifo: packets of this rank and above are served in the order of arrival, after all lower ranks; not given: none",
     );
     static WEIGHTS: Setting<Vec<u64>> = Setting::counts(
         Section::Network, "weights", "weights of the queues under wrr (packets) and drr (packets of credit)",

@@ -101,22 +101,22 @@ declare! {
             ("rack", DetectionName::Rack),
             ("auto", DetectionName::Auto),
         ],
-        "what besides a timeout finds a loss: duplicate ACKs, times (RACK), or by load balancing",
+        "how losses are found apart from timeouts: by duplicate ACKs, by times (RACK), or as load balancing requires",
     )
     .with_default(DetectionName::Auto);
     static REORDERING: Setting<ReorderingName> = Setting::choice(
         Section::Transport,
         "reordering",
         &[("tcp", ReorderingName::Tcp), ("by-priority", ReorderingName::ByPriority)],
-        "what packets that overtake others mean: what loss_detection says, or a loss where the priorities on both sides of the \
-         gap are equal",
+        "what a gap in a flow's packets means: what loss_detection says, or a loss if the priorities on both sides of the \
+        gap are equal",
     );
     static GAPS: Setting<Gaps> = Setting::choice(
         Section::Transport,
         "gaps",
         &[("first", Gaps::First), ("every", Gaps::Every)],
-        "reordering = \"by-priority\": an ACK speaks of the first gap and asks for one packet, or of the gap below the packet that \
-         it is about and asks for all that is missing there",
+        "reordering = \"by-priority\": an ACK reports the first gap and asks for one packet, or the gap below the packet \
+        that it answers and asks for all that is missing there",
     );
     static DUPACK_THRESHOLD: Setting<u64> = Setting::count(
         Section::Transport, "dupack_threshold", 1, 1_000_000, "duplicate ACKs that mean a loss",
@@ -132,7 +132,7 @@ declare! {
     .with_default(true);
     static PROBE_AFTER: Setting<u64> = Setting::count(
         Section::Transport, "probe_after", 0, 1_000,
-        "timeouts in a row after which pFabric's sender probes; 0 is never",
+        "consecutive timeouts after which pFabric's sender probes; 0: never",
     )
     .with_default(5);
     static HANDSHAKE: Setting<Handshake> = Setting::choice(

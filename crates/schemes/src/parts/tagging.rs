@@ -38,7 +38,7 @@ declare! {
     );
     static EDF_RATE: Setting<u64> = Setting::rate(
         Section::Scheme, "edf_rate",
-        "tagger = \"deadline\": the rate at which a flow must still be able to meet its deadline, not to come last",
+        "tagger = \"deadline\": a flow that can no longer meet its deadline at this rate comes last",
     );
 }
 

@@ -82,7 +82,7 @@ declare! {
         Section::Scheme,
         "remaining",
         &[("to-the-end", Left::ToTheEnd), ("unacknowledged", Left::Unacknowledged)],
-        "QCluster: what remains of a message at a packet: its own bytes and those after it, or those not acknowledged",
+        "QCluster: remaining bytes of a message at a packet: its own and those after it, or those not acknowledged",
     )
     .with_default(Left::ToTheEnd);
     static THRESHOLD_RULE: Setting<RuleName> = Setting::choice(
@@ -101,7 +101,7 @@ declare! {
         Section::Scheme,
         "cluster_size",
         &[("same", ClusterSize::Same), ("proportional", ClusterSize::Proportional)],
-        "QCluster: what adaptive thresholds hold equal: packets, or packets over weight",
+        "QCluster: what adaptive thresholds keep equal: packets, or packets over weight",
     );
     static ALPHA: Setting<f64> = Setting::number_above(
         Section::Scheme, "alpha", 0.0, 16.0, "QCluster: exponent of adaptive thresholds at the start",
@@ -109,7 +109,7 @@ declare! {
     .with_default(1.0);
     static ALPHA_GAIN: Setting<f64> = Setting::number(
         Section::Scheme, "alpha_gain", 0.0, 4.0,
-        "QCluster: how fast alpha follows the cluster sizes, in powers of two an update; 0: it stays",
+        "QCluster: how fast alpha follows the cluster sizes, in powers of two per update; 0: it does not change",
     )
     .with_default(0.02);
     static WEIGHT_PERIOD: Setting<u64> = Setting::time(
@@ -119,7 +119,7 @@ declare! {
     .with_default(Time::from_us(100).0);
     static WEIGHT_HALF_LIFE: Setting<u64> = Setting::time(
         Section::Scheme, "weight_half_life", 1, MAX_TIME_PS,
-        "QCluster: time in which what was counted loses half of its weight",
+        "QCluster: time in which counts lose half of their weight",
     )
     .with_default(Time::from_us(10_000).0);
     static INITIAL_THRESHOLDS: Setting<Vec<u64>> = Setting::sizes(
