@@ -10,9 +10,8 @@ pub use which::Which;
 
 use flowsieve_experiment::Error;
 use flowsieve_fabric::topology::{Fabric, Node};
+use flowsieve_record::{Ends, FlowRow, PacketEvent, PacketKind, PacketRow, TraceSink};
 use flowsieve_results::timeline::{Ahead, Crossing, Ended, Sent, Spent, Timeline};
-use flowsieve_results::trace::Ends;
-use flowsieve_results::{FlowRow, PacketEvent, PacketKind, PacketRow, TraceSink};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 

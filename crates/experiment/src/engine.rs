@@ -3,8 +3,9 @@
 use crate::error::Error;
 use crate::plan;
 use crate::points::{self, Point};
+use flowsieve_record::PointResult;
 use flowsieve_results::timeline::Timeline;
-use flowsieve_results::{Controls, PointResult, SchemeInfo};
+use flowsieve_results::{Controls, SchemeInfo};
 use flowsieve_settings::units::format_time;
 use flowsieve_settings::{Key, Keys, Origin, Settings, SettingsError};
 use serde::Serialize;

@@ -4,7 +4,8 @@ use flowsieve_experiment::engine::{Engine, Engines, OnProgress, Reading, go_on};
 use flowsieve_experiment::execute::{How, execute};
 use flowsieve_experiment::plan::{Changes, Plan, plan};
 use flowsieve_experiment::{BASE, Error, ExperimentText, Point};
-use flowsieve_results::{FlowRow, PointResult, SchemeInfo};
+use flowsieve_record::{FlowRow, PointResult};
+use flowsieve_results::SchemeInfo;
 use flowsieve_settings::{Key, Section, Setting, Settings, declare};
 use std::path::Path;
 

@@ -1,6 +1,7 @@
 //! The plots of a result: which values they show.
 
-use flowsieve_results::{ClassSummary, Drops, LinkClass, Metric, Ratio, ResultDir, Statistic};
+use flowsieve_record::{Drops, LinkClass};
+use flowsieve_results::{ClassSummary, Metric, Ratio, ResultDir, Statistic};
 
 use crate::cases::{At, Case, Layout};
 use crate::figure::{Base, Datum, Places, Plot, Series, Shape, Sizes, XAxis, YAxis};

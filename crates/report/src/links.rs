@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use flowsieve_results::{Goodput, LinkClass, PointResult, QuantileSketch, ResultDir};
+use flowsieve_record::{Goodput, LinkClass, PointResult, QuantileSketch};
+use flowsieve_results::ResultDir;
 
 use crate::format::{count, number, per_cent, size, time};
 

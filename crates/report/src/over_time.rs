@@ -4,7 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use flowsieve_results::{ResultDir, ResultError, Series as Values};
+use flowsieve_record::Series as Values;
+use flowsieve_results::{ResultDir, ResultError};
 
 use crate::cases::Layout;
 use crate::figure::{Base, Datum, Places, Plot, Series, Shape, XAxis, YAxis};

@@ -4,10 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use flowsieve_results::{
-    Axis, Drops, Experiment, FlowRow, Goodput, LinkClass, PartId, PeriodicPart, PointInfo, PointResult, ResultDir,
-    ResultError, ResultWriter, SchemeInfo,
-};
+use flowsieve_record::{Drops, FlowRow, Goodput, LinkClass, PeriodicPart, PointResult};
+use flowsieve_results::{Axis, Experiment, PartId, PointInfo, ResultDir, ResultError, ResultWriter, SchemeInfo};
 
 use crate::Layout;
 

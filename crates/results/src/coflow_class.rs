@@ -1,10 +1,10 @@
 //! Classes of coflows by length and width (Varys, SIGCOMM 2014, §7.1).
 
+use flowsieve_record::CoflowRow;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::classes::SizeClass;
-use crate::coflows::CoflowRow;
 
 /// Short or long by the longest flow of a coflow, narrow or wide by its number of flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,12 +4,13 @@
 //! interval is over these ([`Ratio`]). If the flows themselves were kept, each flow is paired, too. In a seed that gives the
 //! geometric mean of the ratios of FCT over the flows that finished under both, and how many took less and more.
 
+use flowsieve_record::FlowRow;
 use serde::{Serialize, Serializer};
 
 use crate::classes::SizeClass;
 use crate::statistics::{Ratio, Statistic};
 use crate::summary::{ClassSummary, Metric};
-use crate::{CoflowClass, Dimension, FlowRow, ResultDir, ResultError};
+use crate::{CoflowClass, Dimension, ResultDir, ResultError};
 
 /// Flow by flow, over all seeds.
 #[derive(Clone, Debug, PartialEq, Serialize)]

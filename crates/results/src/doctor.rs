@@ -6,13 +6,12 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use causes::{Arrivals, Causes, Wait};
+use flowsieve_record::{LinkClass, PointResult, QuantileSketch};
 use serde::Serialize;
 
 use crate::first_answers;
 use crate::statistics::Statistic;
-use crate::{
-    ClassSummary, LinkClass, Manifest, PointInfo, PointResult, PointSummary, QuantileSketch, Run, SeedStats, Summary,
-};
+use crate::{ClassSummary, Manifest, PointInfo, PointSummary, Run, SeedStats, Summary};
 
 /// Periodic parts that act less often than this have hardly begun to work.
 const TICKS: u64 = 10;

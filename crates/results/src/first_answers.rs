@@ -1,10 +1,11 @@
 //! Flows that waited for a first answer: their SYN or first window was lost while the round trip was unknown, so their timer
 //! ran for the initial timeout, a second in RFC 6298. A few of them can dominate a mean.
 
+use flowsieve_record::FlowRow;
 use serde::{Deserialize, Serialize};
 
 use crate::statistics::Statistic;
-use crate::{ClassSummary, FlowRow, Metric, PointSummary, SizeClass};
+use crate::{ClassSummary, Metric, PointSummary, SizeClass};
 
 /// Flows are few up to this share of their class.
 const FEW: f64 = 0.01;

@@ -3,13 +3,13 @@
 //! Sizes are cut into quarters of each doubling, and wherever the caller says. So every class whose bounds are cuts is an exact
 //! set of flows: counts, means and least slowdowns are exact, and percentiles are within [`QuantileSketch::RELATIVE_ERROR`].
 
+use flowsieve_record::{Breakdown, Disorder, FlowRow, QuantileSketch};
 use serde::{Deserialize, Serialize};
 
+use crate::FirstAnswers;
 use crate::classes::SizeClass;
-use crate::disorder::Disorder;
 use crate::statistics::{Figures, Statistic, variation};
 use crate::summary::SeedStats;
-use crate::{Breakdown, FirstAnswers, FlowRow, QuantileSketch};
 
 /// Slowdowns are counted in this part of 1, which adds an error of at most half of it.
 const SLOWDOWN_UNIT: f64 = 1e-4;

@@ -16,17 +16,17 @@ use arrow_array::types::{ArrowPrimitiveType, UInt8Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, Float64Array, PrimitiveArray, RecordBatch, UInt8Array, UInt32Array, UInt64Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use flowsieve_files::MOST_BYTES;
+use flowsieve_record::{FlowRow, Step, StepRow};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::basic::{Compression, Encoding};
 use parquet::file::properties::WriterProperties;
 
+use crate::ResultError;
 use crate::columns;
 use crate::decode::{BATCH, Batches, Table};
 use crate::files::write_whole;
 use crate::labels::Labels;
-use crate::steps::{Step, StepRow};
-use crate::{FlowRow, ResultError};
 
 /// More bytes than a row takes in any file, and than a file has in addition to its rows.
 const ROW_BYTES: u64 = 1_000;

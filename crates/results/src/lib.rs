@@ -2,7 +2,7 @@
 //! statistics over them. They are the same for a simulation and for real packets.
 //!
 //! In the order of use:
-//! 1. the engine runs a point with one seed and fills a [`PointResult`];
+//! 1. the engine runs a point with one seed and fills a [`PointResult`](flowsieve_record::PointResult);
 //! 2. a [`ResultWriter`] keeps it as a *part*, under a key that names its effective configuration, so that an
 //!    interrupted experiment goes on where it stopped ([`ResultWriter::finished`]);
 //! 3. [`ResultWriter::join`] makes the result of the experiment out of its parts, described by an [`Experiment`];
@@ -26,9 +26,7 @@ mod columns;
 pub mod compare;
 pub mod controls;
 mod decode;
-mod delays;
 mod dimension;
-pub mod disorder;
 pub mod doctor;
 mod error;
 mod files;
@@ -38,13 +36,10 @@ mod flows;
 mod labels;
 mod lock;
 mod manifest;
-pub mod quantile_sketch;
 mod reader;
-mod record;
 mod replacing;
 mod series;
 pub mod statistics;
-pub mod steps;
 pub mod summary;
 mod summary_csv;
 pub mod timeline;
@@ -56,9 +51,8 @@ pub use bounds::Bounds;
 pub use claims::{Checked, Claim, Count, Expected, Figure, Only, SeriesAt, Unit, Unmeasured, Verdict};
 pub use classes::{SizeClass, SizeClasses};
 pub use coflow_class::{CoflowClass, CoflowClassBounds, CoflowGroup};
-pub use coflows::{CoflowRow, CoflowStats, GroupedCoflows};
+pub use coflows::{CoflowStats, GroupedCoflows};
 pub use controls::Controls;
-pub use delays::{Delays, FlowDelay};
 pub use dimension::Dimension;
 pub use doctor::{Finding, Severity};
 pub use error::ResultError;
@@ -67,14 +61,10 @@ pub use flow_sketch::FlowSketch;
 pub use manifest::{
     Axis, EXACT, Experiment, Manifest, PartId, PointInfo, Record, Run, RunInfo, SAMPLE, SCHEMA, SchemeInfo,
 };
-pub use quantile_sketch::QuantileSketch;
 pub use reader::{ResultDir, refuse_other_model};
-pub use record::{Deadlines, Drops, FlowRow, Goodput, LinkClass, PeriodicPart, PointResult};
 pub use replacing::refuse_loss;
-pub use series::Series;
 pub use statistics::{Estimate, Figures, Ratio, Statistic, Sureness};
-pub use steps::{Breakdown, Step, StepRow};
 pub use summary::{ClassSummary, Metric, PointSummary, SeedStats, Summary};
-pub use trace::{PacketEvent, PacketKind, PacketRow, TraceFiles, TraceFormats, TraceSink, TracedLink};
+pub use trace::{TraceFiles, TraceFormats, TracedLink};
 pub use untold::Untold;
 pub use writer::{PartWriter, ResultWriter};

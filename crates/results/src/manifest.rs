@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use flowsieve_record::PointResult;
 use serde::{Deserialize, Serialize};
 
 use crate::claims::{Claim, Only, Unmeasured};
 use crate::controls::Controls;
 use crate::flow_sketch::FlowSketch;
-use crate::{
-    CoflowClass, CoflowClassBounds, CoflowGroup, CoflowStats, GroupedCoflows, PointResult, SizeClass, SizeClasses,
-};
+use crate::{CoflowClass, CoflowClassBounds, CoflowGroup, CoflowStats, GroupedCoflows, SizeClass, SizeClasses};
 
 /// Version of the layout of a result directory. Fields may be added under one version; removing a field or a column, or
 /// changing its meaning, needs a new version. Earlier versions are still read.

@@ -4,6 +4,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use flowsieve_files::MOST_BYTES;
+use flowsieve_record::{FlowRow, Series};
 
 use crate::claims::{Checked, Claim, Measured, Quantity};
 use crate::doctor::{Finding, Severity, findings};
@@ -11,7 +12,7 @@ use crate::files::{digest, read_json, read_sealed, write_whole};
 use crate::flows::FlowReader;
 use crate::manifest::{Manifest, Run, RunInfo, SCHEMA};
 use crate::summary::RunFlows;
-use crate::{Experiment, FlowRow, ResultError, Series, Summary, series};
+use crate::{Experiment, ResultError, Summary, series};
 
 /// A finished result, checked to be complete.
 #[derive(Clone, Debug)]

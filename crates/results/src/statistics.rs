@@ -13,6 +13,7 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
+use flowsieve_record::nearest_rank;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -132,11 +133,6 @@ pub(crate) fn jain(values: &[f64]) -> Option<f64> {
     let sum: f64 = values.iter().sum();
     let squares: f64 = values.iter().map(|x| x * x).sum();
     Some(sum * sum / (values.len() as f64 * squares)).filter(|index| index.is_finite())
-}
-
-/// The index of a percentile, in thousandths, among `count` sorted values; `count` is at least one.
-pub fn nearest_rank(per_mille: usize, count: usize) -> usize {
-    (per_mille * count).div_ceil(1_000).clamp(1, count) - 1
 }
 
 /// A value over seeds with its interval.
@@ -290,13 +286,6 @@ mod tests {
 
     fn near(found: f64, expected: f64, tolerance: f64) {
         assert!((found - expected).abs() <= tolerance, "{found} is not {expected} ± {tolerance}");
-    }
-
-    #[test]
-    fn nearest_rank__textbook_list() {
-        let values = [15, 20, 35, 40, 50];
-        let at = |p: usize| values[nearest_rank(10 * p, values.len())];
-        assert_eq!([5, 30, 40, 50, 100].map(at), [15, 20, 20, 35, 50]);
     }
 
     #[test]

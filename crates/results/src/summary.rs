@@ -9,10 +9,10 @@ mod run_flows;
 use crate::bounds::Bounds;
 use crate::classes::SizeClass;
 use crate::controls::{Controls, adjusted};
-use crate::disorder::Disorder;
-use crate::statistics::{Estimate, Figures, Ratio, Statistic, Sureness, nearest_rank};
-use crate::{Breakdown, CoflowClass, CoflowGroup, Experiment, FirstAnswers, Only};
+use crate::statistics::{Estimate, Figures, Ratio, Statistic, Sureness};
+use crate::{CoflowClass, CoflowGroup, Experiment, FirstAnswers, Only};
 
+use flowsieve_record::{Breakdown, Disorder, nearest_rank};
 use run_flows::Kept;
 pub(crate) use run_flows::RunFlows;
 
@@ -317,8 +317,9 @@ fn bins(runs: &[RunFlows]) -> Vec<SizeClass> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::SizeClasses;
     use crate::flow_sketch::FlowSketch;
-    use crate::{FlowRow, SizeClasses};
+    use flowsieve_record::FlowRow;
 
     /// A flow whose ideal FCT is a microsecond.
     pub(crate) fn flow(bytes: u64, fct_us: Option<u64>) -> FlowRow {

@@ -14,11 +14,11 @@
 use std::io::Write;
 use std::path::Path;
 
+use flowsieve_record::{Disorder, Step};
+
 use crate::bounds::Bounds;
-use crate::disorder::Disorder;
 use crate::labels::column_name;
 use crate::statistics::Statistic;
-use crate::steps::Step;
 use crate::summary::{ClassSummary, Metric, Summary};
 use crate::{CoflowClass, Experiment, ResultError};
 

@@ -45,8 +45,9 @@ impl ClassSummary {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::SizeClass;
     use crate::summary::tests::{exact, flow};
-    use crate::{FlowRow, SizeClass};
+    use flowsieve_record::FlowRow;
 
     fn class_of(runs: &[(u64, Vec<FlowRow>)]) -> ClassSummary {
         let class = SizeClass::between(0, None);

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use flowsieve_record::{Drops, FlowRow, LinkClass, PeriodicPart, PointResult};
 use flowsieve_results::{
-    Axis, CoflowClassBounds, Drops, Experiment, FlowRow, LinkClass, Metric, PartId, PeriodicPart, PointInfo,
-    PointResult, Record, ResultDir, ResultError, ResultWriter, RunInfo, SchemeInfo, SizeClasses, Statistic,
+    Axis, CoflowClassBounds, Experiment, Metric, PartId, PointInfo, Record, ResultDir, ResultError, ResultWriter,
+    RunInfo, SchemeInfo, SizeClasses, Statistic,
 };
 
 const SEEDS: [u64; 3] = [1, 2, 3];

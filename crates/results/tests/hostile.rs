@@ -6,7 +6,8 @@ mod made;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use flowsieve_results::{ResultDir, Series};
+use flowsieve_record::Series;
+use flowsieve_results::ResultDir;
 use made::{Made, made};
 
 /// More than the reader of such a small result needs, and less than any length that a byte of its files can be made to say.
@@ -22,7 +23,7 @@ struct Small {
 impl Small {
     fn new() -> Small {
         let folder = tempfile::tempdir().unwrap();
-        let sampled = |_: &str, _, _, run: &mut flowsieve_results::PointResult| {
+        let sampled = |_: &str, _, _, run: &mut flowsieve_record::PointResult| {
             let values = (0..10).map(f64::from).collect();
             run.series.push(Series {
                 name: "backlog".into(),

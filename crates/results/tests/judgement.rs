@@ -2,10 +2,11 @@
 
 mod made;
 
+use flowsieve_record::{PointResult, QuantileSketch, Series};
 use flowsieve_results::compare::compare;
 use flowsieve_results::{
-    Checked, Claim, ClassSummary, CoflowClass, Dimension, Expected, Figure, Metric, Only, PointResult, PointSummary,
-    QuantileSketch, Ratio, Record, ResultDir, Series, SeriesAt, Severity, SizeClass, Statistic, Verdict,
+    Checked, Claim, ClassSummary, CoflowClass, Dimension, Expected, Figure, Metric, Only, PointSummary, Ratio, Record,
+    ResultDir, SeriesAt, Severity, SizeClass, Statistic, Verdict,
 };
 use made::{Made, made};
 
@@ -37,7 +38,7 @@ fn compare__finds_the_known_ratios() {
 #[test]
 fn compare__unfinished_flows_are_counted_on_both_sides() {
     let folder = tempfile::tempdir().unwrap();
-    let stops = |scheme: &str, _: f64, seed: u64, run: &mut flowsieve_results::PointResult| {
+    let stops = |scheme: &str, _: f64, seed: u64, run: &mut flowsieve_record::PointResult| {
         if scheme == "base" && seed == 1 {
             run.flows[0].fct_ps = None;
         }
@@ -214,7 +215,7 @@ fn claims__of_a_stand_in_are_judged_by_their_direction() {
 fn claims__one_seed_and_unfinished_flows_resolve_nothing() {
     let one_seed = verdicts(Made { seeds: 1, ..Made::default() }, vec![claim(Expected::Lower)]);
     assert_eq!(one_seed, [(Verdict::NotResolved, "one seed has no interval".to_string())]);
-    let stops = |_: &str, _: f64, _: u64, run: &mut flowsieve_results::PointResult| run.flows[0].fct_ps = None;
+    let stops = |_: &str, _: f64, _: u64, run: &mut flowsieve_record::PointResult| run.flows[0].fct_ps = None;
     let unfinished = verdicts(Made { run: stops, ..Made::default() }, vec![claim(Expected::Lower)]);
     assert_eq!(unfinished, [(Verdict::NotResolved, "flows did not finish".to_string())]);
 }
@@ -260,7 +261,7 @@ fn claims__values_orders_and_closeness() {
         (value("held bytes", Expected::Value(1_000.0)), Agrees),
         (value("deadline bytes met", Expected::Value(0.75)), Agrees),
     ];
-    let run = |_: &str, _: f64, _: u64, run: &mut flowsieve_results::PointResult| {
+    let run = |_: &str, _: f64, _: u64, run: &mut flowsieve_record::PointResult| {
         for flow in &mut run.flows {
             flow.class = u8::from(flow.flow % 2 == 0);
             // 1,000 bytes from the first to the last instant of each.
@@ -344,7 +345,7 @@ fn doctor__finds_nothing_in_a_sound_result() {
 
 #[test]
 fn doctor__finds_what_was_made_wrong() {
-    type Run = fn(&str, f64, u64, &mut flowsieve_results::PointResult);
+    type Run = fn(&str, f64, u64, &mut flowsieve_record::PointResult);
     let at_load = |found: &[(Severity, String, Vec<u32>)], severity, text: &str, points: &[u32]| {
         let there = found.iter().any(|(its, words, at)| *its == severity && words.contains(text) && at == points);
         assert!(there, "{text} at {points:?} is not in {found:#?}");
@@ -440,9 +441,9 @@ fn all_findings(made_of: Made) -> Vec<(Severity, String, String, bool)> {
 
 fn lost(places: &[(&str, u64)], run: &mut PointResult) {
     let first = run.links[0].clone();
-    let link = |&(name, buffer): &(&str, u64)| flowsieve_results::LinkClass {
+    let link = |&(name, buffer): &(&str, u64)| flowsieve_record::LinkClass {
         name: name.into(),
-        drops: flowsieve_results::Drops { buffer, ..Default::default() },
+        drops: flowsieve_record::Drops { buffer, ..Default::default() },
         ..first.clone()
     };
     run.links = places.iter().map(link).collect();
@@ -461,7 +462,7 @@ fn doctor__says_where_packets_were_lost_and_what_flows_waited_for_before_any_adv
         lost(&[("host-up", 180), ("leaf-up", 0), ("host-down", 20)], run);
         run.timeouts = 1_000;
         run.delays =
-            Some(flowsieve_results::Delays { flows: 4_000, beyond_ideal_ns: 1_000, timers_ns: 700, windows_ns: 200 });
+            Some(flowsieve_record::Delays { flows: 4_000, beyond_ideal_ns: 1_000, timers_ns: 700, windows_ns: 200 });
     };
     let found = of(in_hosts, plain);
     // Four points of three seeds have the same losses.
@@ -508,7 +509,7 @@ fn doctor__a_slow_drain_is_named_by_what_made_it() {
     assert_eq!((why.as_str(), remedy.as_str()), ("queues grew while flows arrived", "lower the load"));
     let (why, remedy) = of(|_: &str, _: f64, _: u64, run: &mut PointResult| {
         run.simulated_ps = 2 * run.arrivals_end_ps;
-        run.delays = Some(flowsieve_results::Delays { flows: 1, beyond_ideal_ns: 9, timers_ns: 1, windows_ns: 6 });
+        run.delays = Some(flowsieve_record::Delays { flows: 1, beyond_ideal_ns: 9, timers_ns: 1, windows_ns: 6 });
     });
     assert!(why == "windows held flows back" && remedy.contains("`max_window`"), "{why}: {remedy}");
     let (why, remedy) = of(|_: &str, _: f64, _: u64, run: &mut PointResult| {
@@ -548,10 +549,10 @@ fn doctor__a_list_gets_no_advice_on_a_load() {
 
 #[test]
 fn doctor__saturated_links_are_one_finding_that_names_the_worst() {
-    let run = |_: &str, load: f64, seed: u64, run: &mut flowsieve_results::PointResult| {
+    let run = |_: &str, load: f64, seed: u64, run: &mut flowsieve_record::PointResult| {
         if load > 0.7 {
             let up = run.links[0].clone();
-            run.links.push(flowsieve_results::LinkClass { name: "host-down".into(), ..up });
+            run.links.push(flowsieve_record::LinkClass { name: "host-down".into(), ..up });
             for (link, busy) in run.links.iter_mut().zip([0.985, 0.99]) {
                 // Host-down in two seeds, and host-up in one a little.
                 (link.utilisation, link.offered_load) = (if seed == 3 { 1.97 - busy } else { busy }, 1.1);
@@ -566,7 +567,7 @@ fn doctor__saturated_links_are_one_finding_that_names_the_worst() {
 
 #[test]
 fn doctor__runs_that_differ_in_numbers_alone_are_one_finding() {
-    let run = |scheme: &str, load: f64, seed: u64, run: &mut flowsieve_results::PointResult| {
+    let run = |scheme: &str, load: f64, seed: u64, run: &mut flowsieve_record::PointResult| {
         if scheme == "new" {
             run.warnings.push(format!("{} of 8 lists were full", if load > 0.7 { seed } else { 1 }));
         }
@@ -589,7 +590,7 @@ fn doctor__notes_what_is_good_to_know() {
 #[test]
 fn join__deadlines_coflows_and_series_travel_with_the_result() {
     let folder = tempfile::tempdir().unwrap();
-    let run = |_: &str, _: f64, _: u64, run: &mut flowsieve_results::PointResult| {
+    let run = |_: &str, _: f64, _: u64, run: &mut flowsieve_record::PointResult| {
         for flow in run.flows.iter_mut().take(100) {
             (flow.coflow, flow.deadline_ps) = (Some(flow.flow / 10), Some(if flow.flow < 30 { 1 } else { u64::MAX }));
         }
@@ -614,7 +615,7 @@ fn join__deadlines_coflows_and_series_travel_with_the_result() {
 #[test]
 fn coflows__in_summaries_comparisons_and_claims() {
     // Each small flow is a coflow of its own, so that its CCT is its FCT.
-    let run = |_: &str, _: f64, _: u64, run: &mut flowsieve_results::PointResult| {
+    let run = |_: &str, _: f64, _: u64, run: &mut flowsieve_record::PointResult| {
         run.flows.iter_mut().filter(|flow| flow.bytes <= 100_000).for_each(|flow| flow.coflow = Some(flow.flow));
     };
     let of = |name: &str, expected| Claim {
@@ -661,7 +662,7 @@ fn coflows__in_summaries_comparisons_and_claims() {
         let cells: Vec<&str> = of_coflows[1].split(',').collect();
         assert!(cells[12].starts_with("0.8") && cells[39..69].iter().all(|cell| cell.is_empty()), "{}", of_coflows[1]);
     }
-    let unfinished = |_: &str, _: f64, _: u64, run: &mut flowsieve_results::PointResult| {
+    let unfinished = |_: &str, _: f64, _: u64, run: &mut flowsieve_record::PointResult| {
         (run.flows[5].coflow, run.flows[5].fct_ps) = (Some(1), None);
     };
     let found = verdicts(Made { run: unfinished, ..Made::default() }, vec![of("mean cct", Expected::Lower)]);
@@ -673,7 +674,7 @@ fn coflows__in_summaries_comparisons_and_claims() {
 #[test]
 fn coflows__by_class_in_summaries_comparisons_and_claims() {
     // Each flow is a coflow of its own, narrow, and as slow as the flow. Small ones are short, the others more than 5 MB long.
-    let run = |_: &str, _: f64, _: u64, run: &mut flowsieve_results::PointResult| {
+    let run = |_: &str, _: f64, _: u64, run: &mut flowsieve_record::PointResult| {
         for flow in &mut run.flows {
             flow.coflow = Some(flow.flow);
             flow.bytes *= if flow.bytes > 100_000 { 50 } else { 1 };

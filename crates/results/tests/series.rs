@@ -2,7 +2,7 @@
 
 mod made;
 
-use flowsieve_results::{PointResult, Series};
+use flowsieve_record::{PointResult, Series};
 use made::{Made, made};
 
 #[test]

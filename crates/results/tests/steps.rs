@@ -5,9 +5,8 @@ mod made;
 
 use std::path::Path;
 
-use flowsieve_results::{
-    Claim, Expected, Figure, FlowRow, Only, PointResult, Record, ResultDir, SizeClass, Step, StepRow, Verdict,
-};
+use flowsieve_record::{FlowRow, PointResult, Step, StepRow};
+use flowsieve_results::{Claim, Expected, Figure, Only, Record, ResultDir, SizeClass, Verdict};
 use made::{Made, made};
 
 /// Of each flow's FCT 500 ns are inference; the rest of flows of up to 100 KB is climb, of the others demotion.

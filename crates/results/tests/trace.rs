@@ -5,10 +5,8 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use etherparse::{Ipv4HeaderSlice, TcpHeaderSlice};
-use flowsieve_results::trace::Ends;
-use flowsieve_results::{
-    PacketEvent, PacketKind, PacketRow, PointResult, ResultWriter, TraceFiles, TraceFormats, TraceSink, TracedLink,
-};
+use flowsieve_record::{Ends, PacketEvent, PacketKind, PacketRow, PointResult, TraceSink};
+use flowsieve_results::{ResultWriter, TraceFiles, TraceFormats, TracedLink};
 
 const BOTH: TraceFormats = TraceFormats { csv: true, pcap: true };
 

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, VecDeque};
 use flowsieve_core::controller::{Audience, Controller, Gauges, Hears, HostEvent, Published};
 use flowsieve_core::readings::Reading;
 use flowsieve_core::{ControllerSpec, Node, PortScheduler, Time};
-use flowsieve_results::PeriodicPart;
+use flowsieve_record::PeriodicPart;
 
 use crate::build::Built;
 use crate::event::Key;

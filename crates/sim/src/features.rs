@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 
 use flowsieve_core::Time;
-use flowsieve_results::PacketEvent;
+use flowsieve_record::PacketEvent;
 use rand_core::Rng;
 
 use crate::event::Key;

@@ -6,7 +6,7 @@
 use flowsieve_core::admission::Pool;
 use flowsieve_core::meta::Held;
 use flowsieve_core::{ByteTime, Meta, NONE, PortContext, PortScheduler, Scheduler, Time, Verdict, Victims};
-use flowsieve_results::Drops;
+use flowsieve_record::Drops;
 use flowsieve_workload::random::{Purpose, Xoshiro256PlusPlus, stream};
 
 use crate::queued_before::QueuedBefore;

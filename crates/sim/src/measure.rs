@@ -6,7 +6,7 @@ use std::num::NonZeroU64;
 use flowsieve_core::message::{Effort, Held, Waits};
 use flowsieve_core::steps::StepTimes;
 use flowsieve_core::{PortScheduler, Time};
-use flowsieve_results::{Delays, Drops, FlowDelay, FlowRow, Goodput, LinkClass, PointResult, StepRow};
+use flowsieve_record::{Delays, Drops, FlowDelay, FlowRow, Goodput, LinkClass, PointResult, StepRow};
 use flowsieve_transport::TransportFacts;
 use flowsieve_workload::Flow;
 

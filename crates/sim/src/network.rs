@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use flowsieve_core::admission::Pool;
 use flowsieve_core::{Balancer, Meta, PortScheduler, Time, Verdict, Victims};
-use flowsieve_results::PacketEvent;
+use flowsieve_record::PacketEvent;
 use flowsieve_workload::random::Xoshiro256PlusPlus;
 
 use crate::event::{Key, WinnerTree};

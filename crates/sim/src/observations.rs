@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use flowsieve_core::readings::{Expectation, Reading, Share, Shortfall};
 use flowsieve_core::{PortScheduler, Time};
-use flowsieve_results::PeriodicPart;
+use flowsieve_record::PeriodicPart;
 
 use crate::build::Built;
 

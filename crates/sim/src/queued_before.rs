@@ -3,8 +3,7 @@
 //!
 //! Packets that bypass an idle port find 0 bytes and are not counted here: [`ClassCount::bypassed`] has them.
 
-use flowsieve_results::QuantileSketch;
-use flowsieve_results::quantile_sketch::bucket;
+use flowsieve_record::{QuantileSketch, quantile_sketch::bucket};
 
 use crate::link::{ClassCount, Tally};
 

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use flowsieve_core::Time;
-use flowsieve_results::{PointResult, TraceSink};
+use flowsieve_record::{PointResult, TraceSink};
 use flowsieve_workload::Flow;
 
 use crate::build::{Built, build};

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use flowsieve_core::controller::Published;
 use flowsieve_core::readings::{Gauge, Reading};
 use flowsieve_core::{Meta, PortContext, PortScheduler, Scheduler, Time, Verdict};
-use flowsieve_results::Series;
+use flowsieve_record::Series;
 
 use crate::build::Built;
 use crate::controllers::Controllers;

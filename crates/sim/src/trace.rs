@@ -9,8 +9,7 @@ use std::ops::Range;
 
 use flowsieve_core::meta::{Ecn, Meta};
 use flowsieve_core::{Kind, NONE, PortScheduler, Time};
-use flowsieve_results::trace::Ends;
-use flowsieve_results::{PacketEvent, PacketKind, PacketRow, TraceSink};
+use flowsieve_record::{Ends, PacketEvent, PacketKind, PacketRow, TraceSink};
 use flowsieve_transport::Said;
 
 use crate::build::Built;

@@ -5,7 +5,7 @@ mod by_hand;
 
 use by_hand::{Trial, flow, scheme, settings};
 use flowsieve_core::Time;
-use flowsieve_results::{PointResult, Series};
+use flowsieve_record::{PointResult, Series};
 use flowsieve_settings::{Raw, Settings};
 use flowsieve_sim::sample::Sampling;
 use flowsieve_sim::{Flows, Partitioning, run_sampled};

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use common::{BY_THE_CLOCK, Case, case, case_of};
 use flowsieve_core::{BalancerSpec, Time};
 use flowsieve_fabric::topology::{Fabric, Node};
-use flowsieve_results::{LinkClass, PointResult};
+use flowsieve_record::{LinkClass, PointResult};
 use flowsieve_schemes::REGISTRY;
 use flowsieve_settings::Place;
 use flowsieve_sim::{Flows, Measure, RunSpec, SimError, run};

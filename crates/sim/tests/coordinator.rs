@@ -21,7 +21,7 @@ fn of(coflow: u32, flow: Flow) -> Flow {
     Flow { coflow: Some(coflow), ..flow }
 }
 
-fn run(settings: &Settings, scheme: Scheme, flows: &[Flow]) -> flowsieve_results::PointResult {
+fn run(settings: &Settings, scheme: Scheme, flows: &[Flow]) -> flowsieve_record::PointResult {
     let mut trial = Trial::new(settings, scheme);
     let numbered = (0..).zip(flows).map(|(id, flow)| Flow { id, ..*flow });
     trial.announcements = Some(flowsieve_sim::announcements(numbered));

@@ -6,7 +6,7 @@ mod plain;
 
 use common::Case;
 use flowsieve_core::Time;
-use flowsieve_results::PointResult;
+use flowsieve_record::PointResult;
 use flowsieve_sim::{FctEnd, Measure, Partitioning, RunSpec, run};
 use flowsieve_workload::Flow;
 use plain::plain;

@@ -6,7 +6,7 @@ mod common;
 mod plain;
 
 use common::Case;
-use flowsieve_results::PointResult;
+use flowsieve_record::PointResult;
 use flowsieve_sim::{FRUITLESS_TIMEOUTS, Partitioning, RunSpec, SimError, run};
 use flowsieve_workload::Flow;
 use plain::plain;

@@ -10,7 +10,7 @@ use by_hand::{Trial, fcts, flow, rack, scheme, settings};
 use flowsieve_core::Time;
 use flowsieve_core::controllers::thresholds::CONTROLLER_THRESHOLD;
 use flowsieve_core::taggers::levels::{HOST_THRESHOLD, TAG_THRESHOLD};
-use flowsieve_results::{PacketKind, PacketRow, PointResult, Series, TraceSink};
+use flowsieve_record::{PacketKind, PacketRow, PointResult, Series, TraceSink};
 use flowsieve_settings::{Raw, Settings};
 use flowsieve_sim::sample::{CONTROLLER, Sampling};
 use flowsieve_sim::trace::Tracing;

@@ -25,7 +25,7 @@ use flowsieve_core::scheduler::PortSite;
 use flowsieve_core::tagger::{FlowEvent, FlowFacts, TagPackets};
 use flowsieve_core::taggers::plain::Plain;
 use flowsieve_core::{Kind, Message, Meta, PortContext, PortKind, PortScheduler, Site, Tag, TaggerSpec, Time, Verdict};
-use flowsieve_results::{LinkClass, PointResult};
+use flowsieve_record::{LinkClass, PointResult};
 use flowsieve_schemes::Scheme;
 use flowsieve_schemes::scheme::{ByPlace, Class, PortSpec};
 use flowsieve_settings::Place;

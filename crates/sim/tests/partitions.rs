@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use common::{BY_THE_CLOCK, Case, case, case_of};
 use flowsieve_core::controllers::thresholds::{NetworkParams, OwnParams};
 use flowsieve_core::{BalancerSpec, ControllerKind, ControllerSpec, PortKind, TaggerSpec, Time};
-use flowsieve_results::{FlowRow, Goodput, LinkClass, PointResult};
+use flowsieve_record::{FlowRow, Goodput, LinkClass, PointResult};
 use flowsieve_schemes::scheme::Class;
 use flowsieve_settings::Place;
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec, SimError, run};

@@ -8,7 +8,7 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use by_hand::{Trial, fcts, flow, rack, scheme, settings};
-use flowsieve_results::FlowRow;
+use flowsieve_record::FlowRow;
 use flowsieve_settings::{Origin, Place, Raw, Settings, Table};
 use flowsieve_workload::{Flow, Prediction, SizeBounds, Unknown};
 

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use by_hand::{Trial, rack, scheme};
 use common::{Case, case};
 use flowsieve_core::Time;
-use flowsieve_results::{FlowRow, PointResult};
+use flowsieve_record::{FlowRow, PointResult};
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, QUERY_EPOCH, RunSpec, SimError, run};
 use flowsieve_workload::{Flow, Queries, Rounding, SizeDistribution};
 use proptest::prelude::*;

@@ -9,7 +9,7 @@ use by_hand::{fcts, flow, rack, scheme};
 use common::{Case, case, config};
 use flowsieve_core::Time;
 use flowsieve_fabric::topology::Fabric;
-use flowsieve_results::{PointResult, Series};
+use flowsieve_record::{PointResult, Series};
 use flowsieve_sim::sample::{GOODPUT, LEAST_BACKLOG, MOST_BACKLOG, MOST_VALUES, Sampling, UTILISATION};
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec, run, run_sampled};
 use flowsieve_transport::tcp::congestion::{ALPHA, WINDOW};

@@ -11,7 +11,7 @@ mod five_messages;
 
 use by_hand::{Trial, fcts, flow, marks_and_drops, rack, scheme, settings};
 use flowsieve_core::Time;
-use flowsieve_results::{PointResult, QuantileSketch};
+use flowsieve_record::{PointResult, QuantileSketch};
 use flowsieve_settings::Settings;
 use flowsieve_sim::{Flows, Partitioning, run};
 use flowsieve_workload::{ClosedLoop, Flow, Offer, Pattern, Rounding, SizeDistribution, Think};

@@ -11,7 +11,7 @@ use std::ops::{ControlFlow, Range};
 use by_hand::{Trial, flow, rack, scheme};
 use common::{Case, case, config};
 use flowsieve_core::{BalancerSpec, Time};
-use flowsieve_results::{LinkClass, PacketEvent, PacketKind, PacketRow, PointResult, TraceSink};
+use flowsieve_record::{LinkClass, PacketEvent, PacketKind, PacketRow, PointResult, TraceSink};
 use flowsieve_settings::Place;
 use flowsieve_sim::sample::Sampling;
 use flowsieve_sim::trace::Tracing;

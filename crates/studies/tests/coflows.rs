@@ -6,7 +6,7 @@ use std::path::Path;
 use flowsieve_engines::built_in;
 use flowsieve_experiment::ExperimentText;
 use flowsieve_experiment::plan::{Changes, Plan, plan};
-use flowsieve_results::FlowRow;
+use flowsieve_record::FlowRow;
 
 /// Coflow 7 has 3 MB to port 2 in two parts, coflow 9 has 4 MB in two parts to the same, and coflow 3 has 1 MB and 2 MB from port 1.
 const TRACE: &str = "4 3\n7 0 2 0 1 1 2:3.0\n9 1 2 0 3 1 2:4.0\n3 2 1 1 2 0:1.0 3:2.0\n";

@@ -4,7 +4,7 @@ use flowsieve_engines::built_in;
 use flowsieve_experiment::ExperimentText;
 use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::plan::{self, Changes};
-use flowsieve_results::PointResult;
+use flowsieve_record::PointResult;
 use std::path::Path;
 
 /// DCTCP on a small fabric, with a flow list that goes on long after the run's end.

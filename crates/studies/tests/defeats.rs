@@ -5,8 +5,8 @@ use flowsieve_experiment::ExperimentText;
 use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::execute::{How, execute};
 use flowsieve_experiment::plan::{Changes, Plan, plan};
+use flowsieve_record::FlowRow;
 use flowsieve_report as report;
-use flowsieve_results::FlowRow;
 use flowsieve_results::ResultDir;
 use std::path::Path;
 

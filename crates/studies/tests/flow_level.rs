@@ -11,7 +11,7 @@ use flowsieve_engines::built_in;
 use flowsieve_experiment::ExperimentText;
 use flowsieve_experiment::execute::{How, execute};
 use flowsieve_experiment::plan::{Changes, Plan, plan};
-use flowsieve_results::PointResult;
+use flowsieve_record::PointResult;
 
 /// Four hosts in two racks, two spines between them. MB of 2^20 bytes; coflow 3 has a flow from a host to itself.
 const TRACE: &str =

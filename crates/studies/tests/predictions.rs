@@ -4,7 +4,7 @@ use flowsieve_engines::built_in;
 use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::plan::{Changes, Plan, plan};
 use flowsieve_experiment::{Details, Error, ExperimentText};
-use flowsieve_results::PointResult;
+use flowsieve_record::PointResult;
 use std::path::Path;
 
 /// Eight hosts on two leaves, where a flow keeps to one path.

@@ -4,7 +4,7 @@ use flowsieve_engines::built_in;
 use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::plan::{Changes, plan};
 use flowsieve_experiment::{Error, ExperimentText};
-use flowsieve_results::{FlowRow, PointResult};
+use flowsieve_record::{FlowRow, PointResult};
 use flowsieve_studies::export;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

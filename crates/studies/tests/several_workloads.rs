@@ -4,7 +4,7 @@ use flowsieve_engines::built_in;
 use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::plan::{Changes, Plan, plan};
 use flowsieve_experiment::{Details, Error, ExperimentText, Scale};
-use flowsieve_results::PointResult;
+use flowsieve_record::PointResult;
 use flowsieve_studies::export;
 use proptest::prelude::*;
 use std::collections::BTreeMap;

@@ -63,7 +63,7 @@ fn traces__hold_what_the_links_count_and_change_nothing_else() {
         let name = format!("traces/{}-{}", run.point, run.seed);
         let table = &files[&format!("{name}/packets.csv")];
         assert_eq!(lines(table, "sent"), run.measured.packet_hops);
-        let drops = |of: fn(&flowsieve_results::Drops) -> u64| {
+        let drops = |of: fn(&flowsieve_record::Drops) -> u64| {
             run.measured.links.iter().map(|link| of(&link.drops)).sum::<u64>()
         };
         assert_eq!(lines(table, "dropped-buffer"), drops(|drops| drops.buffer));

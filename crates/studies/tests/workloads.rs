@@ -5,7 +5,7 @@ use flowsieve_engines::built_in;
 use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::plan::{Changes, Plan, plan};
 use flowsieve_experiment::{Error, ExperimentText};
-use flowsieve_results::{FlowRow, PointResult};
+use flowsieve_record::{FlowRow, PointResult};
 use flowsieve_studies::export;
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 
 use flowsieve_fabric::topology::Fabric;
 use flowsieve_fluid::{Outcome, Spec};
-use flowsieve_results::{FlowRow, Goodput, LinkClass, PointResult};
+use flowsieve_record::{FlowRow, Goodput, LinkClass, PointResult};
 use flowsieve_workload::Flow;
 
 use super::Framing;

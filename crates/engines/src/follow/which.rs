@@ -3,7 +3,8 @@
 use std::cmp::Ordering;
 use std::str::FromStr;
 
-use flowsieve_results::{FlowRow, SizeClass, SizeClasses};
+use flowsieve_record::FlowRow;
+use flowsieve_results::{SizeClass, SizeClasses};
 use flowsieve_settings::{Origin, SettingsError};
 
 use flowsieve_experiment::Error;

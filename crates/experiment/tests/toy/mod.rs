@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use flowsieve_experiment::engine::{Engine, Engines, OnProgress, Progress, Reading};
 use flowsieve_experiment::{BASE, Error, Point};
-use flowsieve_results::{FlowRow, PointResult, SchemeInfo};
+use flowsieve_record::{FlowRow, PointResult};
+use flowsieve_results::SchemeInfo;
 use flowsieve_settings::{Key, Scaled, Section, Setting, Settings, declare};
 
 declare! {

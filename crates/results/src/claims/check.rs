@@ -1,10 +1,12 @@
 //! Compares a claim with the measured values.
 
+use flowsieve_record::Series;
+
 use super::looks::{LOOKS, Look};
 use super::measured::{Found, Measured, Quantity};
 use super::{Checked, Claim, Expected, Verdict, verdict};
 use crate::statistics::{Estimate, Ratio, Sureness};
-use crate::{Dimension, Experiment, Series};
+use crate::{Dimension, Experiment};
 
 /// Values by seed.
 type BySeed = Vec<(u64, f64)>;

@@ -1,12 +1,11 @@
 //! The subjects of claims: figures by name.
 
+use flowsieve_record::{PointResult, Series, Step};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use crate::bounds::Bounds;
 use crate::statistics::Statistic;
-use crate::steps::Step;
 use crate::summary::Metric;
-use crate::{PointResult, Series};
 
 /// A figure that claims can be about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -280,7 +279,7 @@ impl SeriesAt {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Deadlines;
+    use flowsieve_record::Deadlines;
 
     #[test]
     fn name__each_figure_has_its_own_and_comes_back() {

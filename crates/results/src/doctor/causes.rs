@@ -2,8 +2,10 @@
 
 use std::cmp::Reverse;
 
+use flowsieve_record::{Delays, Drops, PointResult};
+
 use super::TIMEOUTS;
-use crate::{Delays, Drops, PointInfo, PointResult};
+use crate::PointInfo;
 
 /// The class of links that hosts send into.
 const OWN_PORT: &str = "host-up";

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use flowsieve_record::{Breakdown, Disorder, FlowRow};
+
 use super::SeedStats;
 use crate::classes::SizeClass;
 use crate::controls::{Controls, LARGE_BYTES};
-use crate::disorder::Disorder;
 use crate::flow_sketch::FlowSketch;
 use crate::statistics::{Figures, jain, variation};
-use crate::{Breakdown, CoflowStats, FirstAnswers, FlowRow, GroupedCoflows, Only};
+use crate::{CoflowStats, FirstAnswers, GroupedCoflows, Only};
 
 /// The part of a run's flows that statistics need.
 pub(crate) struct RunFlows {

@@ -9,8 +9,7 @@
 //! to sum; CWR, windows, timestamps; packets between programs of switches; and packets dropped before the line.
 
 use etherparse::{IpDscp, IpEcn, IpNumber, Ipv4Header, TcpHeader};
-
-use super::{PacketEvent, PacketKind, PacketRow};
+use flowsieve_record::{PacketEvent, PacketKind, PacketRow};
 
 const RECORD: usize = 16;
 const HEADERS: usize = Ipv4Header::MIN_LEN + TcpHeader::MIN_LEN;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{PacketEvent, PacketKind, PacketRow};
+use flowsieve_record::{PacketEvent, PacketKind, PacketRow};
 
 /// The names of the columns; `docs/results.md` describes them.
 pub(super) const HEADER: &str = "time_ps,link,event,connection,src,dst,kind,flow,segment,byte,payload,length,priority,\

@@ -6,6 +6,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use flowsieve_record::{FlowRow, PointResult};
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
@@ -15,7 +16,7 @@ use crate::files::{digest, partial_folder, read_sealed, write_sealed, write_whol
 use crate::flows::{FlowColumns, FlowReader, FlowWriter};
 use crate::manifest::{PartId, RUN_SCHEMA, Record, SAMPLE};
 use crate::trace::kept::{self, KeptTrace, TRACE};
-use crate::{FlowRow, FlowSketch, PointResult, ResultError};
+use crate::{FlowSketch, ResultError};
 
 /// The description of a part without its flows.
 pub(super) const POINT: &str = "point.json";

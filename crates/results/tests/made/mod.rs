@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use flowsieve_record::{Drops, FlowRow, LinkClass, PointResult};
 use flowsieve_results::{
-    Claim, CoflowClassBounds, Drops, Experiment, FlowRow, LinkClass, PartId, PointInfo, PointResult, Record, ResultDir,
-    ResultWriter, SchemeInfo, SizeClasses,
+    Claim, CoflowClassBounds, Experiment, PartId, PointInfo, Record, ResultDir, ResultWriter, SchemeInfo, SizeClasses,
 };
 
 pub(crate) const LOADS: [f64; 2] = [0.5, 0.8];

@@ -4,7 +4,7 @@
 //! do nothing for it.
 
 use flowsieve_core::Time;
-use flowsieve_results::Series;
+use flowsieve_record::Series;
 use flowsieve_transport::{Said, TransportFacts};
 
 use super::{GOODPUT, Sampling, UTILISATION};

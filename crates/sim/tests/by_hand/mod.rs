@@ -5,7 +5,7 @@ use std::sync::Arc;
 use flowsieve_core::Time;
 use flowsieve_core::coflow::Announcements;
 use flowsieve_fabric::topology::{FABRIC_SETTINGS, Fabric};
-use flowsieve_results::PointResult;
+use flowsieve_record::PointResult;
 use flowsieve_schemes::{Context, Scheme, WorkloadFacts, registry};
 use flowsieve_settings::Settings;
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec, run};
@@ -117,6 +117,6 @@ pub(crate) fn fcts(result: &PointResult) -> Vec<u64> {
 
 /// Sums over all classes of links: packets marked, and packets dropped at full buffers.
 pub(crate) fn marks_and_drops(result: &PointResult) -> (u64, u64) {
-    let sum = |count: fn(&flowsieve_results::LinkClass) -> u64| result.links.iter().map(count).sum();
+    let sum = |count: fn(&flowsieve_record::LinkClass) -> u64| result.links.iter().map(count).sum();
     (sum(|link| link.marks), sum(|link| link.drops.buffer))
 }

@@ -12,7 +12,7 @@ use flowsieve_core::balancer::BalancerSite;
 use flowsieve_core::scheduler::Line;
 use flowsieve_core::{Balancer, Meta, PortContext, PortScheduler, Scheduler, SwitchProgram, Time, Victims};
 use flowsieve_fabric::topology::{Node, Sites};
-use flowsieve_results::{Drops, QuantileSketch};
+use flowsieve_record::{Drops, QuantileSketch};
 use flowsieve_schemes::scheme::Nic;
 use flowsieve_settings::Place;
 use flowsieve_sim::{FctEnd, Flows, QUERY_EPOCH, RunSpec};

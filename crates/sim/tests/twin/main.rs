@@ -13,7 +13,7 @@ mod steps;
 use common::{BY_THE_CLOCK, Case, NO_OWN_PARTS, PlainFlow, Rest, case, case_of, made, predictions, scheme, settings};
 use flowsieve_core::Time;
 use flowsieve_fabric::topology::Fabric;
-use flowsieve_results::{FlowRow, LinkClass, PointResult, Step};
+use flowsieve_record::{FlowRow, LinkClass, PointResult, Step};
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec};
 use flowsieve_workload::{ClosedLoop, Flow, Mix, MixPairs, Offer, Pattern, Queries, Rounding, SizeDistribution, Think};
 use hosts::Record;

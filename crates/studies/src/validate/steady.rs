@@ -6,7 +6,7 @@ use flowsieve_experiment::Error;
 use flowsieve_experiment::ExperimentText;
 use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::plan::{self, Changes};
-use flowsieve_results::{PointResult, Series};
+use flowsieve_record::{PointResult, Series};
 use flowsieve_sim::sample::{LEAST_BACKLOG, MOST_BACKLOG};
 use flowsieve_transport::tcp::congestion::{ALPHA, WINDOW};
 use std::fmt::Write;

@@ -5,9 +5,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::coflows::CoflowRow;
-use crate::series::Series;
-use crate::{Delays, QuantileSketch, StepRow, coflows, series};
+use crate::{CoflowRow, Delays, QuantileSketch, Series, StepRow, coflows, series};
 
 /// A flow from its arrival at the sending host to its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -309,7 +307,7 @@ impl PointResult {
     }
 
     /// With the values that follow from its flows, so that they exist whether or not the flows are kept; and without the flows.
-    pub(crate) fn without_flows(&self) -> PointResult {
+    pub fn without_flows(&self) -> PointResult {
         let mut series = series::of_flows(&self.flows, self.simulated_ps);
         series.extend(self.series.iter().cloned());
         PointResult {
@@ -323,7 +321,7 @@ impl PointResult {
     }
 
     /// Why this cannot be a result, if it cannot.
-    pub(crate) fn fault(&self) -> Option<String> {
+    pub fn fault(&self) -> Option<String> {
         if let Some(row) = self.flows.iter().find(|row| row.bytes == 0 || row.ideal_ps == 0 || row.fct_ps == Some(0)) {
             return Some(format!("flow {} has a size, an FCT or an ideal FCT of zero", row.flow));
         }

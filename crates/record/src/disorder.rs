@@ -28,7 +28,7 @@ pub struct Disorder {
 
 impl Disorder {
     /// The sums for one flow.
-    pub(crate) fn of(row: &FlowRow) -> Disorder {
+    pub fn of(row: &FlowRow) -> Disorder {
         let finished = row.fct_ps.is_some();
         Disorder {
             timeouts: row.timeouts.into(),
@@ -43,7 +43,7 @@ impl Disorder {
     }
 
     /// Adds the sums of other flows.
-    pub(crate) fn add(&mut self, other: &Disorder) {
+    pub fn add(&mut self, other: &Disorder) {
         self.timeouts += other.timeouts;
         self.timed_out += other.timed_out;
         self.found_lost += other.found_lost;

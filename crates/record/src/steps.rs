@@ -74,23 +74,23 @@ pub struct Breakdown {
 
 impl Breakdown {
     /// The times of one flow.
-    pub(crate) fn of(row: &FlowRow) -> Breakdown {
+    pub fn of(row: &FlowRow) -> Breakdown {
         let Some(steps) = &row.steps else { return Breakdown::default() };
         Breakdown { ns: Step::ALL.map(|step| steps.get(step) as f64) }
     }
 
     /// Adds the times of other flows.
-    pub(crate) fn add(&mut self, other: &Breakdown) {
+    pub fn add(&mut self, other: &Breakdown) {
         self.ns.iter_mut().zip(other.ns).for_each(|(ns, more)| *ns += more);
     }
 
     /// Whether no flow's steps are known.
-    pub(crate) fn is_none(&self) -> bool {
+    pub fn is_none(&self) -> bool {
         *self == Breakdown::default()
     }
 
     /// Whether this cannot be valid.
-    pub(crate) fn is_wrong(&self) -> bool {
+    pub fn is_wrong(&self) -> bool {
         self.ns.iter().any(|ns| !ns.is_finite() || *ns < 0.0)
     }
 

@@ -11,10 +11,13 @@
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::statistics::nearest_rank;
-
 /// Below twice this value, buckets have a width of 1; above, this many share each power of two.
 const STEPS: u64 = 128;
+
+/// The index of a percentile, in thousandths, among `count` sorted values; `count` is at least one.
+pub fn nearest_rank(per_mille: usize, count: usize) -> usize {
+    (per_mille * count).div_ceil(1_000).clamp(1, count) - 1
+}
 
 /// The bucket of a value, from 0: the larger the value, the higher. That of 2³² − 1 is below 2¹².
 #[inline(always)]
@@ -83,7 +86,7 @@ impl QuantileSketch {
     }
 
     /// The middle of each bucket that holds any value, rising, and its count.
-    pub(crate) fn values(&self) -> impl Iterator<Item = (u64, u64)> {
+    pub fn values(&self) -> impl Iterator<Item = (u64, u64)> {
         self.recorded().map(|(bucket, count)| (middle(bucket), count))
     }
 
@@ -138,6 +141,13 @@ mod tests {
     #[test]
     fn bucket__of_the_most_that_a_port_holds() {
         assert!(bucket(u32::MAX.into()) < 1 << 12);
+    }
+
+    #[test]
+    fn nearest_rank__textbook_list() {
+        let values = [15, 20, 35, 40, 50];
+        let at = |p: usize| values[nearest_rank(10 * p, values.len())];
+        assert_eq!([5, 30, 40, 50, 100].map(at), [15, 20, 20, 35, 50]);
     }
 
     #[test]
