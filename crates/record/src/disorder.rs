@@ -3,57 +3,65 @@
 use serde::{Deserialize, Serialize};
 
 use crate::FlowRow;
+use crate::measures::measures;
 
-/// Sums over flows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Disorder {
-    /// Retransmission timeouts.
-    pub timeouts: u64,
-    /// Flows that had any.
-    pub timed_out: u64,
-    /// Data packets taken for lost before a timeout.
-    pub found_lost: u64,
-    /// Data packets that had arrived before.
-    pub unneeded: u64,
-    /// Duplicate ACKs that senders received.
-    pub duplicate_acks: u64,
-    /// The most that a receiver held of one flow because an earlier part was missing, in bytes.
-    pub held_most_bytes: u64,
-    /// That over time, of the flows that finished: in bytes times nanoseconds.
-    held_byte_ns: f64,
-    /// The FCTs of these.
-    fct_ns: f64,
+/// Declares [`Disorder`] with the sum of each class count of [`measures`](crate::measures).
+macro_rules! disorder {
+    ($fields:tt $columns:tt [$(#[$first_doc:meta])* $first:ident] $counts:tt [$($(#[$doc:meta])* $count:ident;)*]) => {
+        /// Sums over flows.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+        #[serde(default)]
+        pub struct Disorder {
+            $(#[$first_doc])* pub $first: u64,
+            /// Flows that had a retransmission timeout.
+            pub timed_out: u64,
+            $($(#[$doc])* pub $count: u64,)*
+            /// The most that a receiver held of one flow because an earlier part was missing, in bytes.
+            pub held_most_bytes: u64,
+            /// That over time, of the flows that finished: in bytes times nanoseconds.
+            held_byte_ns: f64,
+            /// The FCTs of these.
+            fct_ns: f64,
+        }
+
+        impl Disorder {
+            /// The names of its counts.
+            pub const COUNTS: &[&str] = &[stringify!($first), $(stringify!($count)),*];
+
+            /// Its counts, in the order of [`Disorder::COUNTS`].
+            pub fn counts(&self) -> impl Iterator<Item = u64> {
+                [self.$first, $(self.$count),*].into_iter()
+            }
+
+            /// The sums for one flow.
+            pub fn of(row: &FlowRow) -> Disorder {
+                let finished = row.fct_ps.is_some();
+                Disorder {
+                    $first: row.$first.into(),
+                    timed_out: u64::from(row.timeouts > 0),
+                    $($count: row.$count.into(),)*
+                    held_most_bytes: row.held_most_bytes,
+                    held_byte_ns: if finished { row.held_byte_ns as f64 } else { 0.0 },
+                    fct_ns: row.fct_ps.map_or(0.0, |fct_ps| fct_ps as f64 / 1e3),
+                }
+            }
+
+            /// Adds the sums of other flows.
+            pub fn add(&mut self, other: &Disorder) {
+                self.$first += other.$first;
+                self.timed_out += other.timed_out;
+                $(self.$count += other.$count;)*
+                self.held_most_bytes = self.held_most_bytes.max(other.held_most_bytes);
+                self.held_byte_ns += other.held_byte_ns;
+                self.fct_ns += other.fct_ns;
+            }
+        }
+    };
 }
 
+measures!(disorder);
+
 impl Disorder {
-    /// The sums for one flow.
-    pub fn of(row: &FlowRow) -> Disorder {
-        let finished = row.fct_ps.is_some();
-        Disorder {
-            timeouts: row.timeouts.into(),
-            timed_out: u64::from(row.timeouts > 0),
-            found_lost: row.found_lost.into(),
-            unneeded: row.unneeded.into(),
-            duplicate_acks: row.duplicate_acks.into(),
-            held_most_bytes: row.held_most_bytes,
-            held_byte_ns: if finished { row.held_byte_ns as f64 } else { 0.0 },
-            fct_ns: row.fct_ps.map_or(0.0, |fct_ps| fct_ps as f64 / 1e3),
-        }
-    }
-
-    /// Adds the sums of other flows.
-    pub fn add(&mut self, other: &Disorder) {
-        self.timeouts += other.timeouts;
-        self.timed_out += other.timed_out;
-        self.found_lost += other.found_lost;
-        self.unneeded += other.unneeded;
-        self.duplicate_acks += other.duplicate_acks;
-        self.held_most_bytes = self.held_most_bytes.max(other.held_most_bytes);
-        self.held_byte_ns += other.held_byte_ns;
-        self.fct_ns += other.fct_ns;
-    }
-
     /// The bytes that the receiver of a flow held at an instant of its FCT, on average: QCLIMB's buffer for packets out of
     /// order (Table 3). `None` if no flow finished.
     pub fn held_mean_bytes(&self) -> Option<f64> {

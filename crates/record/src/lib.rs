@@ -2,8 +2,11 @@
 //! `results` keeps and evaluates them. No file is read or written here, so an engine links no library of tables.
 
 mod coflows;
+mod columns;
+mod declare;
 mod delays;
 mod disorder;
+mod measures;
 mod packets;
 mod point;
 pub mod quantile_sketch;
@@ -11,10 +14,12 @@ mod series;
 mod steps;
 
 pub use coflows::CoflowRow;
+pub use columns::{Cell, Column, Presence};
 pub use delays::{Delays, FlowDelay};
 pub use disorder::Disorder;
+pub use measures::{FlowCount, FlowRow};
 pub use packets::{Ends, PacketEvent, PacketKind, PacketRow, TraceSink};
-pub use point::{Deadlines, Drops, FlowRow, Goodput, LinkClass, PeriodicPart, PointResult};
+pub use point::{Deadlines, Drops, Goodput, LinkClass, PeriodicPart, PointResult};
 pub use quantile_sketch::{QuantileSketch, nearest_rank};
 pub use series::Series;
 pub use steps::{Breakdown, Step, StepRow};

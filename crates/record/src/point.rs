@@ -5,52 +5,8 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CoflowRow, Delays, QuantileSketch, Series, StepRow, coflows, series};
-
-/// A flow from its arrival at the sending host to its end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FlowRow {
-    /// The flow's number in the order of arrival: the same under every scheme, so that schemes pair by it.
-    pub flow: u32,
-    /// Sending host.
-    pub src: u32,
-    /// Receiving host.
-    pub dst: u32,
-    /// The class of flow that the workload gave it (not a size class).
-    pub class: u8,
-    /// Payload. Not zero.
-    pub bytes: u64,
-    /// Arrival at the sending host.
-    pub start_ps: u64,
-    /// Flow completion time from `start_ps`; `None` for a flow that had not finished when the run ended.
-    pub fct_ps: Option<u64>,
-    /// FCT of the same flow alone in the same fabric. Not zero.
-    pub ideal_ps: u64,
-    /// Data packets sent more than once.
-    pub retransmissions: u32,
-    /// Retransmission timeouts.
-    pub timeouts: u32,
-    /// Data packets that reached the receiver after a later one of the flow.
-    pub out_of_order: u32,
-    /// The time after its start within which it should have finished; `None` without a deadline.
-    pub deadline_ps: Option<u64>,
-    /// Its coflow; `None` if it belongs to none.
-    pub coflow: Option<u32>,
-    /// Data packets taken for lost before a timeout: by duplicate ACKs, by time or by priorities, whichever its transport uses.
-    pub found_lost: u32,
-    /// Data packets that reached the receiver a second time: retransmissions of packets that were not lost.
-    pub unneeded: u32,
-    /// The most payload that its receiver held at once because an earlier part was missing.
-    pub held_most_bytes: u64,
-    /// That payload over time, in bytes times nanoseconds.
-    pub held_byte_ns: u64,
-    /// Duplicate ACKs that its sender received (RFC 5681).
-    pub duplicate_acks: u32,
-    /// Time that it spent in each step of QCLIMB at its sender; `None` for an unfinished flow, and under other schemes.
-    pub steps: Option<StepRow>,
-    /// Time that it waited in timeouts before the first answer on its connection, in µs; for an unfinished flow 0.
-    pub unanswered_us: u32,
-}
+use crate::measures::measures;
+use crate::{CoflowRow, Delays, FlowCount, FlowRow, QuantileSketch, Series, coflows, series};
 
 impl FlowRow {
     /// Whether it had a deadline and finished later or not at all.
@@ -220,73 +176,74 @@ pub struct PeriodicPart {
     pub ticks: u64,
 }
 
-/// The result of one point with one seed.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct PointResult {
-    /// The flows in the order of their number. They travel in `flows.parquet`; everything else in JSON.
-    #[serde(skip)]
-    pub flows: Vec<FlowRow>,
-    /// Links by class, in the order of a packet's way.
-    pub links: Vec<LinkClass>,
-    /// Periodic parts of the scheme.
-    pub periodic: Vec<PeriodicPart>,
-    /// Length of the run.
-    pub simulated_ps: u64,
-    /// When the last flow arrived, or when the run ended if that was earlier: the end of the time over which the shares of
-    /// links are.
-    pub arrivals_end_ps: u64,
-    /// Payload offered and finished while flows arrived, or in the measuring window. `None` if it is not counted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub goodput: Option<Goodput>,
-    /// The longest ideal FCT among the flows: a run that is not many times longer says little about such flows.
-    pub longest_ideal_ps: u64,
-    /// Packets of any kind that crossed a link, counted at each link.
-    pub packet_hops: u64,
-    /// Events that the engine handled.
-    pub events: u64,
-    /// Retransmission timeouts of all flows.
-    pub timeouts: u64,
-    /// The time of flows beyond their ideal FCTs, by cause. `None` if no transport reports it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delays: Option<Delays>,
-    /// Data packets sent again.
-    pub retransmissions: u64,
-    /// Data packets that arrived out of order.
-    pub out_of_order: u64,
-    /// Data packets taken for lost before a timeout.
-    #[serde(default)]
-    pub found_lost: u64,
-    /// Data packets that had arrived before.
-    #[serde(default)]
-    pub unneeded: u64,
-    /// Duplicate ACKs that senders received.
-    #[serde(default)]
-    pub duplicate_acks: u64,
-    /// The counts of the scheme's parts, by their own names; zeros are left out.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub counts: BTreeMap<String, u64>,
-    /// Flows that had a deadline, and those of them that missed it.
-    #[serde(default, skip_serializing_if = "Deadlines::is_none")]
-    pub deadlines: Deadlines,
-    /// Its coflows by number. They travel in `coflows.parquet` once parts are joined.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub coflows: Vec<CoflowRow>,
-    /// The mean CCT of the same coflows at flow level, without congestion control and queues; `None` if the scheme has no
-    /// meaning there, and in runs at flow level.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub flow_level_cct_ps: Option<u64>,
-    /// The least CCT that each coflow could have, by number; unknown ones are missing. They travel with the coflows.
-    #[serde(skip)]
-    pub ideal_ccts_ps: BTreeMap<u32, u64>,
-    /// Quantities that changed over time, except those that follow from the flows. They travel in `series.parquet` once parts
-    /// are joined.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub series: Vec<Series>,
-    /// Sentences that the run wants the reader to know.
-    pub warnings: Vec<String>,
+/// Declares [`PointResult`] with the sum of each count of [`measures`](crate::measures) over its flows.
+macro_rules! point_result {
+    ($fields:tt $columns:tt [$(#[$first_doc:meta])* $first:ident] [$($(#[$doc:meta])* $([$default:meta])? $count:ident;)*] $classes:tt) => {
+        /// The result of one point with one seed.
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+        pub struct PointResult {
+            /// The flows in the order of their number. They travel in `flows.parquet`; everything else in JSON.
+            #[serde(skip)]
+            pub flows: Vec<FlowRow>,
+            /// Links by class, in the order of a packet's way.
+            pub links: Vec<LinkClass>,
+            /// Periodic parts of the scheme.
+            pub periodic: Vec<PeriodicPart>,
+            /// Length of the run.
+            pub simulated_ps: u64,
+            /// When the last flow arrived, or when the run ended if that was earlier: the end of the time over which the shares of
+            /// links are.
+            pub arrivals_end_ps: u64,
+            /// Payload offered and finished while flows arrived, or in the measuring window. `None` if it is not counted.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub goodput: Option<Goodput>,
+            /// The longest ideal FCT among the flows: a run that is not many times longer says little about such flows.
+            pub longest_ideal_ps: u64,
+            /// Packets of any kind that crossed a link, counted at each link.
+            pub packet_hops: u64,
+            /// Events that the engine handled.
+            pub events: u64,
+            $(#[$first_doc])* pub $first: u64,
+            /// The time of flows beyond their ideal FCTs, by cause. `None` if no transport reports it.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub delays: Option<Delays>,
+            $($(#[$doc])* $(#[$default])? pub $count: u64,)*
+            /// The counts of the scheme's parts, by their own names; zeros are left out.
+            #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+            pub counts: BTreeMap<String, u64>,
+            /// Flows that had a deadline, and those of them that missed it.
+            #[serde(default, skip_serializing_if = "Deadlines::is_none")]
+            pub deadlines: Deadlines,
+            /// Its coflows by number. They travel in `coflows.parquet` once parts are joined.
+            #[serde(default, skip_serializing_if = "Vec::is_empty")]
+            pub coflows: Vec<CoflowRow>,
+            /// The mean CCT of the same coflows at flow level, without congestion control and queues; `None` if the scheme has no
+            /// meaning there, and in runs at flow level.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub flow_level_cct_ps: Option<u64>,
+            /// The least CCT that each coflow could have, by number; unknown ones are missing. They travel with the coflows.
+            #[serde(skip)]
+            pub ideal_ccts_ps: BTreeMap<u32, u64>,
+            /// Quantities that changed over time, except those that follow from the flows. They travel in `series.parquet` once parts
+            /// are joined.
+            #[serde(default, skip_serializing_if = "Vec::is_empty")]
+            pub series: Vec<Series>,
+            /// Sentences that the run wants the reader to know.
+            pub warnings: Vec<String>,
+        }
+    };
 }
 
+measures!(point_result);
+
 impl PointResult {
+    /// Counts what its flows have counted.
+    pub fn count_flows(&mut self) {
+        for &count in FlowCount::ALL {
+            *count.of_mut(self) = self.flows.iter().map(|row| count.of_flow(row)).sum();
+        }
+    }
+
     /// Whether its flows began at one instant, or within less time than the largest takes alone while they ask for more than
     /// links carry. Then there is no load, and the load and use of links while flows arrived have no meaning.
     pub fn is_burst(&self) -> bool {

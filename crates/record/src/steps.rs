@@ -5,63 +5,73 @@ use serde::{Deserialize, Serialize};
 
 use crate::FlowRow;
 
-/// A step: the range that holds a flow's oldest unacknowledged byte.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// Its size is being predicted, and nothing is sent.
-    Inference,
-    /// Below the lower bound.
-    Climb,
-    /// Beyond the lower bound by less than the slack.
-    Slack,
-    /// Beyond the slack, and below the upper bound. A flow without bounds is in no other step.
-    Demotion,
-    /// Beyond the upper bound.
-    Beyond,
+/// Declares [`Step`]: for each its description in code, its name, its column, and the column's description.
+macro_rules! steps {
+    ($($(#[$doc:meta])* $step:ident, $name:literal, $column:literal, $about:literal;)*) => {
+        /// A step: the range that holds a flow's oldest unacknowledged byte.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Step {
+            $($(#[$doc])* $step,)*
+        }
+
+        impl Step {
+            /// All, in the order in which a flow comes to them.
+            pub const ALL: [Step; [$(Step::$step),*].len()] = [$(Step::$step),*];
+
+            /// Its name in files.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Step::$step => $name,)*
+                }
+            }
+
+            /// The column of the time in it.
+            pub fn column(self) -> &'static str {
+                match self {
+                    $(Step::$step => $column,)*
+                }
+            }
+
+            /// The description of that column.
+            pub fn about(self) -> &'static str {
+                match self {
+                    $(Step::$step => $about,)*
+                }
+            }
+        }
+    };
 }
 
-impl Step {
-    /// All, in the order in which a flow comes to them.
-    pub const ALL: [Step; 5] = [Step::Inference, Step::Climb, Step::Slack, Step::Demotion, Step::Beyond];
-
-    /// Its name in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Step::Inference => "inference",
-            Step::Climb => "climb",
-            Step::Slack => "slack",
-            Step::Demotion => "demotion",
-            Step::Beyond => "beyond",
-        }
-    }
+steps! {
+    /// Its size is being predicted, and nothing is sent.
+    Inference, "inference", "inference_ns", "time in which a forest predicts the size";
+    /// Below the lower bound.
+    Climb, "climb", "climb_ns", "time in which the flow climbs";
+    /// Beyond the lower bound by less than the slack.
+    Slack, "slack", "slack_ns", "time between its predicted bounds";
+    /// Beyond the slack, and below the upper bound. A flow without bounds is in no other step.
+    Demotion, "demotion", "demotion_ns", "time in which it is demoted";
+    /// Beyond the upper bound.
+    Beyond, "beyond", "beyond_ns", "time beyond its upper bound";
 }
 
 /// Time that a flow spent in each step, in nanoseconds. Together that is the time, in whole nanoseconds, from its arrival at
 /// its sender to the last acknowledgement there: its FCT if that ends with the ACK, and more if it ends with the arrival.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StepRow {
-    /// [`Step::Inference`].
-    pub inference_ns: u64,
-    /// [`Step::Climb`].
-    pub climb_ns: u64,
-    /// [`Step::Slack`].
-    pub slack_ns: u64,
-    /// [`Step::Demotion`].
-    pub demotion_ns: u64,
-    /// [`Step::Beyond`].
-    pub beyond_ns: u64,
+    /// By [`Step::ALL`].
+    ns: [u64; Step::ALL.len()],
 }
 
 impl StepRow {
+    /// The times in each of [`Step::ALL`].
+    pub fn of_ns(ns: [u64; Step::ALL.len()]) -> StepRow {
+        StepRow { ns }
+    }
+
     /// The time in a step.
     pub fn get(&self, step: Step) -> u64 {
-        match step {
-            Step::Inference => self.inference_ns,
-            Step::Climb => self.climb_ns,
-            Step::Slack => self.slack_ns,
-            Step::Demotion => self.demotion_ns,
-            Step::Beyond => self.beyond_ns,
-        }
+        self.ns[step as usize]
     }
 }
 
@@ -69,7 +79,7 @@ impl StepRow {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Breakdown {
     /// Nanoseconds in each of [`Step::ALL`], of all flows whose steps are known.
-    ns: [f64; 5],
+    ns: [f64; Step::ALL.len()],
 }
 
 impl Breakdown {
@@ -109,7 +119,7 @@ mod tests {
     #[test]
     fn share__of_the_time_of_all_flows() {
         let row = |climb_ns, demotion_ns| FlowRow {
-            steps: Some(StepRow { inference_ns: 10, climb_ns, demotion_ns, ..StepRow::default() }),
+            steps: Some(StepRow::of_ns([10, climb_ns, 0, demotion_ns, 0])),
             ..FlowRow::default()
         };
         let mut all = Breakdown::default();

@@ -1,11 +1,9 @@
 //! `flows.parquet`: one row per flow.
 //!
-//! Columns: only in the joined file point, seed, scheme, load and each swept key; flow, src, dst, traffic_class (`class` in a
-//! part), bytes, start_ps, fct_ps (null: unfinished), ideal_ps, slowdown, retransmissions, timeouts, out_of_order, deadline_ps
-//! (null: none), coflow (null: of none), found_lost, unneeded, held_most_bytes, held_byte_ns, duplicate_acks; if a run has
-//! measured the steps of any flow, inference_ns, climb_ns, slack_ns, demotion_ns, beyond_ns (null: those of this flow are not
-//! known); and, if any flow waited for a first answer, unanswered_us. Rows are grouped by point, then seed. The file carries no
-//! time and no version of a library, so that equal rows make equal bytes.
+//! Columns: only in the joined file point, seed, scheme, load and each swept key; then those of [`FlowRow::columns`], where
+//! `class` is `traffic_class` in the joined file. Those of steps are in the file if a run has measured the steps of any flow,
+//! and that of waits if any flow waited for a first answer. Rows are grouped by point, then seed. The file carries no time and
+//! no version of a library, so that equal rows make equal bytes.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -16,7 +14,7 @@ use arrow_array::types::{ArrowPrimitiveType, UInt8Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, Float64Array, PrimitiveArray, RecordBatch, UInt8Array, UInt32Array, UInt64Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use flowsieve_files::MOST_BYTES;
-use flowsieve_record::{FlowRow, Step, StepRow};
+use flowsieve_record::{Cell, Column, FlowRow, Presence, Step, StepRow};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::basic::{Compression, Encoding};
@@ -50,6 +48,22 @@ pub(crate) struct FlowColumns {
     pub(crate) unanswered: bool,
 }
 
+impl FlowColumns {
+    /// The columns of flows that the file has.
+    fn of_flows(&self) -> impl Iterator<Item = Column<FlowRow>> {
+        FlowRow::columns().into_iter().filter(|column| match column.presence {
+            Presence::Always | Presence::Later => true,
+            Presence::IfSteps => self.steps,
+            Presence::IfUnanswered => self.unanswered,
+        })
+    }
+}
+
+/// The column of classes of flows in a joined file: in a summary a class is a size class.
+pub(crate) const TRAFFIC_CLASS: &str = "traffic_class";
+/// The same in parts, and in results of schema 1.
+pub(crate) const CLASS: &str = "class";
+
 impl<W: Write + Send> FlowWriter<W> {
     /// `path` is what errors name.
     pub(crate) fn new(out: W, path: &Path, columns: FlowColumns) -> Result<FlowWriter<W>, ResultError> {
@@ -67,13 +81,7 @@ impl<W: Write + Send> FlowWriter<W> {
                 columns.push(Arc::new(UInt64Array::from_value(seed, rows.len())));
                 columns.extend(labels.columns(std::iter::repeat_n(point, rows.len())));
             }
-            columns.extend(columns_of(rows));
-            if self.columns.steps {
-                columns.extend(Step::ALL.map(|step| steps_of(rows, step)));
-            }
-            if self.columns.unanswered {
-                columns.push(Arc::new(UInt32Array::from_iter_values(rows.iter().map(|row| row.unanswered_us))));
-            }
+            columns.extend(self.columns.of_flows().map(|column| values(&column, rows)));
             let batch = RecordBatch::try_new(self.schema.clone(), columns).map_err(ResultError::invalid)?;
             self.writer.write(&batch).map_err(ResultError::writing(&self.path))?;
         }
@@ -129,79 +137,45 @@ pub(crate) fn write_tables(
 }
 
 fn schema(columns: &FlowColumns) -> SchemaRef {
-    let whole = |name: &str| Field::new(name, DataType::UInt64, false);
-    let count = |name: &str| Field::new(name, DataType::UInt32, false);
     let mut fields = Vec::new();
     if let Some(labels) = &columns.joined {
-        fields.extend([count("point"), whole("seed")]);
+        fields.extend([Field::new("point", DataType::UInt32, false), Field::new("seed", DataType::UInt64, false)]);
         fields.extend(labels.fields());
     }
-    fields.extend([
-        count("flow"),
-        count("src"),
-        count("dst"),
-        // In a summary a class is a size class.
-        Field::new(if columns.joined.is_some() { "traffic_class" } else { "class" }, DataType::UInt8, false),
-        whole("bytes"),
-        whole("start_ps"),
-        Field::new("fct_ps", DataType::UInt64, true),
-        whole("ideal_ps"),
-        Field::new("slowdown", DataType::Float64, true),
-        count("retransmissions"),
-        count("timeouts"),
-        count("out_of_order"),
-        Field::new("deadline_ps", DataType::UInt64, true),
-        Field::new("coflow", DataType::UInt32, true),
-        count("found_lost"),
-        count("unneeded"),
-        whole("held_most_bytes"),
-        whole("held_byte_ns"),
-        count("duplicate_acks"),
-    ]);
-    if columns.steps {
-        fields.extend(Step::ALL.map(|step| Field::new(step_column(step), DataType::UInt64, true)));
-    }
-    if columns.unanswered {
-        fields.push(count(UNANSWERED));
-    }
+    fields.extend(columns.of_flows().map(|column| {
+        let is_joined = columns.joined.is_some();
+        let name = if is_joined && column.name == CLASS { TRAFFIC_CLASS } else { column.name };
+        let (kind, empty) = kind(column.cell);
+        Field::new(name, kind, empty)
+    }));
     Arc::new(Schema::new(fields))
 }
 
-fn columns_of(rows: &[FlowRow]) -> [ArrayRef; 19] {
-    let count = |of: fn(&FlowRow) -> u32| Arc::new(UInt32Array::from_iter_values(rows.iter().map(of))) as ArrayRef;
-    let whole = |of: fn(&FlowRow) -> u64| Arc::new(UInt64Array::from_iter_values(rows.iter().map(of))) as ArrayRef;
-    [
-        count(|row| row.flow),
-        count(|row| row.src),
-        count(|row| row.dst),
-        Arc::new(UInt8Array::from_iter_values(rows.iter().map(|row| row.class))),
-        whole(|row| row.bytes),
-        whole(|row| row.start_ps),
-        Arc::new(UInt64Array::from_iter(rows.iter().map(|row| row.fct_ps))),
-        whole(|row| row.ideal_ps),
-        Arc::new(Float64Array::from_iter(rows.iter().map(FlowRow::slowdown))),
-        count(|row| row.retransmissions),
-        count(|row| row.timeouts),
-        count(|row| row.out_of_order),
-        Arc::new(UInt64Array::from_iter(rows.iter().map(|row| row.deadline_ps))),
-        Arc::new(UInt32Array::from_iter(rows.iter().map(|row| row.coflow))),
-        count(|row| row.found_lost),
-        count(|row| row.unneeded),
-        whole(|row| row.held_most_bytes),
-        whole(|row| row.held_byte_ns),
-        count(|row| row.duplicate_acks),
-    ]
+/// The type of a column, and whether its values may be empty.
+fn kind(cell: Cell<FlowRow>) -> (DataType, bool) {
+    match cell {
+        Cell::U8(..) => (DataType::UInt8, false),
+        Cell::U32(..) => (DataType::UInt32, false),
+        Cell::U64(..) => (DataType::UInt64, false),
+        Cell::MaybeU32(..) => (DataType::UInt32, true),
+        Cell::MaybeU64(..) | Cell::Step(..) => (DataType::UInt64, true),
+        Cell::Derived(_) => (DataType::Float64, true),
+    }
 }
 
-/// The column of waits for a first answer.
-const UNANSWERED: &str = "unanswered_us";
-
-fn step_column(step: Step) -> String {
-    format!("{}_ns", step.name())
-}
-
-fn steps_of(rows: &[FlowRow], step: Step) -> ArrayRef {
-    Arc::new(UInt64Array::from_iter(rows.iter().map(|row| row.steps.map(|steps| steps.get(step)))))
+fn values(column: &Column<FlowRow>, rows: &[FlowRow]) -> ArrayRef {
+    let rows = rows.iter();
+    match column.cell {
+        Cell::U8(get, _) => Arc::new(UInt8Array::from_iter_values(rows.map(get))),
+        Cell::U32(get, _) => Arc::new(UInt32Array::from_iter_values(rows.map(get))),
+        Cell::U64(get, _) => Arc::new(UInt64Array::from_iter_values(rows.map(get))),
+        Cell::MaybeU32(get, _) => Arc::new(UInt32Array::from_iter(rows.map(get))),
+        Cell::MaybeU64(get, _) => Arc::new(UInt64Array::from_iter(rows.map(get))),
+        Cell::Derived(get) => Arc::new(Float64Array::from_iter(rows.map(get))),
+        Cell::Step(step, get) => {
+            Arc::new(UInt64Array::from_iter(rows.map(|row| get(row).map(|steps| steps.get(step)))))
+        }
+    }
 }
 
 /// The batches of a file whose bytes have this digest.
@@ -276,64 +250,85 @@ impl FlowReader {
     }
 }
 
-fn append(rows: &mut Vec<FlowRow>, path: &Path, batch: &RecordBatch) -> Result<(), ResultError> {
-    let count = |name| column::<UInt32Type>(path, batch, name);
-    let whole = |name| column::<UInt64Type>(path, batch, name);
-    let (flow, src, dst) = (count("flow")?, count("src")?, count("dst")?);
-    // Parts, and results of schema 1, name it `class`.
-    let class = match optional::<UInt8Type>(path, batch, "traffic_class")? {
-        Some(_) => column::<UInt8Type>(path, batch, "traffic_class")?,
-        None => column::<UInt8Type>(path, batch, "class")?,
-    };
-    let (bytes, start, ideal) = (whole("bytes")?, whole("start_ps")?, whole("ideal_ps")?);
-    let (sent_again, timeouts) = (count("retransmissions")?, count("timeouts")?);
-    let (out_of_order, fct) = (count("out_of_order")?, nullable::<UInt64Type>(path, batch, "fct_ps")?);
-    // Earlier results have none of these.
-    let (deadline, coflow) =
-        (optional::<UInt64Type>(path, batch, "deadline_ps")?, optional::<UInt32Type>(path, batch, "coflow")?);
-    let (found_lost, unneeded) =
-        (optional::<UInt32Type>(path, batch, "found_lost")?, optional::<UInt32Type>(path, batch, "unneeded")?);
-    let (held_most, held) =
-        (optional::<UInt64Type>(path, batch, "held_most_bytes")?, optional::<UInt64Type>(path, batch, "held_byte_ns")?);
-    let duplicate_acks = optional::<UInt32Type>(path, batch, "duplicate_acks")?;
-    let steps = steps(path, batch)?;
-    let unanswered = optional::<UInt32Type>(path, batch, UNANSWERED)?;
-    if ideal.values().contains(&0) {
+fn append(all: &mut Vec<FlowRow>, path: &Path, batch: &RecordBatch) -> Result<(), ResultError> {
+    let begin = all.len();
+    all.resize(begin + batch.num_rows(), FlowRow::default());
+    let rows = &mut all[begin..];
+    for column in FlowRow::columns() {
+        let is_joined = column.name == CLASS && batch.column_by_name(TRAFFIC_CLASS).is_some();
+        let from = Source { path, batch, name: if is_joined { TRAFFIC_CLASS } else { column.name } };
+        let is_later = column.presence != Presence::Always;
+        match column.cell {
+            Cell::U8(_, set) => from.fill::<UInt8Type>(rows, is_later, set)?,
+            Cell::U32(_, set) => from.fill::<UInt32Type>(rows, is_later, set)?,
+            Cell::U64(_, set) => from.fill::<UInt64Type>(rows, is_later, set)?,
+            Cell::MaybeU32(_, set) => from.fill_some::<UInt32Type>(rows, is_later, set)?,
+            Cell::MaybeU64(_, set) => from.fill_some::<UInt64Type>(rows, is_later, set)?,
+            Cell::Derived(_) | Cell::Step(..) => {}
+        }
+    }
+    if let Some(steps) = steps(path, batch)? {
+        rows.iter_mut().enumerate().for_each(|(at, row)| row.steps = steps.at(at));
+    }
+    if rows.iter().any(|row| row.ideal_ps == 0) {
         return Err(ResultError::damaged(path, "an ideal FCT of zero"));
     }
-    rows.extend((0..batch.num_rows()).map(|at| FlowRow {
-        flow: flow.value(at),
-        src: src.value(at),
-        dst: dst.value(at),
-        class: class.value(at),
-        bytes: bytes.value(at),
-        start_ps: start.value(at),
-        fct_ps: fct.is_valid(at).then(|| fct.value(at)),
-        ideal_ps: ideal.value(at),
-        retransmissions: sent_again.value(at),
-        timeouts: timeouts.value(at),
-        out_of_order: out_of_order.value(at),
-        deadline_ps: deadline.filter(|column| column.is_valid(at)).map(|column| column.value(at)),
-        coflow: coflow.filter(|column| column.is_valid(at)).map(|column| column.value(at)),
-        found_lost: found_lost.map_or(0, |column| column.value(at)),
-        unneeded: unneeded.map_or(0, |column| column.value(at)),
-        held_most_bytes: held_most.map_or(0, |column| column.value(at)),
-        held_byte_ns: held.map_or(0, |column| column.value(at)),
-        duplicate_acks: duplicate_acks.map_or(0, |column| column.value(at)),
-        steps: steps.as_ref().and_then(|steps| steps.at(at)),
-        unanswered_us: unanswered.map_or(0, |column| column.value(at)),
-    }));
     Ok(())
 }
 
+/// A column of a batch that is read.
+struct Source<'a> {
+    path: &'a Path,
+    batch: &'a RecordBatch,
+    name: &'a str,
+}
+
+impl Source<'_> {
+    /// Puts its values into rows. Earlier results lack a later column.
+    fn fill<T: ArrowPrimitiveType>(
+        &self,
+        rows: &mut [FlowRow],
+        is_later: bool,
+        set: fn(&mut FlowRow, T::Native),
+    ) -> Result<(), ResultError> {
+        let values = if is_later {
+            optional::<T>(self.path, self.batch, self.name)?
+        } else {
+            Some(column::<T>(self.path, self.batch, self.name)?)
+        };
+        if let Some(values) = values {
+            rows.iter_mut().zip(values.values()).for_each(|(row, &value)| set(row, value));
+        }
+        Ok(())
+    }
+
+    /// The same for values that may be empty.
+    fn fill_some<T: ArrowPrimitiveType>(
+        &self,
+        rows: &mut [FlowRow],
+        is_later: bool,
+        set: fn(&mut FlowRow, Option<T::Native>),
+    ) -> Result<(), ResultError> {
+        let values = if is_later {
+            optional::<T>(self.path, self.batch, self.name)?
+        } else {
+            Some(nullable::<T>(self.path, self.batch, self.name)?)
+        };
+        if let Some(values) = values {
+            rows.iter_mut().zip(values).for_each(|(row, value)| set(row, value));
+        }
+        Ok(())
+    }
+}
+
 /// The columns of steps, in their order.
-struct StepColumns<'a>([&'a PrimitiveArray<UInt64Type>; 5]);
+struct StepColumns<'a>([&'a PrimitiveArray<UInt64Type>; Step::ALL.len()]);
 
 /// `None` if no run has measured any.
 fn steps<'a>(path: &Path, batch: &'a RecordBatch) -> Result<Option<StepColumns<'a>>, ResultError> {
     let mut columns = Vec::new();
     for step in Step::ALL {
-        columns.extend(optional::<UInt64Type>(path, batch, &step_column(step))?);
+        columns.extend(optional::<UInt64Type>(path, batch, step.column())?);
     }
     if columns.is_empty() {
         return Ok(None);
@@ -344,17 +339,8 @@ fn steps<'a>(path: &Path, batch: &'a RecordBatch) -> Result<Option<StepColumns<'
 
 impl StepColumns<'_> {
     fn at(&self, row: usize) -> Option<StepRow> {
-        let value = |step: Step| {
-            let column = self.0[step as usize];
-            column.is_valid(row).then(|| column.value(row))
-        };
-        Some(StepRow {
-            inference_ns: value(Step::Inference)?,
-            climb_ns: value(Step::Climb)?,
-            slack_ns: value(Step::Slack)?,
-            demotion_ns: value(Step::Demotion)?,
-            beyond_ns: value(Step::Beyond)?,
-        })
+        let is_known = self.0.iter().all(|column| column.is_valid(row));
+        is_known.then(|| StepRow::of_ns(self.0.map(|column| column.value(row))))
     }
 }
 

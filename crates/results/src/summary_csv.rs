@@ -6,8 +6,7 @@
 //! `fct_mean_gain` is one over the ratio of the means: NOS2's FCT gain (section V-A) if the first scheme is DCTCP. `fct_cv` is
 //! the coefficient of variation. Intervals and ratios are rounded to six significant digits, because they go through functions
 //! whose last bit may differ between machines. An empty cell means no finished flow, or no interval, since there is one seed.
-//! The last columns are sums over seeds: timeouts, packets taken for lost before one, packets that arrived twice, and duplicate
-//! ACKs; and what a flow's receiver held because an earlier part was missing: the mean over the FCTs, and the most. If a run
+//! The last columns are sums over seeds, the counts of [`Disorder`]: timeouts, packets taken for lost before one …; and what a flow's receiver held because an earlier part was missing: the mean over the FCTs, and the most. If a run
 //! has measured steps, the last are the shares of the flows' time in each: means over the seeds, rounded; empty if those of no
 //! flow are known. Names have only letters, digits and `_`: a swept `network.ecn_threshold` is `network_ecn_threshold`.
 
@@ -89,7 +88,7 @@ fn header(axes: &[&str], steps: &[Step]) -> Vec<String> {
     }
     names.extend(with_ends("fct_mean_gain"));
     names.extend(with_ends("fct_cv"));
-    names.extend(["timeouts", "found_lost", "unneeded", "duplicate_acks"].map(String::from));
+    names.extend(Disorder::COUNTS.iter().copied().map(String::from));
     names.extend(with_ends("held_mean_bytes"));
     names.push("held_most_bytes".into());
     names.extend(steps.iter().map(|step| format!("{}_share", step.name())));
@@ -131,19 +130,17 @@ fn gain(class: &ClassSummary, baseline: Option<&ClassSummary>) -> Vec<String> {
 
 /// Counts of all seeds, and what receivers held.
 fn disorder(class: &ClassSummary) -> Vec<String> {
-    let of = |of: fn(&Disorder) -> u64| class.seeds.iter().map(move |seed| of(&seed.disorder));
     let held = class.over_seeds(Bounds::POSITIVE, |seed| seed.disorder.held_mean_bytes());
-    let [held_low, held_high] = ends(held.and_then(|held| held.interval));
-    vec![
-        of(|disorder| disorder.timeouts).sum::<u64>().to_string(),
-        of(|disorder| disorder.found_lost).sum::<u64>().to_string(),
-        of(|disorder| disorder.unneeded).sum::<u64>().to_string(),
-        of(|disorder| disorder.duplicate_acks).sum::<u64>().to_string(),
-        held.map_or(String::new(), |held| rounded(held.value)),
-        held_low,
-        held_high,
-        of(|disorder| disorder.held_most_bytes).max().unwrap_or(0).to_string(),
-    ]
+    let mut sums = vec![0; Disorder::COUNTS.len()];
+    for seed in &class.seeds {
+        sums.iter_mut().zip(seed.disorder.counts()).for_each(|(sum, count): (&mut u64, u64)| *sum += count);
+    }
+    let most = class.seeds.iter().map(|seed| seed.disorder.held_most_bytes).max().unwrap_or(0);
+    let mut cells: Vec<String> = sums.iter().map(u64::to_string).collect();
+    cells.push(held.map_or(String::new(), |held| rounded(held.value)));
+    cells.extend(ends(held.and_then(|held| held.interval)));
+    cells.push(most.to_string());
+    cells
 }
 
 /// Whether a run has measured steps.

@@ -15,7 +15,7 @@ fn measure(scheme: &str, _: f64, _: u64, run: &mut PointResult) {
         let rest = row.fct_ps.unwrap() / 1_000 - 500;
         let small = row.bytes <= 100_000;
         let (climb_ns, demotion_ns) = if small { (rest, 0) } else { (0, rest) };
-        row.steps = Some(StepRow { inference_ns: 500, climb_ns, demotion_ns, ..StepRow::default() });
+        row.steps = Some(StepRow::of_ns([500, climb_ns, 0, demotion_ns, 0]));
     }
 }
 

@@ -268,18 +268,13 @@ pub(crate) fn result<K: Key>(
         longest_ideal_ps: rows.iter().map(|row| row.ideal_ps).max().unwrap_or(0),
         packet_hops: built.partitions.iter().map(|p| p.network.hops()).sum(),
         events: built.partitions.iter().map(|p| p.network.events_handled).sum(),
-        timeouts: rows.iter().map(|row| u64::from(row.timeouts)).sum(),
-        retransmissions: rows.iter().map(|row| u64::from(row.retransmissions)).sum(),
-        out_of_order: rows.iter().map(|row| u64::from(row.out_of_order)).sum(),
-        found_lost: rows.iter().map(|row| u64::from(row.found_lost)).sum(),
-        unneeded: rows.iter().map(|row| u64::from(row.unneeded)).sum(),
-        duplicate_acks: rows.iter().map(|row| u64::from(row.duplicate_acks)).sum(),
         delays,
         counts: observed.counts(),
         flows: rows,
         ideal_ccts_ps,
         ..PointResult::default()
     };
+    result.count_flows();
     if !run_spec.flows.are_closed() && !result.is_burst() {
         result.warnings = warnings(&result);
     }
@@ -407,8 +402,7 @@ fn ideal_ccts(run_spec: &RunSpec<'_>, ways: &mut Ways, flows: &[Flow]) -> BTreeM
 
 /// Converts the time that a flow spent in each step to a row of the result.
 fn step_row(times: &StepTimes) -> StepRow {
-    let [inference_ns, climb_ns, slack_ns, demotion_ns, beyond_ns] = times.in_ns();
-    StepRow { inference_ns, climb_ns, slack_ns, demotion_ns, beyond_ns }
+    StepRow::of_ns(times.in_ns())
 }
 
 /// Builds the result's rows of links, by class.

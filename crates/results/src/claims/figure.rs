@@ -1,6 +1,6 @@
 //! The subjects of claims: figures by name.
 
-use flowsieve_record::{PointResult, Series, Step};
+use flowsieve_record::{FlowCount, PointResult, Series, Step};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use crate::bounds::Bounds;
@@ -53,20 +53,10 @@ impl Figure {
 /// A quantity that is counted in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Count {
-    /// Retransmission timeouts.
-    Timeouts,
-    /// Data packets sent again.
-    Retransmissions,
-    /// Data packets that arrived out of order.
-    OutOfOrder,
-    /// Data packets taken for lost before a timeout.
-    FoundLost,
+    /// A measure of flows.
+    OfFlows(FlowCount),
     /// Losses as they were noticed: packets taken for lost before a timeout, and timeouts.
     LossEvents,
-    /// Data packets that had arrived before.
-    Unneeded,
-    /// Duplicate ACKs that senders received.
-    DuplicateAcks,
     /// Packets lost, whatever the cause.
     Drops,
     /// Packets that got an ECN mark.
@@ -81,31 +71,38 @@ pub enum Count {
 }
 
 impl Count {
-    const ALL: [(Count, &'static str); 12] = [
-        (Count::Timeouts, "timeouts"),
-        (Count::Retransmissions, "retransmissions"),
-        (Count::OutOfOrder, "out of order"),
-        (Count::FoundLost, "found lost"),
-        (Count::LossEvents, "loss events"),
-        (Count::Unneeded, "unneeded"),
-        (Count::DuplicateAcks, "duplicate acks"),
-        (Count::Drops, "drops"),
-        (Count::Marks, "marks"),
-        (Count::MissedDeadlines, "missed deadlines"),
-        (Count::DeadlinesMet, "deadlines met"),
-        (Count::DeadlineBytesMet, "deadline bytes met"),
-    ];
+    /// Those of whole runs, in addition to the measures of flows.
+    const OF_RUNS: [Count; 5] =
+        [Count::Drops, Count::Marks, Count::MissedDeadlines, Count::DeadlinesMet, Count::DeadlineBytesMet];
+
+    /// All, in the order in which they are listed: loss events after the packets among them.
+    fn all() -> impl Iterator<Item = Count> {
+        let of_flows = FlowCount::ALL.iter().flat_map(|&count| {
+            let losses = (count == FlowCount::found_lost).then_some(Count::LossEvents);
+            [Count::OfFlows(count)].into_iter().chain(losses)
+        });
+        of_flows.chain(Count::OF_RUNS)
+    }
+
+    /// Its name in files: of a measure that of its column, in words.
+    fn name(self) -> String {
+        match self {
+            Count::OfFlows(count) => return count.name().replace('_', " "),
+            Count::LossEvents => "loss events",
+            Count::Drops => "drops",
+            Count::Marks => "marks",
+            Count::MissedDeadlines => "missed deadlines",
+            Count::DeadlinesMet => "deadlines met",
+            Count::DeadlineBytesMet => "deadline bytes met",
+        }
+        .to_owned()
+    }
 
     /// `None` for a share of nothing.
     pub(super) fn of(self, run: &PointResult) -> Option<f64> {
         let count = match self {
-            Count::Timeouts => run.timeouts,
-            Count::Retransmissions => run.retransmissions,
-            Count::OutOfOrder => run.out_of_order,
-            Count::FoundLost => run.found_lost,
+            Count::OfFlows(count) => count.of(run),
             Count::LossEvents => run.found_lost + run.timeouts,
-            Count::Unneeded => run.unneeded,
-            Count::DuplicateAcks => run.duplicate_acks,
             Count::Drops => run.links.iter().map(|link| link.drops.total()).sum(),
             Count::Marks => run.links.iter().map(|link| link.marks).sum(),
             Count::MissedDeadlines => run.deadlines.missed,
@@ -144,7 +141,7 @@ impl Figure {
         let groups = Metric::ALL.into_iter().flat_map(of).chain([Figure::Variation, Figure::Held, Figure::TimedOut]);
         let groups = groups.chain(Step::ALL.map(Figure::Share)).chain([Figure::Fairness, Figure::IdealFct]);
         let groups = groups.chain(Metric::ALL.into_iter().flat_map(of_coflows));
-        groups.chain(Count::ALL.map(|(count, _)| Figure::Count(count))).chain([Figure::Series])
+        groups.chain(Count::all().map(Figure::Count)).chain([Figure::Series])
     }
 
     /// Its name in files: `mean fct`, `p99 slowdown`, `timeouts` …
@@ -159,7 +156,7 @@ impl Figure {
             Figure::Share(step) => format!("{} share", step.name()),
             Figure::Fairness => "fairness".into(),
             Figure::IdealFct => "mean ideal fct".into(),
-            Figure::Count(count) => Count::ALL.iter().find(|(other, _)| *other == count).map_or("", |it| it.1).into(),
+            Figure::Count(count) => count.name(),
             Figure::Series => "series".into(),
         }
     }
