@@ -9,7 +9,7 @@ use by_hand::{Nothing, Trial, fcts, flow, rack, scheme};
 use flowsieve_core::readings::Reading;
 use flowsieve_core::tagger::FlowEvent;
 use flowsieve_core::{Message, Tagger, Time};
-use flowsieve_results::PointResult;
+use flowsieve_record::PointResult;
 use flowsieve_schemes::parts::{Part, Parts, packet_facts};
 use flowsieve_schemes::scheme::{Class, Scheme};
 use flowsieve_schemes::{Context, parts};
