@@ -3,8 +3,8 @@
 //! 1. Coflow by coflow, in order: its bottleneck time is the longest that any link, at its remaining rate, needs for
 //!    the coflow's remaining work there. Each flow gets the rate at which it ends just then, so that all end together.
 //!    A coflow with a link that has nothing left is skipped.
-//! 2. The rest goes to the skipped coflows in their order, and then to all by their start: flow by flow, each gets all
-//!    that is left on its links.
+//! 2. The rest goes to the skipped coflows in their order, and then to all by their start. A coflow's flows share what
+//!    each link has left equally, and a flow gets the least of its links' shares, as in CoflowSim.
 //!
 //! Rates are renewed when a coflow comes or ends, as in Varys and in CoflowSim: the rate of a flow that ends alone
 //! stays unused until then.
@@ -29,10 +29,12 @@ pub(crate) struct Madd<'a> {
     renewed: bool,
     /// When the first coflow ends.
     next: Time,
-    /// By link: its remaining rate, a coflow's work on it, and the links with such work.
+    /// By link: its remaining rate, what a coflow wants of it (work, or shares), and the links of which it wants any.
     left: Vec<f64>,
     wanted: Vec<f64>,
     touched: Vec<u32>,
+    /// By flow of a coflow: the rate that it gets in addition.
+    more: Vec<f64>,
 }
 
 #[derive(Clone, Copy)]
@@ -48,7 +50,7 @@ struct Active {
 impl<'a> Madd<'a> {
     pub(crate) fn new(network: &'a Network, flows: &'a [Flow]) -> Madd<'a> {
         let links = network.rates.len();
-        let (coflows, order, by_age, touched) = Default::default();
+        let (coflows, order, by_age, touched, more) = Default::default();
         Madd {
             network,
             flows,
@@ -61,26 +63,21 @@ impl<'a> Madd<'a> {
             left: vec![0.0; links],
             wanted: vec![0.0; links],
             touched,
+            more,
         }
     }
 
     /// Sets the rates of a coflow whose flows end together; returns whether it was skipped.
     fn together(&mut self, slot: u32, now: Time) -> bool {
-        self.touched.clear();
-        for active in &self.coflows[slot as usize] {
-            for crossing in &self.network.paths[active.path as usize].links {
-                let wanted = &mut self.wanted[crossing.link as usize];
-                if *wanted == 0.0 {
-                    self.touched.push(crossing.link);
-                }
-                *wanted += active.left * crossing.share;
-            }
+        for at in 0..self.coflows[slot as usize].len() {
+            let active = self.coflows[slot as usize][at];
+            self.want(active.path, active.left);
         }
         let time = |&link: &u32| self.wanted[link as usize] / self.left[link as usize];
         // In ps. If a link has nothing left, it is infinite, and NaN if nothing is wanted there either.
         let bottleneck = self.touched.iter().map(time).fold(0.0, f64::max);
         let skipped = !bottleneck.is_finite();
-        for &link in &self.touched {
+        for link in self.touched.drain(..) {
             let link = link as usize;
             if !skipped && bottleneck > 0.0 {
                 let rest = self.left[link] - self.wanted[link] / bottleneck;
@@ -101,15 +98,42 @@ impl<'a> Madd<'a> {
         skipped
     }
 
-    /// Gives each flow of a coflow in turn all that is left on its links.
-    fn fill(&mut self, slot: u32, now: Time) {
-        for active in &mut self.coflows[slot as usize] {
-            let more = self.network.least(active.path, &self.left);
-            if more > 0.0 {
-                self.network.take(active.path, more, &mut self.left);
-                active.rate += more;
-                active.end = after(now, span(active.left, active.rate));
+    /// Adds to what is wanted of the links of a path.
+    fn want(&mut self, path: u32, amount: f64) {
+        for crossing in &self.network.paths[path as usize].links {
+            let wanted = &mut self.wanted[crossing.link as usize];
+            if *wanted == 0.0 {
+                self.touched.push(crossing.link);
             }
+            *wanted += amount * crossing.share;
+        }
+    }
+
+    /// Shares what links have left among the flows of a coflow. All shares are known before the first is taken.
+    fn fill(&mut self, slot: u32, now: Time) {
+        let slot = slot as usize;
+        for at in 0..self.coflows[slot].len() {
+            let path = self.coflows[slot][at].path;
+            if self.network.least(path, &self.left) > 0.0 {
+                self.want(path, 1.0);
+            }
+        }
+        for &link in &self.touched {
+            self.wanted[link as usize] = self.left[link as usize] / self.wanted[link as usize];
+        }
+        let share = |active: &Active| {
+            let links = &self.network.paths[active.path as usize].links;
+            links.iter().map(|crossing| self.wanted[crossing.link as usize]).fold(f64::INFINITY, f64::min)
+        };
+        self.more.clear();
+        self.more.extend(self.coflows[slot].iter().map(share));
+        for link in self.touched.drain(..) {
+            self.wanted[link as usize] = 0.0;
+        }
+        for (active, &more) in self.coflows[slot].iter_mut().zip(&self.more).filter(|(_, more)| **more > 0.0) {
+            self.network.take(active.path, more, &mut self.left);
+            active.rate += more;
+            active.end = after(now, span(active.left, active.rate));
         }
     }
 }

@@ -165,7 +165,7 @@ impl Naive<'_> {
                 }
                 let by_age: Vec<u32> = self.since.iter().map(|(key, _)| *key).collect();
                 for key in skipped.into_iter().chain(by_age) {
-                    self.fill(self.of(key), &mut free);
+                    self.fill_fairly(self.of(key), &mut free);
                 }
             }
             Discipline::Madd(_) => {}
@@ -189,6 +189,24 @@ impl Naive<'_> {
                 *free = nothing(*free - rate * link.share, link_rate);
             }
             *self.rates.get_mut(&flow).unwrap() += rate;
+        }
+    }
+
+    /// The flows of a coflow share what each link has left; only those that have something left everywhere count.
+    fn fill_fairly(&mut self, flows: Vec<usize>, free: &mut [f64]) {
+        let links = |flow: usize| self.network.paths[self.flows[flow].path as usize].links.iter();
+        let open = |flow: &usize| links(*flow).all(|link| free[link.link as usize] > 0.0);
+        let flows: Vec<usize> = flows.into_iter().filter(open).collect();
+        let together = |link: usize| flows.iter().map(|&flow| self.share(flow, link)).sum::<f64>();
+        let of = |link: &Crossing| free[link.link as usize] / together(link.link as usize);
+        let more: Vec<f64> = flows.iter().map(|&flow| links(flow).map(of).fold(f64::INFINITY, f64::min)).collect();
+        for (&flow, more) in flows.iter().zip(more) {
+            for link in &self.network.paths[self.flows[flow].path as usize].links {
+                let rate = self.network.rates[link.link as usize];
+                let free = &mut free[link.link as usize];
+                *free = nothing(*free - more * link.share, rate);
+            }
+            *self.rates.get_mut(&flow).unwrap() += more;
         }
     }
 

@@ -8,7 +8,7 @@ use flowsieve_transport::open_loop::OpenLoopRules;
 use flowsieve_transport::tcp::congestion::d2tcp::D2tcpRules;
 use flowsieve_transport::tcp::congestion::dctcp::DctcpRules;
 use flowsieve_transport::tcp::congestion::new_reno::NewReno;
-use flowsieve_transport::tcp::params::{Gaps, LossDetection, Restart, RtoRule, WindowRule};
+use flowsieve_transport::tcp::params::{Gaps, LossDetection, MOST_DOUBLINGS, Restart, RtoRule, WindowRule};
 use flowsieve_transport::tcp::{CongestionSpec, Connections, Handshake, TcpParams, TcpRules};
 
 use super::{Part, Parts, port};
@@ -51,6 +51,9 @@ enum DetectionName {
     Auto,
 }
 
+/// No timeout is longer than 60 s, whatever it is estimated from.
+const LONGEST_RTO_PS: u64 = 60_000_000_000_000;
+
 declare! {
     pub(super) static TRANSPORT: Setting<TransportName> = Setting::choice(
         Section::Scheme,
@@ -70,6 +73,10 @@ declare! {
     static MAX_WINDOW: Setting<u64> = Setting::count(
         Section::Transport, "max_window", 1, 1_000_000, "largest congestion window in packets",
     );
+    static MIN_WINDOW: Setting<u64> = Setting::count(
+        Section::Transport, "min_window", 1, 1_000_000,
+        "smallest congestion window in packets that marks leave; a timeout leaves 1",
+    );
     /// Whether the timeout is constant.
     static RTO: Setting<bool> = Setting::choice(
         Section::Transport,
@@ -82,9 +89,14 @@ declare! {
         Section::Transport, "rto_min", 1, MAX_TIME_PS, "smallest retransmission timeout",
     );
     static INITIAL_RTO: Setting<u64> = Setting::time(
-        Section::Transport, "initial_rto", 1, MAX_TIME_PS,
+        Section::Transport, "initial_rto", 1, LONGEST_RTO_PS,
         "rto = \"rfc6298\": the timeout of a connection that has measured no round trip yet",
     );
+    static MAX_BACKOFF: Setting<u64> = Setting::count(
+        Section::Transport, "max_backoff", 1, 1 << MOST_DOUBLINGS,
+        "rto = \"rfc6298\": largest multiple of the timeout while nothing is acknowledged, a power of two",
+    )
+    .with_default(1 << MOST_DOUBLINGS);
     static DCTCP_G: Setting<f64> = Setting::number_above(
         Section::Transport, "dctcp_g", 0.0, 1.0, "DCTCP, D2TCP: weight of the newest window in alpha",
     )
@@ -210,6 +222,7 @@ pub(super) fn transport(
         4_096
     };
     let max_window = scope.read_or(&MAX_WINDOW, largest)?.max(initial_window);
+    let min_window = min_window(scope, set, max_window)?;
     let loss_detection = loss_detection(scope, parts, set, sprayed)?;
     let of_the_set = Time::from_us(if ns2 { 2_000 } else { 10_000 });
     let rto_min = Time(scope.read_or(&RTO_MIN, parts.rto_min.unwrap_or(of_the_set).0)?);
@@ -226,11 +239,13 @@ pub(super) fn transport(
         segment,
         initial_window: initial_window as u32,
         max_window: max_window as u32,
+        min_window: min_window as u32,
         window: if ns2 { WindowRule::FromCumulative } else { WindowRule::Pipe },
         congestion,
         ecn: scope.read_or(&ECN, parts.marking != port::MarkingName::Off && name != TransportName::Pfabric)?,
         loss_detection,
         rto: rto(scope, set, constant, rto_min)?,
+        most_doublings: most_doublings(scope, constant)?,
         restart: match (restarts, ns2) {
             (false, _) => Restart::Off,
             (true, true) => Restart::Initial,
@@ -241,6 +256,15 @@ pub(super) fn transport(
         probe_after,
     };
     Ok(TransportSpec::Tcp(Arc::new(TcpRules { params, connections, handshake, header })))
+}
+
+/// Reads the smallest window that marks leave: 1 in ns-2 (`slowdown` in `tcp.cc`), 2 in Linux. A `max_window` of 1 has it, too.
+fn min_window(scope: &Scope<'_>, set: ParameterSet, max_window: u64) -> Result<u64, SettingsError> {
+    let min_window = scope.read_or(&MIN_WINDOW, if set.is_ns2() { 1 } else { max_window.min(2) })?;
+    if min_window > max_window {
+        return Err(scope.invalid(&MIN_WINDOW, format!("at most `max_window`, {max_window} packets")));
+    }
+    Ok(min_window)
 }
 
 /// Reads DCTCP's weight of the newest window in alpha, and the initial alpha.
@@ -258,6 +282,18 @@ fn rto(scope: &Scope<'_>, set: ParameterSet, constant: bool, rto_min: Time) -> R
     }
     let initial = if set.is_ns2() { rto_min } else { RtoRule::RFC_INITIAL.max(rto_min) };
     Ok(RtoRule::Rfc6298 { min: rto_min, initial: Time(scope.read_or(&INITIAL_RTO, initial.0)?) })
+}
+
+/// Reads how often the timeout may double. A constant one does not.
+fn most_doublings(scope: &Scope<'_>, constant: bool) -> Result<u32, SettingsError> {
+    if constant {
+        return Ok(0);
+    }
+    let times = scope.read(&MAX_BACKOFF)?;
+    if !times.is_power_of_two() {
+        return Err(scope.invalid(&MAX_BACKOFF, "a power of two, since each timeout doubles the next: 64 in ns-2"));
+    }
+    Ok(times.ilog2())
 }
 
 /// Reads what a gap means. If it is neither given nor the scheme's own, it is not part of the configuration.

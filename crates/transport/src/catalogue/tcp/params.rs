@@ -8,6 +8,10 @@ use flowsieve_core::Time;
 
 use crate::tcp::congestion::CongestionSpec;
 
+/// The most doublings of a timeout that have an effect: 2^6 times the initial second is beyond the longest timeout, and so is
+/// 2^20 times the shortest useful one.
+pub const MOST_DOUBLINGS: u32 = 16;
+
 /// The parameters of a TCP-like transport, shared by all connections of a class of flow.
 #[derive(Clone, Debug)]
 pub struct TcpParams {
@@ -17,6 +21,9 @@ pub struct TcpParams {
     pub initial_window: u32,
     /// The largest window; the initial window is cut to it.
     pub max_window: u32,
+    /// The smallest window that marks leave, at least 1; a timeout leaves a window of 1 whatever this is. Linux has 2
+    /// (`dctcp_ssthresh`, `tcp_reno_ssthresh`). With 1 and a delayed ACK, each packet waits for the delay.
+    pub min_window: u32,
     /// What the window limits.
     pub window: WindowRule,
     /// How many segments may be in the network, and how fast they leave.
@@ -27,6 +34,9 @@ pub struct TcpParams {
     pub loss_detection: LossDetection,
     /// Retransmission timer.
     pub rto: RtoRule,
+    /// How often an estimated timeout may double while nothing is acknowledged. ns-2 stops at 6, which is 64 times
+    /// (`rtt_backoff` in `tcp.cc`); RFC 6298 and Linux go on up to a limit of time.
+    pub most_doublings: u32,
     /// What happens to the window after an idle time longer than the RTO.
     pub restart: Restart,
     /// The receiver acknowledges every n-th segment; 1: each one.
@@ -53,6 +63,11 @@ impl TcpParams {
     /// Returns the initial window in use: at least one segment, at most the largest window.
     pub(crate) fn initial(&self) -> f64 {
         f64::from(self.initial_window.min(self.max_window).max(1))
+    }
+
+    /// Returns the smallest window that marks leave, at most the largest window.
+    pub(crate) fn least(&self) -> f64 {
+        f64::from(self.min_window.min(self.max_window).max(1))
     }
 
     /// Returns the gaps for which the receiver compares priorities, if it does.

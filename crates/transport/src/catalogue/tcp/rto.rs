@@ -7,14 +7,12 @@
 
 use flowsieve_core::Time;
 
-use crate::tcp::params::RtoRule;
+use crate::tcp::params::{MOST_DOUBLINGS, RtoRule};
 
 /// RFC 6298 §2.5: an upper bound of at least 60 s. Measurements are cut to it, too.
 pub(crate) const MAX: Time = Time(60_000_000_000_000);
 /// RFC 6298 §2.3: the clock granularity G.
 const GRANULARITY: Time = Time(1_000_000);
-/// 2^6 times the initial second is beyond [`MAX`], and so is 2^20 times the shortest useful bound.
-const MOST_DOUBLINGS: u32 = 16;
 
 /// What is known of a connection's round trips; zero before the first measurement.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,6 +27,8 @@ pub(crate) struct Rto {
     round_trips: RoundTrips,
     variance: Time,
     doublings: u32,
+    /// The timer has fired since new data was acknowledged.
+    fired: bool,
 }
 
 impl Rto {
@@ -48,20 +48,22 @@ impl Rto {
         }
     }
 
-    /// Doubles the next timeout, because the timer fired.
-    pub(crate) fn back_off(&mut self) {
-        self.doublings = (self.doublings + 1).min(MOST_DOUBLINGS);
+    /// Doubles the next timeout, because the timer fired, but no more than `most` times in all.
+    pub(crate) fn back_off(&mut self, most: u32) {
+        self.fired = true;
+        self.doublings = (self.doublings + 1).min(most).min(MOST_DOUBLINGS);
     }
 
     /// Returns whether the timer has fired since the oldest outstanding segment became the oldest.
     pub(crate) fn is_backed_off(&self) -> bool {
-        self.doublings > 0
+        self.fired
     }
 
     /// Ends the back-off, because new data was acknowledged.
     #[inline]
     pub(crate) fn settle(&mut self) {
         self.doublings = 0;
+        self.fired = false;
     }
 
     /// Returns when a timer that starts now fires.
@@ -114,8 +116,8 @@ mod tests {
         rto.sample(Time::from_us(180));
         // variance 3/4 · 50 + 1/4 · 80 = 57.5, smoothed 7/8 · 100 + 1/8 · 180 = 110.
         assert_eq!(rto.value(RULE), Time::from_us(340));
-        rto.back_off();
-        rto.back_off();
+        rto.back_off(MOST_DOUBLINGS);
+        rto.back_off(MOST_DOUBLINGS);
         assert_eq!(rto.value(RULE), Time::from_us(1360));
         rto.settle();
         assert_eq!(rto.value(RULE), Time::from_us(340));
@@ -128,12 +130,27 @@ mod tests {
         let mut rto = Rto::default();
         assert!(rto.waits_unanswered(rule) && !rto.waits_unanswered(RtoRule::Constant(min)));
         assert_eq!(rto.value(rule), initial, "the least timeout bounds estimates alone");
-        rto.back_off();
+        rto.back_off(MOST_DOUBLINGS);
         assert_eq!(rto.value(rule), Time::from_us(3_000));
         rto.settle();
         rto.sample(Time::from_us(100));
         assert!(!rto.waits_unanswered(rule));
         assert_eq!(rto.value(rule), min);
+    }
+
+    #[test]
+    fn back_off__stops_where_it_is_told() {
+        let mut rto = Rto::default();
+        rto.sample(Time::from_us(100));
+        let mut after = |most| {
+            rto.back_off(most);
+            rto.value(RULE)
+        };
+        let us = [600, 1_200, 1_200, 2_400].map(Time::from_us);
+        assert_eq!([after(2), after(2), after(2), after(9)], us);
+        rto.settle();
+        rto.back_off(0);
+        assert_eq!((rto.value(RULE), rto.is_backed_off()), (Time::from_us(300), true), "fired, and not doubled");
     }
 
     #[test]
@@ -144,7 +161,7 @@ mod tests {
         assert_eq!(rto.value(rule(Time::from_us(10_000))), Time::from_us(10_000));
         (0..99).for_each(|_| rto.sample(Time::from_us(10)));
         assert_eq!(rto.value(RULE), Time::from_us(11), "no variance: the clock's granularity");
-        (0..99).for_each(|_| rto.back_off());
+        (0..99).for_each(|_| rto.back_off(MOST_DOUBLINGS));
         for min in [Time(1 << 50), Time::NEVER] {
             assert_eq!(rto.value(rule(min)), MAX);
         }

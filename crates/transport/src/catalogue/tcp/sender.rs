@@ -388,7 +388,7 @@ impl TcpSender {
         }
         let again = self.rto.is_backed_off();
         let unanswered = if self.rto.waits_unanswered(params.rto) { self.rto.value(params.rto) } else { Time::ZERO };
-        self.rto.back_off();
+        self.rto.back_off(params.most_doublings);
         self.deadline = self.rto.deadline(now, params.rto);
         self.silent_timeouts += 1;
         let waited = self.waiting.time_out(now, self.last_sent);

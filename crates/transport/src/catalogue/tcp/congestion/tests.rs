@@ -31,11 +31,13 @@ fn params(congestion: CongestionSpec) -> TcpParams {
         segment: SEGMENT,
         initial_window: 10,
         max_window: 40,
+        min_window: 1,
         window: WindowRule::Pipe,
         congestion,
         ecn: true,
         loss_detection: LossDetection::DupAck(3),
         rto: RtoRule::Constant(Time::from_us(2_000)),
+        most_doublings: 16,
         restart: Restart::AtMostInitial,
         ack_every: 1,
         delayed_ack: Time::ZERO,
@@ -182,6 +184,18 @@ fn new_reno__as_in_ns2() {
          timeout             = 1
          restart             = 10",
     );
+}
+
+#[test]
+fn window__marks_leave_the_least() {
+    let least = |min_window, trace: &str| {
+        let params = TcpParams { initial_window: 3, min_window, ..params(dctcp(1.0)) };
+        Trial::new(params).run(trace);
+    };
+    // With alpha at 1 a mark leaves a half. Where a timeout has left less than the least, a mark leaves that.
+    least(1, "ack 1 marked = 1.5\n ack 3 marked = 1\n timeout = 1");
+    least(2, "ack 1 marked = 2\n ack 3 marked = 2\n timeout = 1\n ack 1 marked = 1\n ack 1 marked = 1\n ack 1 = 2");
+    least(60, "ack 1 marked = 3\n ack 2 = 5");
 }
 
 #[test]

@@ -105,7 +105,9 @@ impl<R: Response> CongestionControl for Additive<R> {
         }
         let in_run = std::mem::replace(&mut window.in_run, ack.marked);
         if ack.marked && ack.una > window.cut_until {
-            window.cwnd = (window.cwnd * self.response.keep(window.cwnd, ack)).max(1.0);
+            // After a timeout the window is below its least, and stays there.
+            let least = params.least().min(window.cwnd);
+            window.cwnd = (window.cwnd * self.response.keep(window.cwnd, ack)).max(least);
             window.ssthresh = window.cwnd.max(2.0);
             window.cut_until = ack.nxt;
             window.cut_for_mark = true;
