@@ -18,7 +18,7 @@ mod reading;
 mod tests;
 mod weights;
 
-pub use generation::{Generation, PodLocal};
+pub use generation::{Generation, PodLocal, Shapes};
 pub use reading::{Like, read};
 pub use weights::weights;
 

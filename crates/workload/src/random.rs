@@ -57,6 +57,8 @@ pub enum Purpose {
     CoflowArrivals = 24,
     /// The structure and the place of a generated coflow; the entity is the coflow.
     CoflowShapes = 25,
+    /// The order in which generated coflows take the structure of given ones.
+    CoflowOrder = 26,
     /// The seeds of several workloads of one run.
     Workloads = 30,
 }

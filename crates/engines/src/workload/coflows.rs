@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use flowsieve_settings::declare;
 use flowsieve_settings::{Key, Scope, Section, Setting, SettingsError};
-use flowsieve_workload::coflow_trace::{CoflowTrace, Generation, Like, OwnRack, Placed, Placing, PodLocal, TraceError};
+use flowsieve_workload::coflow_trace::{CoflowTrace, Generation, Like, OwnRack, Placed, Placing, PodLocal, Shapes, TraceError};
 use flowsieve_workload::flow_list::FlowList;
 use flowsieve_workload::{Framing, MAX_BYTES};
 
@@ -53,6 +53,13 @@ declare! {
         Section::Workload, "generated_coflows", 1, 1_000_000,
         "number of coflows to generate with the structure of the trace's, on drawn ports, instead of replaying the trace",
     );
+    static GENERATED_SHAPES: Setting<Shapes> = Setting::choice(
+        Section::Workload,
+        "generated_shapes",
+        &[("drawn", Shapes::Drawn), ("each-once", Shapes::EachOnce)],
+        "generated coflows: each has the structure of any of the trace's, or each of these occurs once before any occurs again",
+    )
+    .with_default(Shapes::Drawn);
     static FLOW_CAP: Setting<u64> = Setting::size(
         Section::Workload, "flow_cap", 1, MAX_BYTES, "generated coflows: largest size of a flow",
     );
@@ -69,8 +76,8 @@ declare! {
 }
 
 /// Returns the keys that mean nothing without `generated_coflows`.
-fn of_generated() -> [&'static Key; 4] {
-    [&FLOW_CAP, &MOST_FLOWS, &POD_HOSTS, &POD_LOCAL]
+fn of_generated() -> [&'static Key; 5] {
+    [&GENERATED_SHAPES, &FLOW_CAP, &MOST_FLOWS, &POD_HOSTS, &POD_LOCAL]
 }
 
 /// Returns the keys that mean nothing without `coflows`.
@@ -89,6 +96,8 @@ pub(crate) struct PlacedFacts {
     pub(crate) busiest_load: Option<f64>,
     /// Flows within a host, which are left out.
     pub(crate) left_out: u64,
+    /// The number of shapes and the larger number of coflows made of them, if each was to be taken once.
+    pub(crate) again: Option<(usize, usize)>,
 }
 
 impl PlacedFacts {
@@ -101,7 +110,7 @@ impl PlacedFacts {
         }
         let busiest = bits.into_values().fold(0.0, f64::max);
         let carried = span_ps as f64 / 1e12 * hosts.bps as f64;
-        PlacedFacts { busiest_load: (span_ps > 0).then_some(busiest / carried), left_out: placed.own_host }
+        PlacedFacts { busiest_load: (span_ps > 0).then_some(busiest / carried), left_out: placed.own_host, again: None }
     }
 
     /// Adds what you should know of it before it runs: a load to those of the links, and a warning.
@@ -109,6 +118,12 @@ impl PlacedFacts {
         loads.extend(self.busiest_load.map(|load| ("busiest host without ACKs".to_owned(), load)));
         if self.left_out > 0 {
             warnings.push(format!("{} flows within a host are left out", self.left_out));
+        }
+        if let Some((once, coflows)) = self.again {
+            warnings.push(format!(
+                "generated_shapes = \"each-once\": the trace has {once} coflows that fit, so that some shapes occur more than once \
+                 among {coflows}; generated_coflows = {once} takes each once"
+            ));
         }
     }
 }
@@ -145,7 +160,8 @@ pub(super) fn read(
         };
         scope.error(key, format!("{}: {error}", path.display())).expected(expected)
     };
-    let mut trace = match generation(scope, count)? {
+    let generation = generation(scope, count)?;
+    let mut trace = match &generation {
         Some(generation) => generation.generate(&read.trace, seed).map_err(|error| refused(&GENERATED, error))?,
         None => read.trace.clone(),
     };
@@ -175,7 +191,9 @@ pub(super) fn read(
         return Err(scope.error(&COFLOWS, problem).expected("flows between ports that are different hosts").into());
     }
     let name = path.display().to_string();
-    let facts = PlacedFacts::of(&placed, trace.span_ps(), hosts, framing);
+    let once = generation.filter(|it| it.shapes == Shapes::EachOnce).map(|it| (it.once(&read.trace), it.coflows as usize));
+    let again = once.filter(|(once, coflows)| once < coflows);
+    let facts = PlacedFacts { again, ..PlacedFacts::of(&placed, trace.span_ps(), hosts, framing) };
     Ok(Some((Arc::new(List::new(&name, FlowList { flows: placed.flows, ..FlowList::default() })), facts)))
 }
 
@@ -200,7 +218,8 @@ fn generation(scope: &Scope<'_>, hosts: u32) -> Result<Option<Generation>, Setti
         (None, Some(_)) => return Err(without(scope, &POD_HOSTS, POD_LOCAL.name)),
     };
     let (flow_cap, most_flows) = (scope.optional(&FLOW_CAP)?, scope.optional(&MOST_FLOWS)?);
-    Ok(Some(Generation { coflows: coflows as u32, hosts, flow_cap, most_flows, pods }))
+    let shapes = scope.read(&GENERATED_SHAPES)?;
+    Ok(Some(Generation { coflows: coflows as u32, hosts, flow_cap, most_flows, pods, shapes }))
 }
 
 fn placing(scope: &Scope<'_>, trace: &CoflowTrace, hosts: u32, seed: u64) -> Result<Placing, SettingsError> {

@@ -6,11 +6,23 @@
 //! when its last gap has passed. So gaps are Erlang, and wide coflows follow long ones.
 //!
 //! The original needs parts of whole MB; here they are whole bytes. In addition to those rules you can cap flows, as in the
-//! traces that Sincronia's authors published, leave wide coflows out, and put coflows inside pods.
+//! traces that Sincronia's authors published, leave wide coflows out, put coflows inside pods, and draw each coflow once before
+//! any is drawn again ([`Shapes::EachOnce`]).
 
 use super::{CoflowTrace, TraceError, TracedCoflow, TracedFlow};
 use crate::flow_list::MAX_FLOWS;
 use crate::random::{Purpose, Xoshiro256PlusPlus, below, stream, uniform01};
+
+/// How the coflows of the given trace are drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shapes {
+    /// Each from all of them, as in the original. A few large coflows hold most bytes of a trace, so traces of different seeds
+    /// differ several times in bytes.
+    #[default]
+    Drawn,
+    /// In a random order in which each occurs once. After the last a new order begins.
+    EachOnce,
+}
 
 /// Parameters of the new trace.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,6 +37,8 @@ pub struct Generation {
     pub most_flows: Option<u64>,
     /// The pods in which coflows lie, if any.
     pub pods: Option<PodLocal>,
+    /// How coflows are drawn.
+    pub shapes: Shapes,
 }
 
 /// The traffic that stays inside pods.
@@ -63,28 +77,62 @@ impl Shape {
     }
 }
 
+/// Draws coflows of the given trace, by index.
+struct Drawing {
+    shapes: usize,
+    /// [`Shapes::EachOnce`]: the random stream of the order, and what is left of it.
+    order: Option<(Xoshiro256PlusPlus, Vec<usize>)>,
+}
+
+impl Drawing {
+    fn new(rule: Shapes, shapes: usize, seed: u64) -> Drawing {
+        let order = (rule == Shapes::EachOnce).then(|| (stream(seed, Purpose::CoflowOrder, 0), Vec::new()));
+        Drawing { shapes, order }
+    }
+
+    /// The next coflow; `draws` is the new coflow's own random stream.
+    fn next(&mut self, draws: &mut Xoshiro256PlusPlus) -> usize {
+        let Some((of_order, left)) = &mut self.order else { return below(draws, self.shapes as u64) as usize };
+        if left.is_empty() {
+            left.extend(0..self.shapes);
+        }
+        left.swap_remove(below(of_order, left.len() as u64) as usize)
+    }
+}
+
 impl Generation {
+    /// The coflows of a trace from which new ones can be made: those that fit, among the hosts and below the most flows.
+    fn fitting(&self, trace: &CoflowTrace) -> Vec<Shape> {
+        let fits = |shape: &Shape| {
+            let ports = u64::from(shape.senders).max(shape.receivers.len() as u64);
+            ports <= self.hosts.into() && self.most_flows.is_none_or(|most| shape.flows() <= most)
+        };
+        trace.coflows.iter().map(Shape::of).filter(fits).collect()
+    }
+
+    /// The number of coflows that [`Shapes::EachOnce`] draws before any is drawn again.
+    pub fn once(&self, trace: &CoflowTrace) -> usize {
+        self.fitting(trace).len()
+    }
+
     /// The new trace. Gaps between flows are 1 ms on average, for a load to scale.
     ///
     /// # Errors
     /// [`TraceError::NoneFits`] if no coflow of `trace` fits, among the hosts and below the most flows; other errors if the new
     /// trace has too many flows or bytes.
     pub fn generate(&self, trace: &CoflowTrace, seed: u64) -> Result<CoflowTrace, TraceError> {
-        let fits = |shape: &Shape| {
-            let ports = u64::from(shape.senders).max(shape.receivers.len() as u64);
-            ports <= self.hosts.into() && self.most_flows.is_none_or(|most| shape.flows() <= most)
-        };
-        let shapes: Vec<Shape> = trace.coflows.iter().map(Shape::of).filter(fits).collect();
+        let shapes = self.fitting(trace);
         if shapes.is_empty() {
             return Err(TraceError::NoneFits);
         }
+        let mut drawing = Drawing::new(self.shapes, shapes.len(), seed);
         let mut gaps = stream(seed, Purpose::CoflowArrivals, 0);
         let mut made = CoflowTrace { ports: self.hosts, coflows: Vec::new() };
         let (mut now_ps, mut inside, mut all) = (0.0, 0u64, 0u64);
         let mut room = MAX_FLOWS as u64;
         for id in 0..self.coflows {
             let mut draws = stream(seed, Purpose::CoflowShapes, id.into());
-            let shape = &shapes[below(&mut draws, shapes.len() as u64) as usize];
+            let shape = &shapes[drawing.next(&mut draws)];
             room = room.checked_sub(shape.flows()).ok_or(TraceError::TooManyFlows)?;
             let bytes: u64 = shape.receivers.iter().sum();
             let pod = self.pods.filter(|pods| {

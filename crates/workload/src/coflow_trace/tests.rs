@@ -142,7 +142,7 @@ fn scale__sizes_and_gaps() {
 }
 
 fn generation(hosts: u32) -> Generation {
-    Generation { coflows: 400, hosts, flow_cap: None, most_flows: None, pods: None }
+    Generation { coflows: 400, hosts, flow_cap: None, most_flows: None, pods: None, shapes: Shapes::Drawn }
 }
 
 #[test]
@@ -168,6 +168,27 @@ fn generate__has_the_structure_of_what_it_is_made_of() {
         "three receivers do not fit"
     );
     assert_eq!(generation(1).generate(&trace, 1), Err(TraceError::NoneFits));
+}
+
+#[test]
+fn generate__each_shape_once_before_any_again() {
+    // Coflows of 1 to 5 MB, and one too wide for four hosts.
+    let mut lines: Vec<String> = (1..=5).map(|mb| format!("{mb} 0 1 0 1 1:{mb}\n")).collect();
+    lines.push("6 0 1 0 5 1:1 2:1 3:1 4:1 5:1\n".into());
+    let trace = parse(&format!("8 6\n{}", lines.concat())).unwrap();
+    let once = |seed| {
+        let generation = Generation { coflows: 12, shapes: Shapes::EachOnce, ..generation(4) };
+        assert_eq!(generation.once(&trace), 5);
+        let made = generation.generate(&trace, seed).unwrap();
+        made.coflows.iter().map(|coflow| coflow.flows[0].bytes / MB).collect::<Vec<u64>>()
+    };
+    let sizes = once(1);
+    for five in sizes.chunks_exact(5) {
+        let mut five = five.to_vec();
+        five.sort_unstable();
+        assert_eq!(five, [1, 2, 3, 4, 5]);
+    }
+    assert!(sizes[..5] != sizes[5..10] && sizes[..5] != once(2)[..5], "other orders: {sizes:?}");
 }
 
 #[test]

@@ -193,9 +193,24 @@ fn window__marks_leave_the_least() {
         Trial::new(params).run(trace);
     };
     // With alpha at 1 a mark leaves a half. Where a timeout has left less than the least, a mark leaves that.
-    least(1, "ack 1 marked = 1.5\n ack 3 marked = 1\n timeout = 1");
-    least(2, "ack 1 marked = 2\n ack 3 marked = 2\n timeout = 1\n ack 1 marked = 1\n ack 1 marked = 1\n ack 1 = 2");
-    least(60, "ack 1 marked = 3\n ack 2 = 5");
+    least(
+        1,
+        "ack 1 marked        = 1.5
+         ack 2 marked        = 1.5
+         ack 1 marked        = 1",
+    );
+    least(
+        2,
+        "ack 1 marked        = 2
+         ack 2 marked        = 2
+         ack 2 marked        = 2
+         timeout             = 1
+         ack 1 marked        = 1
+         ack 1 marked        = 1
+         ack 1               = 2",
+    );
+    // The least is never more than the window was.
+    least(60, "ack 1 marked = 3");
 }
 
 #[test]
