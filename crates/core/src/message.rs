@@ -85,6 +85,12 @@ pub struct Held {
 /// What an endpoint reports of its messages. Taggers, controllers and measurement hear the same events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowEvent {
+    /// A message waits at its host, because its tagger holds it ([`crate::tagger::TagPackets::holds`]). The host reports this,
+    /// and no endpoint.
+    HeldBack {
+        /// The message.
+        message: Message,
+    },
     /// A message begins on the flow.
     MessageStart {
         /// The flow.

@@ -83,6 +83,12 @@ pub trait TagPackets: Send {
         None
     }
 
+    /// Returns whether a message may not begin yet. Its host asks when the message is due, and again after each table.
+    #[inline]
+    fn holds(&self, _message: &Message) -> bool {
+        false
+    }
+
     /// Hears of an event of a flow.
     #[inline]
     fn on_event(&mut self, _event: &FlowEvent, _now: Time) {}

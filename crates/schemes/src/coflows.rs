@@ -46,6 +46,14 @@ enum LevelsName {
     Sparse,
 }
 
+/// What hosts do with a coflow that has no place yet, by the names that settings use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum UntilPlaced {
+    Hold,
+    First,
+    Last,
+}
+
 declare! {
     /// How coflows are ordered.
     pub static COFLOW_ORDER: Setting<OrderName> = Setting::choice(
@@ -84,8 +92,11 @@ declare! {
         "levels = \"sparse\": how many coflows may share the last level in addition to those that must",
     )
     .with_default(1);
-    static NEW_LEVEL: Setting<u64> = Setting::count(
-        Section::Scheme, "new_level", 0, 63, "priority of coflows that have no place in the order yet; not given: the last",
+    static UNTIL_PLACED: Setting<UntilPlaced> = Setting::choice(
+        Section::Scheme,
+        "until_placed",
+        &[("hold", UntilPlaced::Hold), ("first", UntilPlaced::First), ("last", UntilPlaced::Last)],
+        "what hosts do with a coflow that has no place in the order yet: hold its data, or send it at the first or last priority",
     );
     static ANNOUNCE: Setting<Announcement> = Setting::choice(
         Section::Scheme,
@@ -200,17 +211,20 @@ pub(crate) fn build(context: &Context<'_>, parts: &Parts, order: OrderName) -> R
             Decides::Attained { first: scope.read(&DCLAS_FIRST)?, factor: scope.read(&DCLAS_FACTOR)? }
         }
     };
-    let new_level = scope.optional(&NEW_LEVEL)?.unwrap_or(match order {
-        // A coflow that has sent nothing is on the first level.
-        OrderName::Attained => 0,
-        _ => levels as u64 - 1,
-    });
-    if new_level >= levels as u64 {
-        return Err(scope.invalid(&NEW_LEVEL, format!("0 to {}, one of the queues", levels - 1)));
-    }
+    let until_placed = scope.read_or(
+        &UNTIL_PLACED,
+        match order {
+            // A coflow that has sent nothing is on the first level.
+            OrderName::Attained => UntilPlaced::First,
+            // pCoflow's hosts learn the priority before they send (ICIN 2021, §III-C).
+            _ => UntilPlaced::Hold,
+        },
+    )?;
+    let new_level = if until_placed == UntilPlaced::First { 0 } else { levels as u8 - 1 };
+    let holds = until_placed == UntilPlaced::Hold;
     let reports = !matches!(decides, Decides::Order { remaining: false, .. });
     for class in &mut scheme.classes {
-        class.tagger = TaggerSpec::Coflow(HostRules { new_level: new_level as u8, reports });
+        class.tagger = TaggerSpec::Coflow(HostRules { new_level, holds, reports });
     }
     let every = (order == OrderName::Attained).then_some(Time::from_us(10_000));
     let delay = Time(scope.read(&COORDINATOR_DELAY)?);

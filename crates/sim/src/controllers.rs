@@ -262,9 +262,13 @@ struct View<'a, K> {
 impl<K: Key> View<'_, K> {
     fn hand_over(&mut self, to: Audience, published: &Published) {
         match to {
-            Audience::Host { host, class } => self.tagger_mut(host, class).on_table(published),
+            Audience::Host { host, class } => {
+                self.tagger_mut(host, class).on_table(published);
+                self.release();
+            }
             Audience::Hosts { class } => {
                 (0..self.fabric.hosts).for_each(|host| self.tagger_mut(host, class).on_table(published));
+                self.release();
             }
             Audience::Ports(place) => {
                 let fabric = self.fabric;
@@ -274,6 +278,13 @@ impl<K: Key> View<'_, K> {
                     }
                 }
             }
+        }
+    }
+
+    /// Lets messages begin that were held back for lack of a table.
+    fn release(&mut self) {
+        for partition in &mut self.built.partitions {
+            partition.hosts.release(&mut partition.network, self.at);
         }
     }
 

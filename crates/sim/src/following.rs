@@ -9,8 +9,9 @@ use std::sync::Arc;
 use flowsieve_core::Time;
 use flowsieve_workload::{Answered, ClosedLoop, Flow, Queries};
 
-use crate::hosts::{Rules, Upcoming};
+use crate::hosts::Rules;
 use crate::run::refusal;
+use crate::upcoming::Upcoming;
 
 /// Defines which messages follow which.
 pub(crate) enum Rule {
@@ -81,7 +82,7 @@ impl Following {
             self.refused = Some(self.refused.map_or(refused, |other| other.min(refused)));
             return false;
         }
-        self.add(Upcoming { flow, host }, rules);
+        self.add(Upcoming::new(flow, host), rules);
         true
     }
 

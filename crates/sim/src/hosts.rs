@@ -24,6 +24,7 @@ use crate::run_spec::RunSpec;
 use crate::slab::{SWITCH, pack, unpack};
 use crate::source::Source;
 use crate::trace::Begun;
+use crate::upcoming::{HeldBack, Upcoming, UpcomingMessages};
 use flowsieve_fabric::round_trip::Exchange;
 use flowsieve_fabric::topology::{Fabric, Sites};
 
@@ -33,8 +34,8 @@ pub(crate) struct Hosts {
     hosts: Vec<Host>,
     /// By host, then by class of flow.
     pub(crate) sides: Vec<Side>,
-    /// Given messages that will begin, in the order of their starts.
-    upcoming: VecDeque<Upcoming>,
+    /// Given messages that will begin, and those that a tagger holds back.
+    upcoming: UpcomingMessages,
     /// Messages that follow others, if there are any.
     pub(crate) following: Option<Following>,
     pub(crate) sent: Vec<Sent>,
@@ -93,14 +94,6 @@ impl Rules {
     pub(crate) fn class(&self, class: u8) -> u8 {
         class.min(self.transports.len() as u8 - 1)
     }
-}
-
-/// A message that will begin here.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Upcoming {
-    pub(crate) flow: Flow,
-    /// Its host's index in this partition.
-    pub(crate) host: u32,
 }
 
 /// The sending side of a finished message.
@@ -210,7 +203,7 @@ impl Hosts {
             rules,
             hosts,
             sides,
-            upcoming: VecDeque::new(),
+            upcoming: UpcomingMessages::default(),
             following: None,
             sent: Vec::new(),
             received: Vec::new(),
@@ -236,12 +229,7 @@ impl Hosts {
 
     /// Hands over a given message that will begin here, later than those handed over before.
     pub(crate) fn hand_over<K: Key>(&mut self, network: &mut Network<K>, upcoming: Upcoming) {
-        let begin = self.rules.begin(&upcoming.flow);
-        // Prediction delays may differ between classes, so that a message handed over later may begin earlier.
-        let waits = self.upcoming.iter().rev().take_while(|other| self.rules.begin(&other.flow) > begin).count();
-        let place = self.upcoming.len() - waits;
-        self.upcoming.insert(place, upcoming);
-        if place == 0 {
+        if self.upcoming.add(upcoming, &self.rules) {
             network.schedule(Source::Messages, self.next_start());
         }
     }
@@ -254,21 +242,50 @@ impl Hosts {
         }
     }
 
+    /// Holds a message back that is due, and reports it.
+    fn hold_back(&mut self, now: Time, side: usize, upcoming: Upcoming, message: Message) {
+        let event = FlowEvent::HeldBack { message };
+        self.sides[side].tagger.on_event(&event, now);
+        if let Some(news) = &mut self.news {
+            let host = self.hosts[upcoming.host as usize].number.into();
+            news.push(HostEvent { at: now, host, class: message.class, event });
+        }
+        self.upcoming.held.push(HeldBack { upcoming, message, side });
+    }
+
+    /// Returns whether any message is held back.
+    pub(crate) fn holds_any(&self) -> bool {
+        !self.upcoming.held.is_empty()
+    }
+
+    /// Lets those messages begin at `at` that their taggers hold no longer, since tables have arrived.
+    pub(crate) fn release<K: Key>(&mut self, network: &mut Network<K>, at: Time) {
+        let sides = &self.sides;
+        if self.upcoming.release(at, &self.rules, |held| sides[held.side].tagger.holds(&held.message)) {
+            network.schedule(Source::Messages, self.next_start());
+        }
+    }
+
     /// Returns when the next message begins.
     fn next_start(&self) -> Time {
-        let given = self.upcoming.front().map_or(Time::NEVER, |upcoming| self.rules.begin(&upcoming.flow));
+        let given = self.upcoming.first(&self.rules).map_or(Time::NEVER, |(at, _)| at);
         self.following.as_ref().map_or(given, |following| given.min(Time(following.next().0)))
     }
 
     /// Begins every message that is due.
     pub(crate) fn begin_messages<K: Key>(&mut self, network: &mut Network<K>) {
-        while let Some(Upcoming { flow, host }) = self.next_due(network.now) {
-            self.begun_messages += 1;
+        while let Some(upcoming) = self.next_due(network.now) {
+            let Upcoming { flow, host, .. } = upcoming;
             let class = self.rules.class(flow.class);
             let prediction = self.rules.predictions.as_ref().map(|predictions| predictions.predict(&flow));
             let message = message(&flow, class, prediction.unwrap_or_default());
             let at = self.sides_of(host).start + usize::from(class);
             let (side, now) = (&mut self.sides[at], network.now);
+            if side.tagger.holds(&message) {
+                self.hold_back(now, at, upcoming, message);
+                continue;
+            }
+            self.begun_messages += 1;
             let mut out = self.hosts[host as usize].port(network, class.into());
             let effects = side.endpoint.begin(now, &mut side.tagger, &mut out, &message);
             self.carry_out(network, (host, class.into()), effects);
@@ -278,14 +295,14 @@ impl Hosts {
 
     /// Takes the next message that is due; at equal instants the one with the least number.
     fn next_due(&mut self, now: Time) -> Option<Upcoming> {
-        let given = self.upcoming.front().map(|upcoming| (self.rules.begin(&upcoming.flow).0, upcoming.flow.id));
+        let given = self.upcoming.first(&self.rules).map(|(at, id)| (at.0, id));
         if let Some(following) = &mut self.following
             && following.next() < given.unwrap_or(Following::NONE)
         {
             return if following.next().0 <= now.0 { following.take_next() } else { None };
         }
         given.filter(|(begin, _)| *begin <= now.0)?;
-        self.upcoming.pop_front()
+        self.upcoming.take_first()
     }
 
     /// Handles a packet that arrives at a host.
@@ -368,7 +385,7 @@ impl Hosts {
                 FlowEvent::Unneeded { message } => self.unneeded.push(message),
                 FlowEvent::Steps { message, times } => self.steps.push((message, times)),
                 FlowEvent::Timeout { .. } => self.timeouts += 1,
-                FlowEvent::MessageEnd { effort: None, .. } => {}
+                FlowEvent::HeldBack { .. } | FlowEvent::MessageEnd { effort: None, .. } => {}
             }
         }
     }

@@ -29,6 +29,7 @@ pub mod sample;
 mod slab;
 mod source;
 pub mod trace;
+mod upcoming;
 
 pub use run::{FRUITLESS_PER_FLOW, FRUITLESS_TIMEOUTS, MOST_SEGMENTS, QUERY_EPOCH, run, run_sampled, run_traced};
 pub use run_spec::{FctEnd, Flows, Measure, Partitioning, Progress, RunSpec, SimError, announcements, go_on};

@@ -15,13 +15,14 @@ use crate::build::{Built, build};
 use crate::controllers::Controllers;
 use crate::event::Key;
 use crate::following::Rule;
-use crate::hosts::{Hosts, Upcoming};
+use crate::hosts::Hosts;
 use crate::measure;
 use crate::network::Network;
 use crate::partition::Partition;
 use crate::run_spec::{Flows, Measure, Progress, RunSpec, SimError};
 use crate::sample::{Sampler, Sampling};
 use crate::trace::{Tracer, Tracing};
+use crate::upcoming::Upcoming;
 
 mod follow;
 mod guard;
@@ -288,7 +289,9 @@ impl<K: Key> Run<'_, '_, K> {
         let partitions = &self.built.partitions;
         let drained = partitions.iter().all(|partition| {
             let network = &partition.network;
-            network.events.first() == K::NEVER && network.waiting.is_empty() && network.crossings.is_empty()
+            let is_still =
+                network.events.first() == K::NEVER && network.waiting.is_empty() && network.crossings.is_empty();
+            is_still && !partition.hosts.holds_any()
         });
         debug_assert!(!drained || partitions.iter().all(|partition| partition.network.slab.live() == 0));
         drained
@@ -334,7 +337,7 @@ impl<K: Key> Run<'_, '_, K> {
     fn hand_over(&mut self, flow: Flow, how: fn(&mut Hosts, &mut Network<K>, Upcoming)) {
         let (from, host) = self.built.placement.hosts[flow.src as usize];
         let partition = &mut self.built.partitions[from as usize];
-        how(&mut partition.hosts, &mut partition.network, Upcoming { flow, host });
+        how(&mut partition.hosts, &mut partition.network, Upcoming::new(flow, host));
     }
 
     /// Runs every event before `horizon` and the end of the run.
@@ -410,9 +413,10 @@ impl<K: Key> Run<'_, '_, K> {
         (at <= horizon && (!drains || self.waits())).then_some(at)
     }
 
-    /// Returns whether something will happen.
+    /// Returns whether something will happen, or a host waits for a controller's table.
     fn waits(&self) -> bool {
-        self.built.partitions.iter().any(|partition| next_event(partition) != Time::NEVER)
+        let waits = |partition: &Partition<K>| next_event(partition) != Time::NEVER || partition.hosts.holds_any();
+        self.built.partitions.iter().any(waits)
     }
 
     fn events_until(

@@ -33,7 +33,7 @@ fn order__holds_at_hosts_two_delays_after_a_coflow_begins() {
     // Coflow 1 has 100 packets from host 0 and coflow 2 has 40 from host 1, both to host 2; so coflow 2 goes first, at
     // the switch's port to host 2, as soon as there is an order. Its short flows from host 3 show when: three packets to
     // host 2, beside three of coflow 1 from host 4, which are at the switch 0.2 + 1.2 n us after their start.
-    let (settings, scheme) = ordered("sincronia", &rack(5));
+    let (settings, scheme) = ordered("sincronia", &rack(5).with(Some("sincronia"), "until_placed", "last"));
     let short = |start| {
         let flows = [
             of(1, flow(0, (0, 2), 100)),
@@ -49,6 +49,27 @@ fn order__holds_at_hosts_two_delays_after_a_coflow_begins() {
     assert!(first > 10 * US && second > 10 * US, "{first} {second}");
     let (first, second) = short(20 * US);
     assert!(second < 8 * US && first > 10 * US, "{first} {second}");
+}
+
+#[test]
+fn hold__no_data_leaves_before_its_level_is_known() {
+    // Coflow 1 has ten packets at 0 and three at 50 us; coflow 2 has three at 60 us, from another host. Levels of coflows that
+    // begin at 0 and at 60 us are at hosts 20 us later. Hosts hold data until then, and nothing of a coflow that has a level.
+    let flows = [of(1, flow(0, (0, 3), 10)), of(1, flow(50 * US, (1, 3), 3)), of(2, flow(60 * US, (2, 3), 3))];
+    let of_rule = |name: &str, rule: Option<&str>| {
+        let settings = rule.into_iter().fold(rack(4), |settings, rule| settings.with(Some(name), "until_placed", rule));
+        let (settings, scheme) = ordered(name, &settings);
+        fcts(&run(&settings, scheme, &flows))
+    };
+    for name in ["sincronia", "sebf", "pcoflow-ecn"] {
+        let sent_at_once = of_rule(name, Some("last"));
+        let held = [20, 0, 20].iter().zip(&sent_at_once).map(|(us, fct)| us * US + fct).collect::<Vec<_>>();
+        assert_eq!(of_rule(name, Some("hold")), held, "{name}");
+        assert_eq!(of_rule(name, None), held, "{name} as its paper has it");
+        assert_eq!(of_rule(name, Some("first")), sent_at_once, "{name}");
+    }
+    // Under D-CLAS, all coflows begin on the first level.
+    assert_eq!(of_rule("aalo", None), of_rule("aalo", Some("first")));
 }
 
 #[test]

@@ -169,6 +169,7 @@ impl TagPackets for Ageing {
             FlowEvent::Steps { .. }
             | FlowEvent::Reordered { .. }
             | FlowEvent::Unneeded { .. }
+            | FlowEvent::HeldBack { .. }
             | FlowEvent::Delivered { .. } => {}
         }
     }

@@ -249,7 +249,8 @@ impl Coordinator {
 impl Controller for Coordinator {
     fn on_event(&mut self, now: Time, event: &HostEvent) {
         match event.event {
-            FlowEvent::MessageStart { message, .. } => {
+            // A message that its host held back begins once it has a place, and is known then.
+            FlowEvent::HeldBack { message } | FlowEvent::MessageStart { message, .. } => {
                 let coflow = key(message.coflow, message.id);
                 let before = self.flows.len();
                 if self.params.announcement == Announcement::Whole && !self.coflows.contains_key(&coflow) {

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use crate::coflow::key;
 use crate::controller::Published;
-use crate::message::FlowEvent;
+use crate::message::{FlowEvent, Message};
 use crate::tag::Tag;
 use crate::tagger::{FlowFacts, TagPackets, TaggerRules};
 use crate::units::Time;
@@ -14,6 +14,8 @@ use crate::units::Time;
 pub struct HostRules {
     /// The level of coflows that the coordinator has not placed yet.
     pub new_level: u8,
+    /// Whether hosts hold the messages of such coflows instead.
+    pub holds: bool,
     /// Whether they count bytes sent, so that the coordinator can ask for them.
     pub reports: bool,
 }
@@ -47,20 +49,27 @@ impl TaggerRules for HostRules {
     }
 }
 
+/// The level that a coordinator's table gives a coflow.
+fn place(levels: &[(u32, u64)], coflow: u32) -> Option<u8> {
+    let at = levels.binary_search_by_key(&coflow, |&(other, _)| other).ok()?;
+    Some(levels[at].1 as u8)
+}
+
 impl TagPackets for LevelTagger {
     fn tag(&mut self, facts: &FlowFacts) -> Tag {
         let new = || Sending { bytes: 0, level: self.rules.new_level, version: 0 };
         let message = self.messages.entry(facts.message).or_insert_with(new);
         message.bytes = message.bytes.max(facts.offset + u64::from(facts.payload));
         if message.version != self.version {
-            let of = key(facts.coflow, facts.message);
+            let level = place(&self.levels, key(facts.coflow, facts.message));
             message.version = self.version;
-            message.level = match self.levels.binary_search_by_key(&of, |&(coflow, _)| coflow) {
-                Ok(at) => self.levels[at].1 as u8,
-                Err(_) => self.rules.new_level,
-            };
+            message.level = level.unwrap_or(self.rules.new_level);
         }
         Tag::with_priority(message.level)
+    }
+
+    fn holds(&self, message: &Message) -> bool {
+        self.rules.holds && place(&self.levels, key(message.coflow, message.id)).is_none()
     }
 
     /// Forgets a message that has ended.

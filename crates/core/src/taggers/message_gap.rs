@@ -117,6 +117,7 @@ impl MessageGap {
             | FlowEvent::Reordered { .. }
             | FlowEvent::Unneeded { .. }
             | FlowEvent::Delivered { .. }
+            | FlowEvent::HeldBack { .. }
             | FlowEvent::Timeout { .. } => {}
         }
     }

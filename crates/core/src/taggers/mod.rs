@@ -135,6 +135,12 @@ impl Tagger {
         each!(part self, tagger => tagger.steps(message))
     }
 
+    /// As [`TagPackets::holds`].
+    #[inline]
+    pub fn holds(&self, message: &Message) -> bool {
+        each!(part self, tagger => tagger.holds(message))
+    }
+
     /// As [`TagPackets::on_event`].
     #[inline]
     pub fn on_event(&mut self, event: &FlowEvent, now: Time) {

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use flowsieve_settings::declare;
 use flowsieve_settings::{Key, Scope, Section, Setting, SettingsError};
-use flowsieve_workload::coflow_trace::{CoflowTrace, Generation, Like, OwnRack, Placed, Placing, PodLocal, Shapes, TraceError};
+use flowsieve_workload::coflow_trace::{
+    CoflowTrace, Generation, Like, OwnRack, Placed, Placing, PodLocal, Shapes, TraceError,
+};
 use flowsieve_workload::flow_list::FlowList;
 use flowsieve_workload::{Framing, MAX_BYTES};
 
@@ -191,7 +193,8 @@ pub(super) fn read(
         return Err(scope.error(&COFLOWS, problem).expected("flows between ports that are different hosts").into());
     }
     let name = path.display().to_string();
-    let once = generation.filter(|it| it.shapes == Shapes::EachOnce).map(|it| (it.once(&read.trace), it.coflows as usize));
+    let once =
+        generation.filter(|it| it.shapes == Shapes::EachOnce).map(|it| (it.once(&read.trace), it.coflows as usize));
     let again = once.filter(|(once, coflows)| once < coflows);
     let facts = PlacedFacts { again, ..PlacedFacts::of(&placed, trace.span_ps(), hosts, framing) };
     Ok(Some((Arc::new(List::new(&name, FlowList { flows: placed.flows, ..FlowList::default() })), facts)))

@@ -248,10 +248,12 @@ fn scheme_settings() -> BoxedStrategy<Given> {
         .boxed(),
         maybe(0.4, "initial_window", &["1", "4", "20", "200"]),
         maybe(0.2, "max_window", &["5", "30"]),
+        maybe(0.2, "min_window", &["1", "2", "4"]),
         maybe(0.3, "ack_every", &["2", "4"]),
         maybe(0.3, "delayed_ack", &["0us", "6us", "100us"]),
         maybe(0.5, "rto_min", &["60us", "250us", "2ms"]),
         maybe(0.3, "rto", &["constant", "rfc6298"]),
+        maybe(0.2, "max_backoff", &["1", "4"]),
         maybe(0.2, "probe_after", &["1", "2"]),
         maybe(0.3, "slow_start_restart", &["false"]),
         maybe(0.3, "mtu", &["576B", "9000B"]),
@@ -269,6 +271,7 @@ fn scheme_settings() -> BoxedStrategy<Given> {
         maybe(0.8, "coordinator_delay", &["200ns", "3us", "20us"]),
         maybe(0.3, "coordinator_period", &["7us", "100us"]),
         maybe(0.3, "announce", &["flow"]),
+        maybe(0.4, "until_placed", &["hold", "first", "last"]),
         maybe(0.3, "pcoflow_slots", &["1", "5"]),
     ])
 }

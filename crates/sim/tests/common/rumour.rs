@@ -38,7 +38,9 @@ impl Controller for Rumour {
         assert!(self.host.is_none_or(|host| host == event.host), "a host's own events");
         [event.at.0, event.host.into(), event.class.into(), now.0].into_iter().for_each(|word| self.hear(word));
         match event.event {
-            FlowEvent::MessageStart { message, .. } | FlowEvent::MessageEnd { message, .. } => self.hear(message.bytes),
+            FlowEvent::HeldBack { message }
+            | FlowEvent::MessageStart { message, .. }
+            | FlowEvent::MessageEnd { message, .. } => self.hear(message.bytes),
             FlowEvent::Delivered { message, .. } => self.hear(message.into()),
             FlowEvent::Timeout { flow } => self.hear(flow.into()),
             FlowEvent::Reordered { message, held } => self.hear(u64::from(message) ^ held.byte_ns),

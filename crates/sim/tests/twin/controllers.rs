@@ -3,7 +3,7 @@
 
 use flowsieve_core::controller::{Audience, Controller, Gauges, Hears, HostEvent, Published};
 use flowsieve_core::readings::Reading;
-use flowsieve_core::{ControllerSpec, FlowEvent, Node, PortScheduler, Time};
+use flowsieve_core::{ControllerSpec, FlowEvent, Message, Node, PortScheduler, Time};
 use flowsieve_fabric::topology::Sites;
 use flowsieve_sim::RunSpec;
 
@@ -96,7 +96,7 @@ impl Twin<'_> {
         let (to, published) = self.controllers[kind].tables[nth].clone();
         match to {
             Audience::Host { host, class } => {
-                self.hosts[host as usize].taggers[usize::from(class)].on_table(&published)
+                self.hosts[host as usize].taggers[usize::from(class)].on_table(&published);
             }
             Audience::Hosts { class } => {
                 self.hosts.iter_mut().for_each(|host| host.taggers[usize::from(class)].on_table(&published));
@@ -109,6 +109,10 @@ impl Twin<'_> {
                 }
             }
         }
+        let free =
+            |(host, class, message): &mut (usize, usize, Message)| !self.hosts[*host].taggers[*class].holds(message);
+        let released: Vec<_> = self.held.extract_if(.., free).collect();
+        released.into_iter().for_each(|(.., message)| self.at(self.now, Event::Start { message: message.id as usize }));
     }
 
     fn link(&self, node: Node, port: u16) -> usize {

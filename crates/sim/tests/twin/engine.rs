@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use flowsieve_core::admission::Pool;
 use flowsieve_core::balancer::BalancerSite;
 use flowsieve_core::scheduler::Line;
-use flowsieve_core::{Balancer, Meta, PortContext, PortScheduler, Scheduler, SwitchProgram, Time, Victims};
+use flowsieve_core::{Balancer, Message, Meta, PortContext, PortScheduler, Scheduler, SwitchProgram, Time, Victims};
 use flowsieve_fabric::topology::{Node, Sites};
 use flowsieve_record::{Drops, QuantileSketch};
 use flowsieve_schemes::scheme::Nic;
@@ -124,6 +124,8 @@ pub(crate) struct Twin<'a> {
     waited_for: BTreeSet<u32>,
     /// When the last of them, or the last query, ended.
     waiting_ended: Option<Time>,
+    /// Those that are due, and that their taggers hold back: the host, the class and the message.
+    pub(crate) held: Vec<(usize, usize, Message)>,
     /// Those that began.
     pub(crate) begun: BTreeSet<usize>,
     pub(crate) records: Vec<Record>,
@@ -194,6 +196,7 @@ pub(crate) fn run<'a>(run_spec: &RunSpec<'a>) -> Twin<'a> {
         hosts: (0..fabric.hosts).map(|host| Host::new(run_spec.scheme, host, &sites)).collect(),
         controllers: kinds(run_spec, &sites),
         tables_sent: vec![0; run_spec.scheme.controllers.len()],
+        held: Vec::new(),
         records: Vec::new(),
         seen: Seen::default(),
         counts: vec![Count::default(); fabric.classes.len()],
@@ -348,7 +351,7 @@ impl<'a> Twin<'a> {
 
     /// Whether anything will happen but controllers' doings.
     pub(crate) fn something_else_is_left(&self) -> bool {
-        self.others > 0
+        self.others > 0 || !self.held.is_empty()
     }
 
     pub(crate) fn new_packet(&mut self, meta: Meta, body: Body) -> u32 {

@@ -121,6 +121,12 @@ impl Twin<'_> {
             bounds: prediction.bounds.map(|SizeBounds { lower, upper }| Bounds { lower, upper }),
         };
         let src = flow.src as usize;
+        if self.hosts[src].taggers[class].holds(&message) {
+            let event = FlowEvent::HeldBack { message };
+            self.hosts[src].taggers[class].on_event(&event, now);
+            self.tell(src, class, event);
+            return self.held.push((src, class, message));
+        }
         let effects = self.call(src, class, |endpoint, tagger, out| endpoint.begin(now, tagger, out, &message));
         self.settle(src, effects.turns);
     }

@@ -414,6 +414,7 @@ fn show_event(event: &FlowEvent) -> String {
         FlowEvent::Delivered { message, out_of_order: 0 } => format!("arrives {message}"),
         FlowEvent::Delivered { message, out_of_order } => format!("arrives {message} late {out_of_order}"),
         FlowEvent::Timeout { flow } => format!("timeout {flow}"),
+        FlowEvent::HeldBack { message } => format!("waits {}", message.id),
         FlowEvent::Reordered { message, held } => format!("held {message} {} {}", held.most_bytes, held.byte_ns),
         FlowEvent::Unneeded { message } => format!("again {message}"),
         FlowEvent::Steps { message, times } => {
