@@ -51,7 +51,7 @@ pub enum Discipline {
     Greedy(Order),
     /// Varys' rates (SIGCOMM 2014, §5.3): coflow by coflow, each gets just enough for its flows to end together, as
     /// fast as its bottleneck allows with what is left. A coflow with a full link is skipped. The rest goes to the
-    /// skipped coflows in their order, then to all by their start, flow by flow. Rates are renewed when a coflow comes
+    /// flows of skipped coflows in equal shares, then to all by their start, flow by flow. Rates are renewed when a coflow comes
     /// or ends, not when a flow does.
     Madd(Order),
 }

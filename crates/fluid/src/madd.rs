@@ -3,8 +3,12 @@
 //! 1. Coflow by coflow, in order: its bottleneck time is the longest that any link, at its remaining rate, needs for
 //!    the coflow's remaining work there. Each flow gets the rate at which it ends just then, so that all end together.
 //!    A coflow with a link that has nothing left is skipped.
-//! 2. The rest goes to the skipped coflows in their order, and then to all by their start. A coflow's flows share what
-//!    each link has left equally, and a flow gets the least of its links' shares, as in CoflowSim.
+//! 2. The flows of all skipped coflows share what each link has left equally, and a flow gets the least of its links'
+//!    shares.
+//! 3. The rest goes to all by their start: flow by flow, each gets all that is left on its links.
+//!
+//! The paper leaves open how the rest is shared. Steps 2 and 3 are CoflowSim's, by the same author (`CoflowSimulator.java`):
+//! if skipped coflows got it flow by flow, some of their flows would be fast, and the coflow would wait for the others.
 //!
 //! Rates are renewed when a coflow comes or ends, as in Varys and in CoflowSim: the rate of a flow that ends alone
 //! stays unused until then.
@@ -33,8 +37,8 @@ pub(crate) struct Madd<'a> {
     left: Vec<f64>,
     wanted: Vec<f64>,
     touched: Vec<u32>,
-    /// By flow of a coflow: the rate that it gets in addition.
-    more: Vec<f64>,
+    /// By link: the share of a flow; zero between calls.
+    shares: Vec<f64>,
 }
 
 #[derive(Clone, Copy)]
@@ -47,10 +51,18 @@ struct Active {
     end: Time,
 }
 
+impl Active {
+    /// Adds to its rate.
+    fn speed_up(&mut self, more: f64, now: Time) {
+        self.rate += more;
+        self.end = after(now, span(self.left, self.rate));
+    }
+}
+
 impl<'a> Madd<'a> {
     pub(crate) fn new(network: &'a Network, flows: &'a [Flow]) -> Madd<'a> {
         let links = network.rates.len();
-        let (coflows, order, by_age, touched, more) = Default::default();
+        let (coflows, order, by_age, touched) = Default::default();
         Madd {
             network,
             flows,
@@ -63,7 +75,7 @@ impl<'a> Madd<'a> {
             left: vec![0.0; links],
             wanted: vec![0.0; links],
             touched,
-            more,
+            shares: vec![0.0; links],
         }
     }
 
@@ -109,31 +121,41 @@ impl<'a> Madd<'a> {
         }
     }
 
-    /// Shares what links have left among the flows of a coflow. All shares are known before the first is taken.
-    fn fill(&mut self, slot: u32, now: Time) {
-        let slot = slot as usize;
-        for at in 0..self.coflows[slot].len() {
-            let path = self.coflows[slot][at].path;
-            if self.network.least(path, &self.left) > 0.0 {
-                self.want(path, 1.0);
+    /// Shares what links have left among all flows of these coflows. All shares are known before the first is taken.
+    fn share(&mut self, slots: &[u32], now: Time) {
+        for &slot in slots {
+            for at in 0..self.coflows[slot as usize].len() {
+                let path = self.coflows[slot as usize][at].path;
+                if self.network.least(path, &self.left) > 0.0 {
+                    self.want(path, 1.0);
+                }
             }
         }
-        for &link in &self.touched {
-            self.wanted[link as usize] = self.left[link as usize] / self.wanted[link as usize];
-        }
-        let share = |active: &Active| {
-            let links = &self.network.paths[active.path as usize].links;
-            links.iter().map(|crossing| self.wanted[crossing.link as usize]).fold(f64::INFINITY, f64::min)
-        };
-        self.more.clear();
-        self.more.extend(self.coflows[slot].iter().map(share));
         for link in self.touched.drain(..) {
+            self.shares[link as usize] = self.left[link as usize] / self.wanted[link as usize];
             self.wanted[link as usize] = 0.0;
         }
-        for (active, &more) in self.coflows[slot].iter_mut().zip(&self.more).filter(|(_, more)| **more > 0.0) {
-            self.network.take(active.path, more, &mut self.left);
-            active.rate += more;
-            active.end = after(now, span(active.left, active.rate));
+        for &slot in slots {
+            for active in &mut self.coflows[slot as usize] {
+                // A link that has nothing left has no share.
+                let share = self.network.least_of(active.path, |link| self.shares[link as usize]);
+                if share > 0.0 {
+                    self.network.take(active.path, share, &mut self.left);
+                    active.speed_up(share, now);
+                }
+            }
+        }
+        self.shares.fill(0.0);
+    }
+
+    /// Gives each flow of a coflow in turn all that is left on its links.
+    fn fill(&mut self, slot: u32, now: Time) {
+        for active in &mut self.coflows[slot as usize] {
+            let more = self.network.least(active.path, &self.left);
+            if more > 0.0 {
+                self.network.take(active.path, more, &mut self.left);
+                active.speed_up(more, now);
+            }
         }
     }
 }
@@ -195,7 +217,8 @@ impl Sharing for Madd<'_> {
             }
         }
         let by_age = std::mem::take(&mut self.by_age);
-        for &slot in skipped.iter().chain(&by_age) {
+        self.share(&skipped, now);
+        for &slot in &by_age {
             self.fill(slot, now);
         }
         let end = |slot: &u32| self.coflows[*slot as usize].iter().map(|active| active.end).max();

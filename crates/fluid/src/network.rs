@@ -56,6 +56,12 @@ impl Network {
         self.paths[path as usize].links.iter().map(of_link).fold(f64::INFINITY, f64::min)
     }
 
+    /// Returns the least value of a path's links.
+    pub(crate) fn least_of(&self, path: u32, value: impl Fn(u32) -> f64) -> f64 {
+        let links = &self.paths[path as usize].links;
+        links.iter().map(|crossing| value(crossing.link)).fold(f64::INFINITY, f64::min)
+    }
+
     /// Subtracts a flow's rate from what is left of its links. A link that it fills has exactly zero left.
     pub(crate) fn take(&self, path: u32, rate: f64, left: &mut [f64]) {
         for crossing in &self.paths[path as usize].links {

@@ -138,7 +138,7 @@ fn madd__what_is_left_goes_to_the_skipped_and_then_to_all() {
 }
 
 #[test]
-fn madd__flows_of_a_coflow_share_what_is_left() {
+fn madd__skipped_coflows_share_what_is_left() {
     // Coflow 0 takes host 0's link until 800, and a half of the links into 2 and 3. Coflow 1 is skipped, since it sends from
     // host 0, too. Its flows from host 1 to 2, 3 and 4 get a third of host 1's link each, 2/3 of their 0.5 MB until 800. In
     // turn, those to 2 and 3 would get a half each, and that to 4 nothing.
@@ -148,9 +148,9 @@ fn madd__flows_of_a_coflow_share_what_is_left() {
     let second = [2, 3, 4].map(|host| flow(0, to(1, host), 500, 1));
     let flows = [&first[..], &second[..], &[flow(0, to(0, 5), 1_000, 1)]].concat();
     let madd = Discipline::Madd(by(OrderRule::Sebf));
-    // At 800 coflow 1 gets what it needs to end in 800 more, with its MB from host 0. That is a half of host 1's link, whose
-    // flows share the other half again: the rest of each, a sixth of a MB, is done at 1200.
-    assert_eq!(ends_us(&network, &flows, &madd), [800, 800, 1_200, 1_200, 1_200, 1_600]);
+    // At 800 coflow 1 gets what it needs to end in 800 more, with its MB from host 0: a sixth of host 1's link for each of three.
+    // The other half goes to the first of them, which has a sixth of a MB to go: 200.
+    assert_eq!(ends_us(&network, &flows, &madd), [800, 800, 1_000, 1_600, 1_600, 1_600]);
 }
 
 #[test]

@@ -163,9 +163,9 @@ impl Naive<'_> {
                         *free = nothing(*free - wanted / bottleneck, *rate);
                     }
                 }
-                let by_age: Vec<u32> = self.since.iter().map(|(key, _)| *key).collect();
-                for key in skipped.into_iter().chain(by_age) {
-                    self.fill_fairly(self.of(key), &mut free);
+                self.fill_fairly(skipped.into_iter().flat_map(|key| self.of(key)).collect(), &mut free);
+                for (key, _) in self.since.clone() {
+                    self.fill(self.of(key), &mut free);
                 }
             }
             Discipline::Madd(_) => {}
@@ -192,7 +192,7 @@ impl Naive<'_> {
         }
     }
 
-    /// The flows of a coflow share what each link has left; only those that have something left everywhere count.
+    /// Flows share what each link has left; only those that have something left everywhere count.
     fn fill_fairly(&mut self, flows: Vec<usize>, free: &mut [f64]) {
         let links = |flow: usize| self.network.paths[self.flows[flow].path as usize].links.iter();
         let open = |flow: &usize| links(*flow).all(|link| free[link.link as usize] > 0.0);
