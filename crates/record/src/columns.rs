@@ -13,6 +13,8 @@ pub struct Column<R> {
     pub about: &'static str,
     /// Which files have it.
     pub presence: Presence,
+    /// Over which flows its values are summed.
+    pub sums: Sums,
     /// Its values.
     pub cell: Cell<R>,
 }
@@ -28,6 +30,17 @@ pub enum Presence {
     IfSteps,
     /// Files with a flow that waited for a first answer.
     IfUnanswered,
+}
+
+/// The sums of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sums {
+    /// None.
+    None,
+    /// Over the flows of a run.
+    Run,
+    /// Over those of a run, and of each size class.
+    Class,
 }
 
 /// The type of a column's values, and how a row gives and takes one.
@@ -80,6 +93,7 @@ pub(crate) fn of_steps<R>(get: fn(&R) -> Option<StepRow>) -> impl Iterator<Item 
         unit: "ns",
         about: step.about(),
         presence: Presence::IfSteps,
+        sums: Sums::None,
         cell: Cell::Step(step, get),
     })
 }

@@ -9,7 +9,7 @@ macro_rules! sorted {
      $(#[$doc:meta])* value $name:ident: $type:ty, $unit:literal, $about:literal $(, $when:ident)?; $($rest:tt)*) => {
         $crate::declare::sorted! { $then
             [$($fields)* $(#[$doc])* $name: $type;]
-            [$($columns)* { field $name $unit $about $($when)? }]
+            [$($columns)* { None $name $unit $about $($when)? }]
             [$($first)*] [$($counts)*] [$($classes)*] $($rest)* }
     };
     ($then:ident [$($fields:tt)*] [$($columns:tt)*] [$($first:tt)*] [$($counts:tt)*] [$($classes:tt)*]
@@ -25,25 +25,25 @@ macro_rules! sorted {
     ($then:ident [$($fields:tt)*] [$($columns:tt)*] [] [$($counts:tt)*] [$($classes:tt)*]
      $(#[$doc:meta])* first_count $name:ident: u32, $unit:literal, $about:literal, Always; $($rest:tt)*) => {
         $crate::declare::sorted! { $then
-            [$($fields)* $(#[$doc])* $name: u32;] [$($columns)* { field $name $unit $about Always }]
+            [$($fields)* $(#[$doc])* $name: u32;] [$($columns)* { Class $name $unit $about Always }]
             [$(#[$doc])* $name] [$($counts)*] [$($classes)*] $($rest)* }
     };
     ($then:ident [$($fields:tt)*] [$($columns:tt)*] [$($first:tt)*] [$($counts:tt)*] [$($classes:tt)*]
      $(#[$doc:meta])* count $name:ident: u32, $unit:literal, $about:literal, Always; $($rest:tt)*) => {
         $crate::declare::sorted! { $then
-            [$($fields)* $(#[$doc])* $name: u32;] [$($columns)* { field $name $unit $about Always }]
+            [$($fields)* $(#[$doc])* $name: u32;] [$($columns)* { Run $name $unit $about Always }]
             [$($first)*] [$($counts)* $(#[$doc])* $name;] [$($classes)*] $($rest)* }
     };
     ($then:ident [$($fields:tt)*] [$($columns:tt)*] [$($first:tt)*] [$($counts:tt)*] [$($classes:tt)*]
      $(#[$doc:meta])* count $name:ident: u32, $unit:literal, $about:literal; $($rest:tt)*) => {
         $crate::declare::sorted! { $then
-            [$($fields)* $(#[$doc])* $name: u32;] [$($columns)* { field $name $unit $about }]
+            [$($fields)* $(#[$doc])* $name: u32;] [$($columns)* { Run $name $unit $about }]
             [$($first)*] [$($counts)* $(#[$doc])* [serde(default)] $name;] [$($classes)*] $($rest)* }
     };
     ($then:ident [$($fields:tt)*] [$($columns:tt)*] [$($first:tt)*] [$($counts:tt)*] [$($classes:tt)*]
      $(#[$doc:meta])* class_count $name:ident: u32, $unit:literal, $about:literal; $($rest:tt)*) => {
         $crate::declare::sorted! { $then
-            [$($fields)* $(#[$doc])* $name: u32;] [$($columns)* { field $name $unit $about }]
+            [$($fields)* $(#[$doc])* $name: u32;] [$($columns)* { Class $name $unit $about }]
             [$($first)*] [$($counts)* $(#[$doc])* [serde(default)] $name;] [$($classes)* $(#[$doc])* $name;] $($rest)* }
     };
     ($then:ident $fields:tt $columns:tt $first:tt $counts:tt $classes:tt) => {
@@ -64,9 +64,8 @@ macro_rules! flow_row {
         impl FlowRow {
             /// Its columns in the order of `flows.parquet`.
             pub fn columns() -> Vec<Column<FlowRow>> {
-                let mut columns = Vec::new();
-                $($crate::declare::flow_column!(columns, $($column)*);)*
-                columns
+                let columns: Vec<Vec<Column<FlowRow>>> = vec![$($crate::declare::flow_column!($($column)*)),*];
+                columns.concat()
             }
         }
 
@@ -116,32 +115,98 @@ macro_rules! flow_row {
     };
 }
 
-/// Adds a column, or those of all steps.
+/// A column, or those of all steps.
 macro_rules! flow_column {
-    ($columns:ident, field $name:ident $unit:literal $about:literal) => {
-        $crate::declare::flow_column!($columns, field $name $unit $about Later)
+    ($sums:ident $name:ident $unit:literal $about:literal) => {
+        $crate::declare::flow_column!($sums $name $unit $about Later)
     };
-    ($columns:ident, field $name:ident $unit:literal $about:literal $when:ident) => {
-        $columns.push(Column {
+    ($sums:ident $name:ident $unit:literal $about:literal $when:ident) => {
+        vec![Column {
             name: stringify!($name),
             unit: $unit,
             about: $about,
             presence: Presence::$when,
+            sums: Sums::$sums,
             cell: Value::cell(|row: &FlowRow| row.$name, |row: &mut FlowRow, value| row.$name = value),
-        })
+        }]
     };
-    ($columns:ident, derived $name:ident $of:path, $unit:literal $about:literal) => {
-        $columns.push(Column {
+    (derived $name:ident $of:path, $unit:literal $about:literal) => {
+        vec![Column {
             name: stringify!($name),
             unit: $unit,
             about: $about,
             presence: Presence::Always,
+            sums: Sums::None,
             cell: Cell::Derived($of),
-        })
+        }]
     };
-    ($columns:ident, steps $name:ident) => {
-        $columns.extend(of_steps(|row: &FlowRow| row.$name))
+    (steps $name:ident) => {
+        of_steps(|row: &FlowRow| row.$name).collect()
     };
 }
 
 pub(crate) use {flow_column, flow_row, sorted};
+
+#[cfg(test)]
+#[allow(unreachable_pub, dead_code, reason = "the macros declare what other crates use")]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde::{Deserialize, Serialize};
+
+    use crate::columns::{Cell, Column, Presence, Sums, Value, of_steps};
+    use crate::disorder::disorder;
+    use crate::measures::measures;
+    use crate::point::point_result;
+    use crate::{CoflowRow, Deadlines, Delays, Goodput, LinkClass, PeriodicPart, Series, StepRow};
+
+    /// The measures, and the line of one more.
+    macro_rules! with_probes {
+        ($then:ident) => {
+            measures! { $then
+                /// Probes that its sender sent.
+                class_count probes_sent: u32, "packets", "packets that asked for an answer";
+            }
+        };
+    }
+
+    with_probes!(flow_row);
+    with_probes!(point_result);
+    with_probes!(disorder);
+
+    impl FlowRow {
+        fn slowdown(&self) -> Option<f64> {
+            None
+        }
+    }
+
+    #[test]
+    fn measures__one_more_line_is_a_field_a_column_a_figure_and_two_sums() {
+        let mut row = FlowRow { probes_sent: 3, ..FlowRow::default() };
+        let columns = FlowRow::columns();
+        let (known, more) = columns.split_at(crate::FlowRow::columns().len());
+        assert_eq!(known.last().unwrap().name, crate::FlowRow::columns().last().unwrap().name);
+        let [Column { name: "probes_sent", presence: Presence::Later, cell: Cell::U32(get, set), .. }] = more else {
+            panic!("{more:?}");
+        };
+        assert_eq!(get(&row), 3);
+        set(&mut row, 4);
+        assert_eq!(row.probes_sent, 4);
+        let figures: Vec<&str> = FlowCount::ALL.iter().map(|count| count.name()).collect();
+        assert_eq!(figures[crate::FlowCount::ALL.len()..], ["probes_sent"]);
+        let mut run = PointResult::default();
+        *FlowCount::probes_sent.of_mut(&mut run) += FlowCount::probes_sent.of_flow(&row);
+        assert_eq!(FlowCount::probes_sent.of(&run), 4);
+        let text = serde_json::to_string(&run).unwrap();
+        assert!(text.contains("\"duplicate_acks\":0,\"probes_sent\":4,"), "{text}");
+        let earlier = text.replace("\"probes_sent\":4,", "");
+        assert_eq!(serde_json::from_str::<PointResult>(&earlier).unwrap().probes_sent, 0);
+        let mut class = Disorder::of(&row);
+        class.add(&Disorder::of(&row));
+        assert_eq!((Disorder::COUNTS.last(), class.counts().last()), (Some(&"probes_sent"), Some(8)));
+        let text = serde_json::to_string(&class).unwrap();
+        assert_eq!(serde_json::from_str::<Disorder>(&text).unwrap(), class);
+        let earlier = text.replace(",\"probes_sent\":8", "");
+        assert_eq!(serde_json::from_str::<Disorder>(&earlier).unwrap().probes_sent, 0);
+    }
+}

@@ -59,6 +59,9 @@ macro_rules! disorder {
     };
 }
 
+#[cfg(test)]
+pub(crate) use disorder;
+
 measures!(disorder);
 
 impl Disorder {

@@ -14,7 +14,7 @@ mod series;
 mod steps;
 
 pub use coflows::CoflowRow;
-pub use columns::{Cell, Column, Presence};
+pub use columns::{Cell, Column, Presence, Sums};
 pub use delays::{Delays, FlowDelay};
 pub use disorder::Disorder;
 pub use measures::{FlowCount, FlowRow};

@@ -6,11 +6,11 @@
 //! [`Disorder`](crate::Disorder), and its column in `summary.csv`. The engine that counts fills the field, and nothing else
 //! names it.
 
-use crate::columns::{Cell, Column, Presence, Value, of_steps};
+use crate::columns::{Cell, Column, Presence, Sums, Value, of_steps};
 use crate::declare::flow_row;
 use crate::{PointResult, StepRow};
 
-/// Passes the list of measures, sorted by `sorted!`, to the macro `$then`.
+/// Passes the list of measures, sorted by `sorted!`, to the macro `$then`; and after them `$more` for tests.
 ///
 /// The order is that of columns in `flows.parquet`, so a new measure comes last. A line is one of these, with the unit and the
 /// description of the column:
@@ -23,7 +23,7 @@ use crate::{PointResult, StepRow};
 ///
 /// The last word says which files have the column. Without one, results of earlier versions lack it ([`Presence::Later`]).
 macro_rules! measures {
-    ($then:ident) => {
+    ($then:ident $($more:tt)*) => {
         $crate::declare::sorted! { $then [] [] [] [] []
             /// The flow's number in the order of arrival: the same under every scheme, so that schemes pair by it.
             value flow: u32, "", "number of the flow in its run, by start", Always;
@@ -67,6 +67,7 @@ macro_rules! measures {
             steps steps: Option<StepRow>;
             /// Time that it waited in timeouts before the first answer on its connection, in µs; for an unfinished flow 0.
             value unanswered_us: u32, "us", "how long the flow waited, in timeouts, while nothing had been answered on its connection", IfUnanswered;
+            $($more)*
         }
     };
 }
@@ -74,3 +75,10 @@ macro_rules! measures {
 pub(crate) use measures;
 
 measures!(flow_row);
+
+impl FlowCount {
+    /// The description of its column.
+    pub fn about(self) -> &'static str {
+        FlowRow::columns().iter().find(|column| column.name == self.name()).map_or("", |column| column.about)
+    }
+}

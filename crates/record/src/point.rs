@@ -160,7 +160,7 @@ impl Deadlines {
         deadlines
     }
 
-    fn is_none(&self) -> bool {
+    pub(crate) fn is_none(&self) -> bool {
         self.flows == 0
     }
 }
@@ -233,6 +233,9 @@ macro_rules! point_result {
         }
     };
 }
+
+#[cfg(test)]
+pub(crate) use point_result;
 
 measures!(point_result);
 

@@ -11,7 +11,7 @@ use flowsieve_experiment::engine::Engines;
 use flowsieve_experiment::overrides::{self, Target};
 use flowsieve_fabric::topology::kinds;
 use flowsieve_results::SchemeInfo;
-use flowsieve_results::claims::Figure;
+use flowsieve_results::claims::{Count, Figure};
 use flowsieve_settings::{Key, Keys, Origin, Section, SettingsError, Table};
 use flowsieve_workload::{Builtin, builtin, builtins, stand_ins};
 use serde::{Serialize, Serializer};
@@ -198,7 +198,9 @@ fn is_and_source(mut about: Vec<String>, source: &str) -> Vec<(&'static str, Str
 fn metric(figure: Figure) -> Explained {
     let name = figure.name();
     let mut facts = Vec::new();
-    if let Some(row) = rows(METRICS_PAGE).find(|row| is_of(row[0], &name)) {
+    if let Figure::Count(Count::OfFlows(count)) = figure {
+        facts.extend([("is", format!("sum over a run: {}", count.about())), ("unit", "number".to_owned())]);
+    } else if let Some(row) = rows(METRICS_PAGE).find(|row| is_of(row[0], &name)) {
         facts.extend([("is", plain(row[1])), ("unit", plain(row[2]))]);
     }
     let of = match figure {
