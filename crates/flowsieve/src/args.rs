@@ -97,7 +97,7 @@ pub(crate) enum Command {
     #[command(after_help = "Example:
   flowsieve completions bash > ~/.local/share/bash-completion/completions/flowsieve
 
-It knows the names of schemes, workloads, settings and built-in experiments that this program has: print it anew after an \
+It knows the names of schemes, workloads, settings and built-in experiments that this program has: print it again after an \
 update.")]
     Completions {
         /// The shell
@@ -112,7 +112,7 @@ Examples:
   flowsieve run quickstart --set load=0.5,0.7,0.9
       another sweep of the load
   flowsieve run quickstart --set network.ecn_threshold=30pkt --out results/k30
-      another setting, beside the first result
+      another setting, next to the first result
   flowsieve run first
       another one: two marking thresholds in one rack
   flowsieve run quickstart --scale smoke
@@ -297,7 +297,7 @@ pub(crate) struct Doctor {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   flowsieve reproduce awafs/fig05-26 --scale quick
-      runs one figure and prints its claims beside what was measured
+      runs one figure and prints its claims with what was measured
   flowsieve reproduce nos2 --scale quick --dry-run
       what all of a paper would take
   flowsieve reproduce nos2 --scale quick --from-measured

@@ -49,7 +49,8 @@ fn settings() -> Settings {
         .with(None, "kind", "single-switch")
         .with(None, "hosts", i64::from(HOSTS))
         .with(None, "host_link", "10Gbps")
-        .with(None, "host_delay", "0ns");
+        .with(None, "host_delay", "0ns")
+        .with(None, "ecn_threshold", "9KB");
     let lossy = [("between", ["host0", "switch0"].into_iter().collect()), ("loss", Raw::from(0.1))];
     for (name, value) in lossy {
         let key = settings.find(name).expect("a setting");
