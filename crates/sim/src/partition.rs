@@ -47,23 +47,24 @@ impl<K: Key> Partition<K> {
             assert!(key.time() >= self.network.now, "time goes back");
             self.network.now = key.time();
             self.network.events_handled += 1;
-            match sources.source(key.source()) {
-                Source::Link(link) => self.on_arrival(link),
-                timer => self.on_timer(timer),
+            let number = key.source();
+            if sources.is_link(number) {
+                self.on_arrival(number);
+            } else {
+                self.on_timer(number);
             }
         }
         false
     }
 
     #[inline(never)]
-    fn on_timer(&mut self, source: Source) {
+    fn on_timer(&mut self, number: u32) {
         self.network.events_without_arrival += 1;
-        match source {
+        match self.network.sources.source(number) {
             Source::Messages => self.hosts.begin_messages(&mut self.network),
             Source::Departure(host) => self.hosts.on_departures(&mut self.network, host),
             Source::Host(host) => self.hosts.on_timer(&mut self.network, host),
             Source::Program(switch) => self.programs.on_timer(&mut self.network, switch),
-            Source::Link(_) => {}
         }
     }
 
