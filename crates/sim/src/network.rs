@@ -182,6 +182,7 @@ impl<K: Key> Network<K> {
         self.schedule_number(self.sources.number(source), at);
     }
 
+    #[inline(never)]
     fn schedule_number(&mut self, number: u32, at: Time) {
         if at < K::END {
             self.events.set(number, K::new(at, number));

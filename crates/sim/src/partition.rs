@@ -32,7 +32,6 @@ impl<K: Key> Partition<K> {
         let horizon = K::new(horizon.min(K::END), 0);
         self.network.horizon = horizon;
         self.network.drain_prefetch_queue();
-        let sources = self.network.sources;
         // Counted in memory: registers are scarce in this loop.
         let end = self.network.events_handled.saturating_add(most);
         while self.network.events_handled < end {
@@ -48,7 +47,7 @@ impl<K: Key> Partition<K> {
             self.network.now = key.time();
             self.network.events_handled += 1;
             let number = key.source();
-            if sources.is_link(number) {
+            if self.network.sources.is_link(number) {
                 self.on_arrival(number);
             } else {
                 self.on_timer(number);
