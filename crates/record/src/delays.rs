@@ -15,11 +15,35 @@ pub struct Delays {
     /// The part for which a handshake, or a window that no mark and no loss had cut, held data back, without queues: the same
     /// windows would have taken as long in an empty network.
     pub windows_ns: u64,
+    /// The flow that waited longest for retransmission timers, among those that spent over half of their FCT so and had
+    /// three timeouts or more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most_timed_out: Option<TimedOut>,
+}
+
+/// Fewer timeouts than this are no back-off worth a name.
+const IN_A_ROW: u32 = 3;
+
+/// A flow that mostly waited for retransmission timers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimedOut {
+    /// Its number.
+    pub flow: u32,
+    /// How many of its timers fired.
+    pub timeouts: u32,
+    /// What it waited for them, in nanoseconds.
+    pub timers_ns: u64,
+    /// Its FCT.
+    pub fct_ns: u64,
 }
 
 /// A flow's part of [`Delays`], in picoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowDelay {
+    /// Its number.
+    pub flow: u32,
+    /// Its timeouts.
+    pub timeouts: u32,
     /// Its FCT.
     pub fct_ps: u64,
     /// The same alone in the fabric.
@@ -51,6 +75,21 @@ impl Delays {
         self.beyond_ideal_ns = self.beyond_ideal_ns.saturating_add(beyond / 1_000);
         self.timers_ns = self.timers_ns.saturating_add(timers / 1_000);
         self.windows_ns = self.windows_ns.saturating_add(windows / 1_000);
+        if flow.timeouts >= IN_A_ROW && timers > flow.fct_ps / 2 {
+            self.compare(TimedOut {
+                flow: flow.flow,
+                timeouts: flow.timeouts,
+                timers_ns: timers / 1_000,
+                fct_ns: flow.fct_ps / 1_000,
+            });
+        }
+    }
+
+    /// Keeps the flow that waited longer; of equals, the first.
+    fn compare(&mut self, other: TimedOut) {
+        if self.most_timed_out.is_none_or(|most| most.timers_ns < other.timers_ns) {
+            self.most_timed_out = Some(other);
+        }
     }
 
     /// Adds those of another run.
@@ -59,6 +98,9 @@ impl Delays {
         self.beyond_ideal_ns = self.beyond_ideal_ns.saturating_add(other.beyond_ideal_ns);
         self.timers_ns = self.timers_ns.saturating_add(other.timers_ns);
         self.windows_ns = self.windows_ns.saturating_add(other.windows_ns);
+        if let Some(most) = other.most_timed_out {
+            self.compare(most);
+        }
     }
 
     /// The shares of timers, of windows and handshakes, and of queues: the remainder, in the network, at their own host, behind
@@ -92,6 +134,7 @@ mod tests {
             round_trip_ps: 100 * US,
             least_round_trip_ps: 100 * US,
             timers_ps: 0,
+            ..FlowDelay::default()
         };
         assert_eq!(of(window), [0, 100, 0]);
         // The same if nine tenths of each round trip are a queue: none of the 800 us are the window's.
@@ -105,5 +148,27 @@ mod tests {
         let mut none = Delays::default();
         none.add(&FlowDelay { ideal_ps: 1_000 * US, ..window });
         assert_eq!((none.flows, none.shares()), (1, None));
+    }
+
+    #[test]
+    fn add__names_the_flow_that_waited_longest_for_timers() {
+        let flow = |flow, timeouts, timers_us: u64, fct_us: u64| FlowDelay {
+            flow,
+            timeouts,
+            timers_ps: timers_us * US,
+            fct_ps: fct_us * US,
+            ..FlowDelay::default()
+        };
+        let mut delays = Delays::default();
+        // One of two timeouts, one that waited for less than half of its FCT, and two in back-off.
+        for flow in [flow(1, 2, 900, 1_000), flow(2, 9, 400, 1_000), flow(3, 3, 700, 1_000), flow(4, 3, 800, 1_000)] {
+            delays.add(&flow);
+        }
+        let most = TimedOut { flow: 4, timeouts: 3, timers_ns: 800_000, fct_ns: 1_000_000 };
+        assert_eq!(delays.most_timed_out, Some(most));
+        let mut other = Delays::default();
+        other.add(&flow(7, 5, 5_000, 6_000));
+        delays.merge(&other);
+        assert_eq!(delays.most_timed_out.map(|most| most.flow), Some(7));
     }
 }

@@ -15,7 +15,7 @@ mod steps;
 
 pub use coflows::CoflowRow;
 pub use columns::{Cell, Column, Presence, Sums};
-pub use delays::{Delays, FlowDelay};
+pub use delays::{Delays, FlowDelay, TimedOut};
 pub use disorder::Disorder;
 pub use measures::{FlowCount, FlowRow};
 pub use packets::{Ends, PacketEvent, PacketKind, PacketRow, TraceSink};

@@ -37,6 +37,9 @@ pub fn is_uncertain(class: &ClassSummary, statistic: Statistic) -> bool {
     class.seeds.iter().any(few)
 }
 
+/// A single flow that makes a larger part of all delays than this decides means.
+const ONE_FLOW: f64 = 0.01;
+
 /// With more timeouts than this per flow, timers dominate the FCT.
 const TIMEOUTS: f64 = 0.1;
 
@@ -206,6 +209,20 @@ fn of_run(run: &Run, causes: &Causes, arrivals: Arrivals, mut add: impl FnMut(Se
         };
         let text = format!("after the last arrival the fabric took more than half as long again to drain{why}");
         add(Severity::Careful, text, &causes.against(wait, arrivals));
+    }
+    let backed_off = measured.delays.and_then(|delays| Some((delays.most_timed_out?, delays.beyond_ideal_ns)));
+    if let Some((flow, all_ns)) = backed_off.filter(|(flow, all_ns)| flow.timers_ns as f64 >= ONE_FLOW * *all_ns as f64)
+    {
+        let text = format!(
+            "flow {} waited for {} timeouts during {:.3} of its {:.3} s: {:.0} % of the time that all flows took beyond their ideal FCTs",
+            flow.flow,
+            flow.timeouts,
+            flow.timers_ns as f64 / 1e9,
+            flow.fct_ns as f64 / 1e9,
+            100.0 * flow.timers_ns as f64 / all_ns as f64
+        );
+        let remedy = "compare medians or typical flows as well as means; `max_backoff` limits how long timeouts become (64 in ns-2)";
+        add(Severity::Careful, text, remedy);
     }
     if measured.arrivals_end_ps > 0 && measured.arrivals_end_ps < SPAN.saturating_mul(measured.longest_ideal_ps) {
         let text = format!(

@@ -461,8 +461,13 @@ fn doctor__says_where_packets_were_lost_and_what_flows_waited_for_before_any_adv
     let in_hosts = |_: &str, _: f64, _: u64, run: &mut PointResult| {
         lost(&[("host-up", 180), ("leaf-up", 0), ("host-down", 20)], run);
         run.timeouts = 1_000;
-        run.delays =
-            Some(flowsieve_record::Delays { flows: 4_000, beyond_ideal_ns: 1_000, timers_ns: 700, windows_ns: 200 });
+        run.delays = Some(flowsieve_record::Delays {
+            flows: 4_000,
+            beyond_ideal_ns: 1_000,
+            timers_ns: 700,
+            windows_ns: 200,
+            ..Default::default()
+        });
     };
     let found = of(in_hosts, plain);
     // Four points of three seeds have the same losses.
@@ -509,7 +514,13 @@ fn doctor__a_slow_drain_is_named_by_what_made_it() {
     assert_eq!((why.as_str(), remedy.as_str()), ("queues grew while flows arrived", "lower the load"));
     let (why, remedy) = of(|_: &str, _: f64, _: u64, run: &mut PointResult| {
         run.simulated_ps = 2 * run.arrivals_end_ps;
-        run.delays = Some(flowsieve_record::Delays { flows: 1, beyond_ideal_ns: 9, timers_ns: 1, windows_ns: 6 });
+        run.delays = Some(flowsieve_record::Delays {
+            flows: 1,
+            beyond_ideal_ns: 9,
+            timers_ns: 1,
+            windows_ns: 6,
+            ..Default::default()
+        });
     });
     assert!(why == "windows held flows back" && remedy.contains("`max_window`"), "{why}: {remedy}");
     let (why, remedy) = of(|_: &str, _: f64, _: u64, run: &mut PointResult| {
@@ -520,6 +531,24 @@ fn doctor__a_slow_drain_is_named_by_what_made_it() {
     // Results of before tell nothing of it: nothing is named.
     let (why, _) = of(|_: &str, _: f64, _: u64, run: &mut PointResult| run.simulated_ps = 2 * run.arrivals_end_ps);
     assert_eq!(why, "");
+}
+
+#[test]
+fn doctor__names_a_flow_in_back_off_that_makes_the_mean() {
+    fn delays(beyond_ideal_ns: u64) -> Option<flowsieve_record::Delays> {
+        let flow =
+            flowsieve_record::TimedOut { flow: 812, timeouts: 9, timers_ns: 14_000_000_000, fct_ns: 14_600_000_000 };
+        Some(flowsieve_record::Delays { flows: 100, beyond_ideal_ns, most_timed_out: Some(flow), ..Default::default() })
+    }
+    let of = |run: fn(&str, f64, u64, &mut PointResult)| all_findings(Made { run, ..Made::default() });
+    let found = of(|_: &str, _: f64, _: u64, run: &mut PointResult| run.delays = delays(140_000_000_000));
+    let flow = found.iter().find(|finding| finding.1.starts_with("flow 812 ")).unwrap();
+    let text = "flow 812 waited for 9 timeouts during 14.000 of its 14.600 s: 10 % of the time that all flows took beyond their \
+                ideal FCTs";
+    assert_eq!((flow.0, flow.1.as_str()), (Severity::Careful, text));
+    assert!(flow.2.contains("`max_backoff`"), "{}", flow.2);
+    let found = of(|_: &str, _: f64, _: u64, run: &mut PointResult| run.delays = delays(1_500_000_000_000));
+    assert!(found.iter().all(|finding| !finding.1.contains("812")), "less than a hundredth changes no mean");
 }
 
 #[test]

@@ -324,6 +324,8 @@ fn delays(
         let there = ideal::arrival(&ways.hops(run_spec, flow.src, flow.dst), full);
         let back = ideal::acknowledgement(&ways.hops(run_spec, flow.dst, flow.src), beside);
         delays.get_or_insert_with(Delays::default).add(&FlowDelay {
+            flow: flow.id,
+            timeouts: row.timeouts,
             fct_ps,
             ideal_ps: row.ideal_ps,
             timers_ps: waits.timer.0,
