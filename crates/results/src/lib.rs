@@ -1,5 +1,5 @@
-//! The results of a run and their evaluation: the records of flows and links, the result directory that holds them, and the
-//! statistics over them. They are the same for a simulation and for real packets.
+//! The results of a run and their evaluation: the result directory that holds what was measured, and the statistics over it.
+//! They are the same for a simulation and for real packets.
 //!
 //! In the order of use:
 //! 1. the engine runs a point with one seed and fills a [`PointResult`](flowsieve_record::PointResult);

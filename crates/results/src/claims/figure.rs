@@ -1,6 +1,6 @@
 //! The subjects of claims: figures by name.
 
-use flowsieve_record::{FlowCount, PointResult, Series, Step};
+use flowsieve_record::{FlowCount, FlowRow, PointResult, Series, Step};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use crate::bounds::Bounds;
@@ -232,11 +232,11 @@ impl Only {
         *self == Only::default()
     }
 
-    pub(crate) fn holds(&self, workload: u8, has_deadline: bool, start_ps: u64, src: u32) -> bool {
-        self.workload.is_none_or(|class| class == workload)
-            && self.deadline.is_none_or(|deadline| deadline == has_deadline)
-            && self.started_ps.is_none_or(|(from, to)| from <= start_ps && start_ps < to)
-            && self.senders.is_none_or(|(from, to)| from <= src && src < to)
+    pub(crate) fn holds(&self, flow: &FlowRow) -> bool {
+        self.workload.is_none_or(|class| class == flow.class)
+            && self.deadline.is_none_or(|deadline| deadline == flow.deadline_ps.is_some())
+            && self.started_ps.is_none_or(|(from, to)| from <= flow.start_ps && flow.start_ps < to)
+            && self.senders.is_none_or(|(from, to)| from <= flow.src && flow.src < to)
     }
 }
 

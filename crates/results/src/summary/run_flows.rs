@@ -11,7 +11,7 @@ use crate::flow_sketch::FlowSketch;
 use crate::statistics::{Figures, jain, variation};
 use crate::{CoflowStats, FirstAnswers, GroupedCoflows, Only};
 
-/// The part of a run's flows that statistics need.
+/// The flows of a run, for statistics.
 pub(crate) struct RunFlows {
     pub(super) seed: u64,
     pub(super) kept: Kept,
@@ -21,46 +21,14 @@ pub(crate) struct RunFlows {
 
 pub(super) enum Kept {
     /// All flows by rising size, so that a class is a slice of them; and their common properties.
-    Rows(Vec<Sized>, Option<Controls>),
+    Rows(Vec<FlowRow>, Option<Controls>),
     Sketch(FlowSketch),
-}
-
-#[derive(Clone, Copy)]
-pub(super) struct Sized {
-    bytes: u64,
-    start_ps: u64,
-    fct_ps: Option<u64>,
-    ideal_ps: u64,
-    class: u8,
-    src: u32,
-    has_deadline: bool,
-    disorder: Disorder,
-    breakdown: Breakdown,
-    first_answers: FirstAnswers,
-}
-
-impl Sized {
-    fn slowdown(&self) -> Option<f64> {
-        self.fct_ps.map(|fct_ps| fct_ps as f64 / self.ideal_ps as f64)
-    }
 }
 
 impl RunFlows {
     /// From all flows of a run, with its coflows.
     pub(crate) fn of(seed: u64, flows: &[FlowRow], coflows: Option<CoflowStats>) -> RunFlows {
-        let of = |row: &FlowRow| Sized {
-            bytes: row.bytes,
-            start_ps: row.start_ps,
-            fct_ps: row.fct_ps,
-            ideal_ps: row.ideal_ps,
-            class: row.class,
-            src: row.src,
-            has_deadline: row.deadline_ps.is_some(),
-            disorder: Disorder::of(row),
-            breakdown: Breakdown::of(row),
-            first_answers: FirstAnswers::of(row),
-        };
-        let mut flows: Vec<Sized> = flows.iter().map(of).collect();
+        let mut flows = flows.to_vec();
         // Stable: the order within a size determines how the last bit of a mean is rounded.
         flows.sort_by_key(|flow| flow.bytes);
         let controls = controls(&flows);
@@ -100,10 +68,10 @@ impl RunFlows {
         };
         let upto = |bound: u64| flows.partition_point(|flow| flow.bytes <= bound);
         let flows = &flows[upto(class.above_bytes)..class.up_to_bytes.map_or(flows.len(), upto)];
-        let flows = || flows.iter().filter(|flow| only.holds(flow.class, flow.has_deadline, flow.start_ps, flow.src));
+        let flows = || flows.iter().filter(|flow| only.holds(flow));
         let count = flows().count();
         let mut fct: Vec<f64> = flows().filter_map(|flow| flow.fct_ps).map(|fct_ps| fct_ps as f64).collect();
-        let mut slowdown: Vec<f64> = flows().filter_map(Sized::slowdown).collect();
+        let mut slowdown: Vec<f64> = flows().filter_map(FlowRow::slowdown).collect();
         Some(SeedStats {
             seed: self.seed,
             flows: count as u64,
@@ -115,15 +83,15 @@ impl RunFlows {
             fct_variation: variation(|| fct.iter().map(|&fct_ps| (fct_ps, 1))),
             fairness: fairness(flows()),
             disorder: flows().fold(Disorder::default(), |mut all, flow| {
-                all.add(&flow.disorder);
+                all.add(&Disorder::of(flow));
                 all
             }),
             breakdown: flows().fold(Breakdown::default(), |mut all, flow| {
-                all.add(&flow.breakdown);
+                all.add(&Breakdown::of(flow));
                 all
             }),
             first_answers: flows().fold(FirstAnswers::default(), |mut all, flow| {
-                all.add(&flow.first_answers);
+                all.add(&FirstAnswers::of(flow));
                 all
             }),
             fct: Figures::of(&mut fct),
@@ -133,7 +101,7 @@ impl RunFlows {
 }
 
 /// The common properties of flows by rising size; `None` without any.
-fn controls(flows: &[Sized]) -> Option<Controls> {
+fn controls(flows: &[FlowRow]) -> Option<Controls> {
     let large = flows.len() - flows.partition_point(|flow| flow.bytes <= LARGE_BYTES);
     Some(Controls {
         mean_bytes: mean(flows.iter().map(|flow| flow.bytes as f64))?,
@@ -149,7 +117,7 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
 }
 
 /// Jain's index of flows by rising size.
-fn fairness<'a>(flows: impl Iterator<Item = &'a Sized>) -> Option<f64> {
+fn fairness<'a>(flows: impl Iterator<Item = &'a FlowRow>) -> Option<f64> {
     // By decade: the sum of the throughputs, and their number.
     let mut decades: BTreeMap<u32, (f64, u64)> = BTreeMap::new();
     for flow in flows {
