@@ -175,7 +175,7 @@ impl Engine for Packets {
         trace_folder: Option<&Path>,
     ) -> Result<PointResult, Error> {
         let run = self.run_of(point, seed)?;
-        // The plan was for the load of its first seed.
+        // Another seed may load the links otherwise than the plan's.
         overload(&point.settings, &run.wire_loads(), run.setup.workload.extent)?;
         let mut result = run.simulate(hear, trace_folder)?;
         let Setup { fabric, workload, .. } = &run.setup;
