@@ -52,12 +52,18 @@ declare! {
 
 /// Version of the model. It increases when the same settings and seed give another result, so that an old part is not
 /// taken for a new one. The changelog gives the reason each time.
-pub const MODEL: u32 = 13;
+pub const MODEL: u32 = 12;
 
 /// Returns the revision of those settings whose results alone have changed, so that the parts of all others stay valid.
 fn revision(settings: &BTreeMap<String, String>) -> &'static str {
-    let incast = settings.get("workload.pattern").is_some_and(|pattern| pattern == "incast");
-    if incast { "requests of incast are coflows\n" } else { "" }
+    let is = |key: &str, value: &str| settings.get(key).is_some_and(|found| found == value);
+    if is("workload.pattern", "incast") {
+        "requests of incast are coflows\n"
+    } else if is("scheme.rates", "madd") {
+        "what MADD leaves is shared as in CoflowSim\n"
+    } else {
+        ""
+    }
 }
 
 /// One run to make: a point with a seed.

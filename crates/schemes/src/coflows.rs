@@ -211,15 +211,11 @@ pub(crate) fn build(context: &Context<'_>, parts: &Parts, order: OrderName) -> R
             Decides::Attained { first: scope.read(&DCLAS_FIRST)?, factor: scope.read(&DCLAS_FACTOR)? }
         }
     };
-    let until_placed = scope.read_or(
-        &UNTIL_PLACED,
-        match order {
-            // A coflow that has sent nothing is on the first level.
-            OrderName::Attained => UntilPlaced::First,
-            // pCoflow's hosts learn the priority before they send (ICIN 2021, §III-C).
-            _ => UntilPlaced::Hold,
-        },
-    )?;
+    let until_placed = scope.optional(&UNTIL_PLACED)?.unwrap_or(match order {
+        // A coflow that has sent nothing is on the first level.
+        OrderName::Attained => UntilPlaced::First,
+        _ => UntilPlaced::Last,
+    });
     let new_level = if until_placed == UntilPlaced::First { 0 } else { levels as u8 - 1 };
     let holds = until_placed == UntilPlaced::Hold;
     let reports = !matches!(decides, Decides::Order { remaining: false, .. });

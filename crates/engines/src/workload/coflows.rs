@@ -59,9 +59,9 @@ declare! {
         Section::Workload,
         "generated_shapes",
         &[("drawn", Shapes::Drawn), ("each-once", Shapes::EachOnce)],
-        "generated coflows: each has the structure of any of the trace's, or each of these occurs once before any occurs again",
-    )
-    .with_default(Shapes::Drawn);
+        "generated coflows: each has the structure of any of the trace's, or each of these occurs once before any occurs again; not \
+         given: any",
+    );
     static FLOW_CAP: Setting<u64> = Setting::size(
         Section::Workload, "flow_cap", 1, MAX_BYTES, "generated coflows: largest size of a flow",
     );
@@ -221,7 +221,7 @@ fn generation(scope: &Scope<'_>, hosts: u32) -> Result<Option<Generation>, Setti
         (None, Some(_)) => return Err(without(scope, &POD_HOSTS, POD_LOCAL.name)),
     };
     let (flow_cap, most_flows) = (scope.optional(&FLOW_CAP)?, scope.optional(&MOST_FLOWS)?);
-    let shapes = scope.read(&GENERATED_SHAPES)?;
+    let shapes = scope.optional(&GENERATED_SHAPES)?.unwrap_or_default();
     Ok(Some(Generation { coflows: coflows as u32, hosts, flow_cap, most_flows, pods, shapes }))
 }
 

@@ -75,7 +75,7 @@ declare! {
     );
     static MIN_WINDOW: Setting<u64> = Setting::count(
         Section::Transport, "min_window", 1, 1_000_000,
-        "smallest congestion window in packets that marks leave; a timeout leaves 1",
+        "smallest congestion window in packets that marks leave; not given: 1, as a timeout leaves",
     );
     /// Whether the timeout is constant.
     static RTO: Setting<bool> = Setting::choice(
@@ -94,9 +94,8 @@ declare! {
     );
     static MAX_BACKOFF: Setting<u64> = Setting::count(
         Section::Transport, "max_backoff", 1, 1 << MOST_DOUBLINGS,
-        "rto = \"rfc6298\": largest multiple of the timeout while nothing is acknowledged, a power of two",
-    )
-    .with_default(1 << MOST_DOUBLINGS);
+        "rto = \"rfc6298\": largest multiple of the timeout while nothing is acknowledged, a power of two; not given: up to 60 s",
+    );
     static DCTCP_G: Setting<f64> = Setting::number_above(
         Section::Transport, "dctcp_g", 0.0, 1.0, "DCTCP, D2TCP: weight of the newest window in alpha",
     )
@@ -222,7 +221,7 @@ pub(super) fn transport(
         4_096
     };
     let max_window = scope.read_or(&MAX_WINDOW, largest)?.max(initial_window);
-    let min_window = min_window(scope, set, max_window)?;
+    let min_window = min_window(scope, max_window)?;
     let loss_detection = loss_detection(scope, parts, set, sprayed)?;
     let of_the_set = Time::from_us(if ns2 { 2_000 } else { 10_000 });
     let rto_min = Time(scope.read_or(&RTO_MIN, parts.rto_min.unwrap_or(of_the_set).0)?);
@@ -258,9 +257,9 @@ pub(super) fn transport(
     Ok(TransportSpec::Tcp(Arc::new(TcpRules { params, connections, handshake, header })))
 }
 
-/// Reads the smallest window that marks leave: 1 in ns-2 (`slowdown` in `tcp.cc`), 2 in Linux. A `max_window` of 1 has it, too.
-fn min_window(scope: &Scope<'_>, set: ParameterSet, max_window: u64) -> Result<u64, SettingsError> {
-    let min_window = scope.read_or(&MIN_WINDOW, if set.is_ns2() { 1 } else { max_window.min(2) })?;
+/// Reads the smallest window that marks leave: 1 as in ns-2 (`slowdown` in `tcp.cc`), unless given.
+fn min_window(scope: &Scope<'_>, max_window: u64) -> Result<u64, SettingsError> {
+    let min_window = scope.optional(&MIN_WINDOW)?.unwrap_or(1);
     if min_window > max_window {
         return Err(scope.invalid(&MIN_WINDOW, format!("at most `max_window`, {max_window} packets")));
     }
@@ -289,7 +288,7 @@ fn most_doublings(scope: &Scope<'_>, constant: bool) -> Result<u32, SettingsErro
     if constant {
         return Ok(0);
     }
-    let times = scope.read(&MAX_BACKOFF)?;
+    let Some(times) = scope.optional(&MAX_BACKOFF)? else { return Ok(MOST_DOUBLINGS) };
     if !times.is_power_of_two() {
         return Err(scope.invalid(&MAX_BACKOFF, "a power of two, since each timeout doubles the next: 64 in ns-2"));
     }
