@@ -1,6 +1,6 @@
 """Plots for papers: one column wide or two, with embedded fonts, and told apart in grey by their lines and marks.
 
-Every function gives a ``matplotlib.figure.Figure``. The numbers are those of the report.
+Every function gives a ``matplotlib.figure.Figure``. The numbers, colours, marks and dashes are those of the report.
 
 >>> import flowsieve as fs, tempfile
 >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=[0.5, 0.7], scheme=["dctcp", "pias"], seeds=2)
@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from flowsieve import _flowsieve
 from flowsieve._missing import library
 from flowsieve._result import Result
 from flowsieve.errors import ResultError
@@ -21,10 +22,10 @@ from flowsieve.errors import ResultError
 WIDTHS = {1: 3.5, 2: 7.16}
 """Inches of one column and of two (IEEE's and ACM's pages)."""
 
-# Okabe and Ito's colours from dark to light, so that neighbours differ in grey, too; dashes and marks say the same again.
-_COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-_DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5)), (0, (3, 1, 1, 1, 1, 1)))
-_MARKS = ("o", "s", "^", "D", "v", "P", "X")
+# The report's names of marks and dashes, as matplotlib has them.
+_MARKS = {"circle": "o", "square": "s", "diamond": "D", "triangle-up": "^", "triangle-down": "v", "x": "x", "cross": "+"}
+_DASHES: dict[str, Any] = {"solid": "-", "dash": (0, (5, 1.5)), "dot": (0, (1, 1)), "dashdot": (0, (5, 1.5, 1, 1.5))}
+_CLAIMED = "#333333"
 
 _STYLE = {
     "font.size": 8,
@@ -68,17 +69,14 @@ def _figure(columns: int, height: float) -> Iterator[tuple[Any, Any]]:
 
 
 def look(scheme: int) -> dict[str, Any]:
-    """Colour, dash and mark of a scheme, by its number in the sweep.
+    """Colour, dash and mark of a scheme, by its number in the sweep: those of the report.
 
     >>> import flowsieve as fs
     >>> fs.plot.look(1)["marker"]
     's'
     """
-    return {
-        "color": _COLOURS[scheme % len(_COLOURS)],
-        "linestyle": _DASHES[scheme % len(_DASHES)],
-        "marker": _MARKS[scheme % len(_MARKS)],
-    }
+    colour, symbol, dash = _flowsieve.look(scheme)
+    return {"color": colour, "linestyle": _DASHES[dash], "marker": _MARKS[symbol]}
 
 
 def fct_by_load(
@@ -255,10 +253,10 @@ def claims(result: Result, *, columns: int = 2, height: float | None = None) -> 
         for row, each in enumerate(judged):
             ratio = each["measured"]["ratio"]
             if ratio["interval"] is not None:
-                axes.plot(ratio["interval"], [row, row], color=_COLOURS[1])
-            axes.plot([ratio["value"]], [row], color=_COLOURS[1], marker="o", linestyle="")
+                axes.plot(ratio["interval"], [row, row], color=look(0)["color"])
+            axes.plot([ratio["value"]], [row], color=look(0)["color"], marker="o", linestyle="")
             for claimed in _claimed_ratios(each["claim"]["expected"]):
-                axes.plot([claimed], [row], color=_COLOURS[0], marker="o", fillstyle="none", linestyle="", markersize=6)
+                axes.plot([claimed], [row], color=_CLAIMED, marker="o", fillstyle="none", linestyle="", markersize=6)
         names = [f"{each['claim']['id']}: {each['measured']['verdict'].replace('-', ' ')}" for each in judged]
         axes.axvline(1, color="#999999", linewidth=0.8)
         axes.set_yticks(range(len(judged)), names)

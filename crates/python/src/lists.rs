@@ -7,6 +7,7 @@ use flowsieve_engines::forest::{Predicted, SizeClasses};
 use flowsieve_experiment::machine;
 use flowsieve_experiment::{Error, lookup, plan};
 use flowsieve_files::{MOST_BYTES, digest_of};
+use flowsieve_report::looks;
 use flowsieve_settings::units;
 use flowsieve_studies::catalogue::{self, What};
 use flowsieve_studies::explain::{self as explaining, Explained};
@@ -105,6 +106,13 @@ pub(crate) fn worth_of_forest(py: Python<'_>, forest: PathBuf, trace: PathBuf, f
 #[pyfunction]
 pub(crate) fn program() -> (&'static str, u32) {
     (env!("CARGO_PKG_VERSION"), plan::MODEL)
+}
+
+/// Colour, symbol and dash of a scheme in the report's figures, by its number in the sweep.
+#[pyfunction]
+pub(crate) fn look(scheme: usize) -> (&'static str, &'static str, &'static str) {
+    let looks::Look { colour, symbol, dash } = looks::look(scheme);
+    (colour, symbol, dash)
 }
 
 /// BLAKE3 of a file.

@@ -21,7 +21,7 @@ mod format;
 mod group;
 mod json;
 mod links;
-mod looks;
+pub mod looks;
 mod outcome;
 mod over_time;
 mod page;

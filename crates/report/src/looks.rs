@@ -16,6 +16,37 @@ pub(crate) fn colour(scheme: usize) -> &'static str {
     COLOURS[scheme % COLOURS.len()]
 }
 
+/// The look of a scheme, in the names that Plotly has for symbols and dashes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// Red, green and blue in hexadecimal: `#004488`.
+    pub colour: &'static str,
+    /// The symbol of its values.
+    pub symbol: &'static str,
+    /// The dash of its lines.
+    pub dash: &'static str,
+}
+
+/// Returns the look of a scheme by its number in the sweep: that of the report, for figures that others draw.
+pub fn look(scheme: usize) -> Look {
+    let symbol = match Symbol::of(scheme) {
+        Symbol::Circle => "circle",
+        Symbol::Square => "square",
+        Symbol::Diamond => "diamond",
+        Symbol::Up => "triangle-up",
+        Symbol::Down => "triangle-down",
+        Symbol::Cross => "x",
+        Symbol::Plus => "cross",
+    };
+    let dash = match Dash::of(scheme) {
+        Dash::Solid => "solid",
+        Dash::Dashes => "dash",
+        Dash::Dots => "dot",
+        Dash::Both => "dashdot",
+    };
+    Look { colour: colour(scheme), symbol, dash }
+}
+
 /// The symbol of a scheme's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Symbol {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::figure::{Datum, Places, Plot, Series, Shape, Sizes, XAxis};
 use crate::format::rounded;
-use crate::looks::{Dash, Symbol, colour};
+use crate::looks::{Look, colour, look};
 
 /// The plot; `None` if there is nothing to draw.
 pub(crate) fn json(plot: &Plot) -> Option<Value> {
@@ -90,7 +90,7 @@ fn trace(series: &Series, x: &XAxis) -> Value {
         Shape::Line => {
             trace["mode"] = json!("lines+markers");
             trace["marker"] = marker(series.scheme);
-            trace["line"] = json!({ "color": colour(series.scheme), "dash": dash(series.scheme), "width": 2 });
+            trace["line"] = json!({ "color": colour(series.scheme), "dash": look(series.scheme).dash, "width": 2 });
         }
         Shape::Dots => {
             trace["mode"] = json!("markers");
@@ -134,23 +134,6 @@ fn add_sizes(trace: &mut Value, data: &[Datum]) {
 }
 
 fn marker(scheme: usize) -> Value {
-    let symbol = match Symbol::of(scheme) {
-        Symbol::Circle => "circle",
-        Symbol::Square => "square",
-        Symbol::Diamond => "diamond",
-        Symbol::Up => "triangle-up",
-        Symbol::Down => "triangle-down",
-        Symbol::Cross => "x",
-        Symbol::Plus => "cross",
-    };
-    json!({ "color": colour(scheme), "symbol": symbol, "size": 8 })
-}
-
-fn dash(scheme: usize) -> &'static str {
-    match Dash::of(scheme) {
-        Dash::Solid => "solid",
-        Dash::Dashes => "dash",
-        Dash::Dots => "dot",
-        Dash::Both => "dashdot",
-    }
+    let Look { colour, symbol, .. } = look(scheme);
+    json!({ "color": colour, "symbol": symbol, "size": 8 })
 }

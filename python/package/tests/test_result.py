@@ -229,6 +229,13 @@ def test_plots__schemes_differ_in_grey() -> None:
         assert one["linestyle"] != other["linestyle"]
 
 
+def test_plots__look_as_in_the_report(result: fs.Result) -> None:
+    report = (result.path / "report.html").read_text()
+    for scheme in range(2):
+        assert fs.plot.look(scheme)["color"] in report
+    assert [fs.plot.look(scheme)["color"] for scheme in range(2)] == ["#004488", "#DDAA33"]
+
+
 def test_import__brings_no_other_library() -> None:
     code = "import sys, flowsieve; print([name for name in ('polars','pandas','pyarrow','matplotlib','ray','numpy') if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
