@@ -1,7 +1,7 @@
 //! Any text is a coflow trace that hosts can carry, or an error.
 #![no_main]
 
-use flowsieve_workload::coflow_trace::{self, Generation, Like, OwnRack, Placing};
+use flowsieve_workload::coflow_trace::{self, Generation, Like, OwnRack, Placing, Shapes};
 use libfuzzer_sys::fuzz_target;
 
 const HOSTS: u32 = 4;
@@ -15,7 +15,14 @@ fuzz_target!(|text: &str| {
             assert_eq!(placed.flows.len() + placed.own_host as usize, flows);
             assert!(placed.flows.iter().all(|flow| flow.src != flow.dst && flow.src < HOSTS && flow.dst < HOSTS));
         }
-        let generation = Generation { coflows: 3, hosts: HOSTS, flow_cap: Some(5), most_flows: Some(100), pods: None };
+        let generation = Generation {
+            coflows: 3,
+            hosts: HOSTS,
+            flow_cap: Some(5),
+            most_flows: Some(100),
+            pods: None,
+            shapes: Shapes::EachOnce,
+        };
         let made = generation.generate(&trace, 1);
         assert!(
             made.iter().flat_map(|made| &made.coflows).all(|coflow| coflow.flows.iter().all(|flow| flow.bytes <= 5))
