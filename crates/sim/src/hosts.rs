@@ -8,14 +8,14 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use flowsieve_core::controller::HostEvent;
-use flowsieve_core::message::{Bounds, Effort, Held};
+use flowsieve_core::message::{Effort, Held};
 use flowsieve_core::steps::StepTimes;
 use flowsieve_core::tagger::FlowEvent;
 use flowsieve_core::{Message, PortScheduler, Tagger, Time};
 use flowsieve_schemes::scheme::{Nic, Scheme};
 use flowsieve_transport::endpoint::BaseRoundTrips;
 use flowsieve_transport::{Effects, Handled, HostEndpoint, Out, Packet, Timer, TransportFacts, Turn};
-use flowsieve_workload::{Flow, Predict, Prediction, SizeBounds};
+use flowsieve_workload::{Flow, Predict};
 
 use crate::event::Key;
 use crate::following::Following;
@@ -24,7 +24,7 @@ use crate::run_spec::RunSpec;
 use crate::slab::{SWITCH, pack, unpack};
 use crate::source::Source;
 use crate::trace::Begun;
-use crate::upcoming::{HeldBack, Upcoming, UpcomingMessages};
+use crate::upcoming::{HeldBack, Upcoming, UpcomingMessages, message};
 use flowsieve_fabric::round_trip::Exchange;
 use flowsieve_fabric::topology::{Fabric, Sites};
 
@@ -486,20 +486,5 @@ impl Host {
         self.ring.pop_front();
         side.in_ring -= 1;
         self.join_ring(side, class as u8);
-    }
-}
-
-/// Builds the sender's view of a flow.
-fn message(flow: &Flow, class: u8, prediction: Prediction) -> Message {
-    Message {
-        id: flow.id,
-        to: flow.dst as u16,
-        class,
-        bytes: flow.bytes,
-        start: Time(flow.start_ps),
-        deadline: flow.deadline_ps.map(|after_start| Time(flow.start_ps.saturating_add(after_start.get()))),
-        coflow: flow.coflow,
-        predicted: prediction.size,
-        bounds: prediction.bounds.map(|SizeBounds { lower, upper }| Bounds { lower, upper }),
     }
 }

@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 
+use flowsieve_core::message::Bounds;
 use flowsieve_core::{Message, Time};
-use flowsieve_workload::Flow;
+use flowsieve_workload::{Flow, Prediction, SizeBounds};
 
 use crate::hosts::Rules;
 
@@ -74,5 +75,20 @@ impl UpcomingMessages {
     /// Takes the first.
     pub(crate) fn take_first(&mut self) -> Option<Upcoming> {
         self.due.pop_front()
+    }
+}
+
+/// Builds the sender's view of a flow.
+pub(crate) fn message(flow: &Flow, class: u8, prediction: Prediction) -> Message {
+    Message {
+        id: flow.id,
+        to: flow.dst as u16,
+        class,
+        bytes: flow.bytes,
+        start: Time(flow.start_ps),
+        deadline: flow.deadline_ps.map(|after_start| Time(flow.start_ps.saturating_add(after_start.get()))),
+        coflow: flow.coflow,
+        predicted: prediction.size,
+        bounds: prediction.bounds.map(|SizeBounds { lower, upper }| Bounds { lower, upper }),
     }
 }
