@@ -33,9 +33,11 @@ pub(crate) struct Madd<'a> {
     renewed: bool,
     /// When the first coflow ends.
     next: Time,
-    /// By link: its remaining rate, what a coflow wants of it (work, or shares), and the links of which it wants any.
+    /// By link: the rate that it has left.
     left: Vec<f64>,
+    /// By link: the work of a coflow there, or the number of flows that share it; zero between calls.
     wanted: Vec<f64>,
+    /// The links with an entry in `wanted`.
     touched: Vec<u32>,
     /// By link: the share of a flow; zero between calls.
     shares: Vec<f64>,

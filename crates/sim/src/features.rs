@@ -84,8 +84,8 @@ impl<K: Key> Network<K> {
         }
     }
 
-    /// Notes that the line begins to send a packet, if its host hears departures. The host hears it in an event of its own at
-    /// the same instant, whoever looked at the port.
+    /// Notes that the line begins to send a packet, if its host hears departures. The host hears of it in an event of its own
+    /// at the same instant, which does not depend on when the port is looked at.
     fn note_departure(&mut self, nic: u32, packet: u32, at: Time) {
         let Port { owner, features: Features { tells_departures, .. }, .. } = self.ports[nic as usize];
         if tells_departures {

@@ -163,12 +163,9 @@ proptest! {
             // A flow that sinks would do so where all queues have a share.
             "qc-coflow" => &[("order", "sp")],
             // A flow that climbs overtakes itself, and so does one by its places in a queue that moves.
-            "qclimb" | "qclimb-ps" | "qclimb-pp" => &[("queues", "1")],
-            "pcoflow-sp-pifo" => &[("queues", "1"), ("until_placed", "last")],
+            "qclimb" | "qclimb-ps" | "qclimb-pp" | "pcoflow-sp-pifo" => &[("queues", "1")],
             // And so does one whose coflow rises or sinks, where switches do not keep its order.
             "sincronia" | "sebf" | "sp-elastic" | "aalo" => &[("coflow_order", "none")],
-            // And one alone begins at once only if its host does not wait for its coflow's place.
-            "pcoflow-ecn" | "pcoflow-drop" | "pcoflow-move" => &[("until_placed", "last")],
             _ => &[],
         };
         let mut case = plain(name, &[given.as_slice(), tagger].concat(), vec![flow(0, 777, bytes)]);

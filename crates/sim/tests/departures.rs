@@ -107,8 +107,8 @@ fn counts(result: &PointResult) -> [u64; 2] {
 
 #[test]
 fn on_departure__of_each_packet_when_the_line_takes_it() {
-    // Four packets go to the port at once, each of which takes the line for 1.2 us: they leave at 0, 1.2, 2.4 and 3.6 us. The
-    // last is at the switch at 3.6 + 1.2 + 0.2 us, and at host 1 another 1.4 us later.
+    // Four packets go to the port at once. The line takes 1.2 us for each: they leave at 0, 1.2, 2.4 and 3.6 us. The last is at the
+    // switch at 3.6 + 1.2 + 0.2 us, and at host 1 another 1.4 us later.
     let settings = rack(2);
     let result = Trial::new(&settings, delays(&settings, false, true)).run(&[flow(0, (0, 1), 4)]);
     assert_eq!(counts(&result), [4, 1_200_000 + 2_400_000 + 3_600_000]);

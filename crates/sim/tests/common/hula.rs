@@ -33,7 +33,9 @@ pub(crate) fn with_hula(case: Case, params: PlainParams) -> Case {
     };
     let balancers = ByPlace::try_from_fn(|_| Ok::<_, Infallible>(BalancerSpec::Hula(params)));
     let scheme = Scheme { balancers: balancers.expect("no error is made"), ..case.scheme };
-    Case { scheme, max_time: case.max_time.min(Some(Time::from_us(5_000))), call, ..case }
+    // On slow lines, probes are most of the packets.
+    let max_time = case.max_time.min(Some(Time::from_us(5_000.min(1_000 * interval))));
+    Case { scheme, max_time, call, ..case }
 }
 
 /// Any run of `most_flows` flows at most, with HULA.

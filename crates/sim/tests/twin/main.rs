@@ -104,8 +104,8 @@ fn agree(case: &Case, run_spec: &RunSpec<'_>) -> Result<(), TestCaseError> {
     }
     prop_assert_eq!(found.len(), expected.len());
     prop_assert_eq!(result.packet_hops, twin.hops);
-    // Packets may be of 576 bytes, every data packet may have its ACK, and HULA's probes are as short.
-    prop_assert!(case.max_time.is_none() || twin.hops <= 12 * case.most_packet_hops() + 100_000, "{}", twin.hops);
+    // Packets may be of 576 bytes, and every data packet may have its ACK.
+    prop_assert!(case.max_time.is_none() || twin.hops <= 6 * case.most_packet_hops() + 100_000, "{}", twin.hops);
     if !twin.drained {
         return Ok(()); // a run that is stopped leaves packets that only an eager engine has sent
     }
