@@ -61,6 +61,8 @@ fn revision(settings: &BTreeMap<String, String>) -> &'static str {
         "requests of incast are coflows\n"
     } else if is("scheme.rates", "madd") {
         "what MADD leaves is shared as in CoflowSim\n"
+    } else if settings.iter().any(|(key, value)| key.ends_with("load_balancing") && value == "hula") {
+        "HULA passes on the better probes of a round\n"
     } else {
         ""
     }

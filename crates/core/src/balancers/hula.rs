@@ -7,8 +7,8 @@
 //!   where the probe arrived;
 //! - keeps the best port for each rack. It is replaced by a better one, by a newer value of its own, or by any port once it
 //!   has been silent for [`HulaParams::age`];
-//! - forwards probes that changed its best port, once per round and port: down on every port, and up only if the probe came
-//!   from below.
+//! - forwards probes that changed its best port, if they are the first of their round or tell of less utilisation than those
+//!   that it forwarded in that round: down on every port, and up only if the probe came from below.
 //!
 //! The first packet of a flowlet takes the best port to its rack, or ECMP's port until a best one is known. The switch
 //! keeps the path for the flowlet's other packets ([`Asked::Flowlets`]).
@@ -25,6 +25,8 @@
 //!   always one of the ports to choose from.
 //! - Of equally good ports, the one that was first stays.
 //! - A best port that is silent stays until another probe arrives.
+//! - A round has several probes where several paths meet. Those behind would hear of the path whose probe is first, if only
+//!   that were forwarded, and not of the better one.
 
 use std::cmp::Ordering;
 
@@ -147,8 +149,8 @@ pub struct Hula {
     lines: Vec<Line>,
     /// By rack.
     best: Vec<Option<Best>>,
-    /// By rack: the last round that was passed on.
-    passed: Vec<u64>,
+    /// By rack: the last round that was passed on, and the least utilisation of its probes.
+    passed: Vec<(u64, u32)>,
 }
 
 impl Hula {
@@ -171,7 +173,7 @@ impl Hula {
             round: 0,
             lines: site.ports.iter().map(|port| Line::new(port.rate)).collect(),
             best: vec![None; racks],
-            passed: vec![0; racks],
+            passed: vec![(0, 0); racks],
             site: site.clone(),
         }
     }
@@ -211,8 +213,9 @@ impl SwitchProgram for Hula {
             return;
         }
         self.best[rack] = Some(Best { port, used, at: now });
-        if probe.round > self.passed[rack] {
-            self.passed[rack] = probe.round;
+        let (round, least) = self.passed[rack];
+        if probe.round > round || probe.round == round && used < least {
+            self.passed[rack] = (probe.round, used);
             let probe = Probe { used, ..probe };
             self.send(probe, &self.down, ports);
             if self.down.binary_search(&port).is_ok() {

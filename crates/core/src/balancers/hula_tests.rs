@@ -188,12 +188,14 @@ fn on_program_packet__down_everywhere_and_up_only_from_below() {
 }
 
 #[test]
-fn on_program_packet__passes_on_what_changed_once_a_round() {
+fn on_program_packet__passes_on_what_changed_if_it_is_the_best_of_its_round() {
     let (mut aggregation, mut ports) = (aggregation(), Ports::default());
     let mut heard =
         |round, port, used| probe(&mut aggregation, &mut ports, (2, round), (port, used), 200 * round).len();
     assert_eq!(heard(1, 2, 50), 2, "the first");
-    assert_eq!(heard(1, 3, 40), 0, "better, but in the same round");
+    assert_eq!(heard(1, 3, 50), 0, "no better, and of the same round");
+    assert_eq!(heard(1, 3, 40), 2, "better");
+    assert_eq!(heard(1, 3, 40), 0, "the same again");
     assert_eq!(heard(2, 2, 45), 0, "no better than 40");
     assert_eq!(heard(2, 3, 60), 2, "newer");
     assert_eq!(heard(3, 2, 60), 0);
