@@ -77,6 +77,13 @@ pub trait TagPackets: Send {
     /// Returns the tag of a packet that is about to be emitted. Built-in taggers see only packets with payload.
     fn tag(&mut self, facts: &FlowFacts) -> Tag;
 
+    /// Returns how urgent a packet is among those of its own host, 0 the most: whoever serves its connections by tag asks
+    /// before a packet is emitted, and several times. A tagger whose tags do not order packets at the host has none.
+    #[inline]
+    fn urgency(&self, _facts: &FlowFacts) -> u64 {
+        0
+    }
+
     /// Returns where the steps of a message end, if its sender is to measure the time of each.
     #[inline]
     fn steps(&self, _message: &Message) -> Option<Steps> {

@@ -27,6 +27,7 @@ use crate::scheme::{PortSpec, Scheme};
 use flowsieve_core::{ControllerKind, ControllerSpec, TaggerSpec};
 use flowsieve_settings::declare;
 use flowsieve_settings::{MAX_TIME_PS, Scope, Section, Setting, SettingsError};
+use flowsieve_transport::tcp::NicOrder;
 
 /// How coflows are ordered, by the names that settings use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -196,8 +197,10 @@ pub(crate) const ELASTIC_PARTS: Parts =
 /// Builds a scheme of these parts with a coordinator, unless the settings say otherwise.
 pub(crate) fn build(context: &Context<'_>, parts: &Parts, order: OrderName) -> Result<Scheme, SettingsError> {
     let scope = &context.scope;
-    let mut scheme = parts::build(context, parts)?;
     let order = scope.read_or(&COFLOW_ORDER, order)?;
+    // An order needs a "priority-enabled transport at the end-host" (Sincronia §4), not only in switches.
+    let nic_order = if order == OrderName::None { NicOrder::Turns } else { NicOrder::Tag };
+    let mut scheme = parts::build(context, &Parts { nic_order, ..parts.clone() })?;
     let levels = scope.read_or(&QUEUES, parts.queues)? as usize;
     let decides = match order {
         OrderName::None => return Ok(scheme),
@@ -211,11 +214,15 @@ pub(crate) fn build(context: &Context<'_>, parts: &Parts, order: OrderName) -> R
             Decides::Attained { first: scope.read(&DCLAS_FIRST)?, factor: scope.read(&DCLAS_FACTOR)? }
         }
     };
-    let until_placed = scope.optional(&UNTIL_PLACED)?.unwrap_or(match order {
-        // A coflow that has sent nothing is on the first level.
-        OrderName::Attained => UntilPlaced::First,
-        _ => UntilPlaced::Last,
-    });
+    let until_placed = scope.read_or(
+        &UNTIL_PLACED,
+        match order {
+            // A coflow that has sent nothing is on the first level.
+            OrderName::Attained => UntilPlaced::First,
+            // pCoflow's order is there "immediately" (ICIN 2021, §IV), and one packet at a lower level holds up its coflow.
+            _ => UntilPlaced::Hold,
+        },
+    )?;
     let new_level = if until_placed == UntilPlaced::First { 0 } else { levels as u8 - 1 };
     let holds = until_placed == UntilPlaced::Hold;
     let reports = !matches!(decides, Decides::Order { remaining: false, .. });

@@ -11,6 +11,7 @@ use crate::parts::{self, DisciplineName, Part, Parts, TaggerName};
 use crate::scheme::Scheme;
 use crate::thresholds::THRESHOLDS;
 use flowsieve_settings::SettingsError;
+use flowsieve_transport::tcp::NicOrder;
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
@@ -32,6 +33,7 @@ fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
         port: Part::Named(DisciplineName::StrictPriority),
         queues: LEVELS as u64,
         host_queues: 8,
+        nic_order: NicOrder::Tag,
         tagger: Part::Named(TaggerName::Demotion),
         ..Parts::default()
     };

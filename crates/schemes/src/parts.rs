@@ -32,6 +32,7 @@ mod tagging;
 use flowsieve_core::taggers::plain::Plain;
 use flowsieve_core::{BalancerSpec, PortKind, TaggerSpec, Time};
 use flowsieve_transport::tcp::CongestionSpec;
+use flowsieve_transport::tcp::NicOrder;
 use flowsieve_transport::tcp::params::LossDetection;
 use flowsieve_transport::{TransportFacts, TransportSpec};
 
@@ -110,6 +111,8 @@ pub struct Parts {
     pub fifo_from: Option<u64>,
     /// Smallest retransmission timeout. `None`: the parameter set's.
     pub rto_min: Option<Time>,
+    /// Which connection a host serves next if its port pushes back.
+    pub nic_order: NicOrder,
 }
 
 impl Parts {
@@ -134,6 +137,7 @@ impl Parts {
         admission: AdmissionName::PerPort,
         unlimited: false,
         fifo_from: None,
+        nic_order: NicOrder::Turns,
         rto_min: None,
     };
 }
@@ -184,6 +188,7 @@ pub fn build(context: &Context<'_>, parts: &Parts) -> Result<Scheme, SettingsErr
     let sprayed = [Place::Leaf, Place::Spine, Place::Core].iter().any(|&place| balancers.at(place).splits_flows());
     let transport = sending::transport(scope, parts, set, sprayed)?;
     let nic = sending::nic(scope, &transport)?;
+    let transport = sending::nic_order(scope, parts, nic, transport)?;
     // A sender that sends everything at once does not react to marks.
     let reacts = !matches!(transport, TransportSpec::OpenLoop(_));
     let ports = ByPlace::try_from_fn(|place| match (place, nic) {

@@ -16,6 +16,7 @@ use flowsieve_record::PeriodicPart;
 
 use crate::build::Built;
 use crate::event::Key;
+use crate::hosts::Side;
 use crate::run_spec::{RunSpec, SimError};
 use flowsieve_fabric::topology::{Fabric, Sites};
 
@@ -261,13 +262,14 @@ struct View<'a, K> {
 
 impl<K: Key> View<'_, K> {
     fn hand_over(&mut self, to: Audience, published: &Published) {
+        let at = self.at;
         match to {
             Audience::Host { host, class } => {
-                self.tagger_mut(host, class).on_table(published);
+                self.side_mut(host, class).on_table(at, published);
                 self.release();
             }
             Audience::Hosts { class } => {
-                (0..self.fabric.hosts).for_each(|host| self.tagger_mut(host, class).on_table(published));
+                (0..self.fabric.hosts).for_each(|host| self.side_mut(host, class).on_table(at, published));
                 self.release();
             }
             Audience::Ports(place) => {
@@ -288,11 +290,11 @@ impl<K: Key> View<'_, K> {
         }
     }
 
-    fn tagger_mut(&mut self, host: u32, class: u8) -> &mut flowsieve_core::Tagger {
+    fn side_mut(&mut self, host: u32, class: u8) -> &mut Side {
         let (partition, index) = self.built.placement.hosts[host as usize];
         let hosts = &mut self.built.partitions[partition as usize].hosts;
         let side = hosts.sides_of(index).start + usize::from(hosts.rules.class(class));
-        &mut hosts.sides[side].tagger
+        &mut hosts.sides[side]
     }
 
     /// Returns the scheduler of a port. The port has sent everything that was due before the instant.
@@ -321,10 +323,10 @@ impl<K: Key> Gauges for View<'_, K> {
     }
 
     fn sent(&mut self, host: u32, class: u8, see: &mut dyn FnMut(u32, u64)) {
-        self.tagger_mut(host, class).sent(see);
+        self.side_mut(host, class).tagger.sent(see);
     }
 
     fn tagger(&mut self, host: u32, class: u8, see: &mut dyn FnMut(Reading)) {
-        self.tagger_mut(host, class).observe(see);
+        self.side_mut(host, class).tagger.observe(see);
     }
 }

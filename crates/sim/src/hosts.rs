@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-use flowsieve_core::controller::HostEvent;
+use flowsieve_core::controller::{HostEvent, Published};
 use flowsieve_core::message::{Effort, Held};
 use flowsieve_core::steps::StepTimes;
 use flowsieve_core::tagger::FlowEvent;
@@ -136,6 +136,14 @@ pub(crate) struct Side {
     in_ring: u32,
     pub(crate) tagger: Tagger,
     pub(crate) endpoint: HostEndpoint,
+}
+
+impl Side {
+    /// Takes a controller's table.
+    pub(crate) fn on_table(&mut self, now: Time, published: &Published) {
+        self.tagger.on_table(published);
+        self.endpoint.on_table(now, &self.tagger);
+    }
 }
 
 impl Host {

@@ -66,7 +66,7 @@ fn hold__no_data_leaves_before_its_level_is_known() {
         let held = [20, 0, 20].iter().zip(&sent_at_once).map(|(us, fct)| us * US + fct).collect::<Vec<_>>();
         assert_eq!(of_rule(name, Some("hold")), held, "{name}");
         assert_eq!(of_rule(name, Some("first")), sent_at_once, "{name}");
-        assert_eq!(of_rule(name, None), sent_at_once, "{name}");
+        assert_eq!(of_rule(name, None), held, "{name}");
     }
     // Under D-CLAS, all coflows begin on the first level.
     assert_eq!(of_rule("aalo", None), of_rule("aalo", Some("first")));

@@ -39,15 +39,20 @@ fn thresholds(packets: &[u64]) -> Raw {
 // figure has one port. What leaves in time n is at host 3 at 2,600 +
 // 1,200 n + 200 ns.
 
-/// When f1 and f2 have finished, in units of time.
-fn worked_example(name: &str, sizes: [u64; 2], predictions: [Prediction; 2]) -> [u64; 2] {
-    let mut settings = rack(4)
+fn three_queues(hosts: i64, slack: u64) -> Settings {
+    let mut settings = rack(hosts)
         .with(None, "queues", 3)
         .with(None, "thresholds", thresholds(&[2, 5]))
         .with(None, "handshake", "none")
-        .with(None, "slack", "0B");
+        .with(None, "slack", &*format!("{}B", slack * PACKET));
     let discipline = settings.find("discipline").expect("a setting");
     settings.give(Table::NetworkAt(Place::Nic), discipline, &"fifo".into(), Origin::Default).expect("a discipline");
+    settings
+}
+
+/// When f1 and f2 have finished, in units of time.
+fn worked_example(name: &str, sizes: [u64; 2], predictions: [Prediction; 2]) -> [u64; 2] {
+    let settings = three_queues(4, 0);
     let [f1, f2] = sizes;
     let flows = [flow(0, (2, 3), 1), flow(600_000, (0, 3), f1), flow(600_000, (1, 3), f2)];
     let mut trial = Trial::new(&settings, scheme(name, &settings));
@@ -80,6 +85,44 @@ fn fig_26__with_a_packet_beyond_the_bound() {
     // bound, in queues 2, 1, 1; then 3 units are sent: queue 2.
     assert_eq!(worked_example("qclimb", [6, 4], [bounds(9, 10), bounds(3, 6)]), [10, 4]);
     assert_eq!(worked_example("qclimb-pp", [6, 4], [size(6), size(9)]), [6, 10]);
+}
+
+/// Three flows of 10, 4 and 7 units, by hand: whose unit leaves in each time. They begin 100 ns after one another, so that of
+/// packets that come in one time f1's is first. Lower bounds are 8, 4 and 3, upper ones 9, 6 and 12, predicted sizes 6, 9 and 2.
+/// So f1 outlives its upper bound and f3's prediction is far too small. QCLIMB has a slack of one unit, the others none.
+#[test]
+fn three_flows__with_bounds_and_predictions_that_err() {
+    let predictions = [(8, 9, 6), (4, 6, 9), (3, 12, 2)].map(|(lower, upper, size)| Prediction {
+        size: NonZeroU64::new(size * PACKET),
+        bounds: Some(SizeBounds { lower: lower * PACKET, upper: NonZeroU64::new(upper * PACKET).unwrap() }),
+    });
+    let lasts = |name: &str| {
+        let settings = three_queues(5, 1);
+        let mut flows = vec![flow(0, (3, 4), 1)];
+        for (nth, size) in (0..).zip([10, 4, 7]) {
+            flows.push(flow(600_000 + 100_000 * u64::from(nth), (nth, 4), size));
+        }
+        let mut trial = Trial::new(&settings, scheme(name, &settings));
+        trial.predictions = Some(Arc::new([&[Prediction::default()], &predictions[..]].concat()));
+        let result = trial.run(&flows);
+        assert_eq!(result.retransmissions, 0, "{name}");
+        let since_time_zero = |nth: usize| fcts(&result)[nth] + flows[nth].start_ps - 2_800_000;
+        [1, 2, 3].map(|nth| since_time_zero(nth) as f64 / 1_200_000.0)
+    };
+    let by_hand = |leaves: &str| {
+        let last = |flow: char| leaves.rfind(flow).unwrap() as f64 + 1.0;
+        ['1', '2', '3'].map(last)
+    };
+    // Demoted after two units and after five, all alike.
+    assert_eq!(lasts("pias"), by_hand("123123123123131313111"));
+    // f2 and f3 climb past f1; each has a unit of slack at the top before it is demoted.
+    assert_eq!(lasts("qclimb"), by_hand("232323111321131311131"));
+    // By true sizes f2 is the first to reach the top.
+    assert_eq!(lasts("qclimb-ps"), by_hand("222233331131111313111"));
+    // f3 is at the top for its two predicted units, then last of all; f2 begins at the bottom.
+    assert_eq!(lasts("qclimb-pp"), by_hand("331111112223233313111"));
+    // Each stays in the queue of its prediction.
+    assert_eq!(lasts("qclimb-fp"), by_hand("333333312121212111111"));
 }
 
 /// A crowded fabric with small buffers, and PIAS's thresholds where flows cross them.

@@ -303,3 +303,15 @@ fn first_answers__stand_where_results_are_compared() {
     let text = compared[0].text(false);
     assert!(text.contains("dctcp: ") && text.contains("for a first answer; they make"), "{text}");
 }
+
+#[test]
+fn defeats__an_order_of_hosts_by_tags_that_rank_nothing() {
+    let found = |scheme, order: &str| {
+        Alone { bytes: 1_000, topology: RACK, scheme, rest: &format!("[network]\nnic_order = \"{order}\"") }.findings()
+    };
+    only(&found("dctcp", "tag"), &["hosts of `dctcp` write none", "nic_order = \"turns\""]);
+    only(&found("dctcp", "tag, then age"), &["go by age alone"]);
+    only(&found("qc-las", "tag"), &["hosts of `qc-las` write none"]);
+    assert_eq!(found("pias", "tag"), [""; 0]);
+    assert_eq!(found("dctcp", "turns"), [""; 0]);
+}

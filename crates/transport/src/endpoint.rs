@@ -122,6 +122,9 @@ pub trait Endpoint: Send {
         Effects::NONE
     }
 
+    /// Hears that its tagger has taken a controller's table, by which other packets may be the urgent ones.
+    fn on_table(&mut self, _now: Time, _tagger: &Tagger) {}
+
     /// Returns the first timer.
     fn next_timer(&mut self) -> Timer {
         Timer::NEVER

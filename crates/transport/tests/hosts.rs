@@ -8,14 +8,14 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use common::SEGMENT;
-use common::host::{Host, Seen, tcp};
+use common::host::{Host, Seen, ordered};
 use common::random::{Weather, params, weather};
 use flowsieve_core::meta::Ecn;
 use flowsieve_core::tagger::FlowEvent;
 use flowsieve_core::{Kind, Message, NONE, Time};
 use flowsieve_transport::open_loop::OpenLoopRules;
 use flowsieve_transport::tcp::params::RtoRule;
-use flowsieve_transport::tcp::{Connections, HEADER_BYTES, Handshake, TcpParams};
+use flowsieve_transport::tcp::{Connections, HEADER_BYTES, Handshake, NicOrder, TcpParams};
 use flowsieve_transport::{Packet, TransportSpec};
 use proptest::prelude::*;
 
@@ -47,12 +47,13 @@ impl Network {
     fn new(
         params: &TcpParams,
         (connections, handshake): (Connections, Handshake),
-        pauses: bool,
+        (pauses, order): (bool, NicOrder),
         weather: Weather,
     ) -> Network {
+        let spec = ordered(params.clone(), (connections, handshake), order);
         Network {
             connections,
-            hosts: [(); HOSTS].map(|()| Host::new(&tcp(params.clone(), connections, handshake), pauses)),
+            hosts: [(); HOSTS].map(|()| Host::new(&spec, pauses)),
             weather,
             strange: 0,
             wire: BTreeMap::new(),
@@ -181,12 +182,12 @@ proptest! {
     fn network__every_message_arrives_once_and_ends_once(
         params in params(),
         sharing in sharing(),
-        pauses: bool,
+        (pauses, order) in (any::<bool>(), order()),
         weather in weather(200),
         strange in prop_oneof![Just(0u64), 0u64..300],
         messages in messages(),
     ) {
-        let mut network = Network::new(&params, sharing, pauses, weather);
+        let mut network = Network::new(&params, sharing, (pauses, order), weather);
         network.strange = strange;
         for (id, &(segments, from, further, gap)) in (0..).zip(&messages) {
             // A timer that backs off may be silent for as long as receivers remember.
@@ -214,6 +215,10 @@ enum Step {
     Arrives(Packet),
     Turn,
     Wait(u64),
+}
+
+fn order() -> impl Strategy<Value = NicOrder> {
+    prop::sample::select(vec![NicOrder::Turns, NicOrder::Tag, NicOrder::TagThenAge])
 }
 
 fn number() -> impl Strategy<Value = u32> {
@@ -255,10 +260,11 @@ proptest! {
         params in params(),
         (connections, handshake) in sharing(),
         (open_loop, pauses) in any::<(bool, bool)>(),
+        order in order(),
         steps in prop::collection::vec(step(), 0..80),
     ) {
         let open = OpenLoopRules { segment: SEGMENT, header: HEADER_BYTES };
-        let spec = if open_loop { TransportSpec::OpenLoop(Arc::new(open)) } else { tcp(params, connections, handshake) };
+        let spec = if open_loop { TransportSpec::OpenLoop(Arc::new(open)) } else { ordered(params, (connections, handshake), order) };
         let mut host = Host::new(&spec, pauses);
         let mut ids = 0..;
         for step in &steps {

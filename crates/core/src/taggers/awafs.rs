@@ -49,16 +49,17 @@ pub struct HostThresholds {
 }
 
 impl HostThresholds {
-    /// Counts what a message sends. Returns its bytes that were sent before the last boost.
-    fn forgiven(&mut self, facts: &FlowFacts) -> u64 {
-        let Some(period) = self.boost else { return 0 };
-        let boosts = facts.now.0 / period.0;
-        let sent = self.sent.entry(facts.message).or_default();
-        if boosts > sent.boosts {
-            *sent = Sent { boosts, forgiven: sent.bytes, ..*sent };
-        }
-        sent.bytes = sent.bytes.max(facts.offset + u64::from(facts.payload));
-        sent.forgiven
+    /// Returns what a message has sent, with what is forgiven as of now; `None` without boosts.
+    fn sent_by(&self, facts: &FlowFacts) -> Option<Sent> {
+        let boosts = facts.now.0 / self.boost?.0;
+        let sent = self.sent.get(&facts.message).copied().unwrap_or_default();
+        Some(if boosts > sent.boosts { Sent { boosts, forgiven: sent.bytes, ..sent } } else { sent })
+    }
+
+    /// Returns the queue for the bytes before a packet that were sent since the last boost.
+    fn queue(&self, facts: &FlowFacts, sent: Option<Sent>) -> u8 {
+        let bytes = facts.offset - sent.map_or(0, |sent| sent.forgiven).min(facts.offset);
+        self.thresholds.values.iter().take_while(|&&threshold| bytes >= threshold).count() as u8
     }
 }
 
@@ -75,8 +76,16 @@ impl TagPackets for HostThresholds {
     /// Returns the queue for the bytes before the packet, as a priority.
     fn tag(&mut self, facts: &FlowFacts) -> Tag {
         self.payload_time += self.rate.serialise(facts.payload);
-        let bytes = facts.offset - self.forgiven(facts).min(facts.offset);
-        Tag::with_priority(self.thresholds.values.iter().take_while(|&&threshold| bytes >= threshold).count() as u8)
+        let sent = self.sent_by(facts);
+        if let Some(sent) = sent {
+            let bytes = sent.bytes.max(facts.offset + u64::from(facts.payload));
+            self.sent.insert(facts.message, Sent { bytes, ..sent });
+        }
+        Tag::with_priority(self.queue(facts, sent))
+    }
+
+    fn urgency(&self, facts: &FlowFacts) -> u64 {
+        self.queue(facts, self.sent_by(facts)).into()
     }
 
     fn on_event(&mut self, event: &FlowEvent, _: Time) {

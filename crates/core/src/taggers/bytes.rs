@@ -24,11 +24,15 @@ impl TaggerRules for Bytes {
 
 impl TagPackets for Bytes {
     fn tag(&mut self, facts: &FlowFacts) -> Tag {
-        Tag::with_rank(match self {
+        Tag::with_rank(self.urgency(facts))
+    }
+
+    fn urgency(&self, facts: &FlowFacts) -> u64 {
+        match self {
             Bytes::Remaining => facts.remaining,
             Bytes::ToTheEnd => facts.size - facts.offset,
             Bytes::Attained => facts.offset,
-        })
+        }
     }
 }
 

@@ -42,6 +42,14 @@ pub struct Packet {
     pub bounds: Option<Bounds>,
 }
 
+impl Packet {
+    #[inline(always)]
+    fn of(facts: &FlowFacts) -> Packet {
+        let FlowFacts { offset, payload, retransmission, size, predicted, bounds, .. } = *facts;
+        Packet { offset, payload, retransmission, size, predicted, bounds }
+    }
+}
+
 /// How a flow climbs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClimbParams {
@@ -188,8 +196,11 @@ impl TaggerRules for ClimbParams {
 impl TagPackets for Climb {
     #[inline(always)]
     fn tag(&mut self, facts: &FlowFacts) -> Tag {
-        let FlowFacts { offset, payload, retransmission, size, predicted, bounds, .. } = *facts;
-        self.tag_packet(&Packet { offset, payload, retransmission, size, predicted, bounds })
+        self.tag_packet(&Packet::of(facts))
+    }
+
+    fn urgency(&self, facts: &FlowFacts) -> u64 {
+        self.params.priority(&Packet::of(facts)).into()
     }
 
     fn steps(&self, message: &Message) -> Option<Steps> {

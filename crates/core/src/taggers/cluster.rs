@@ -74,6 +74,11 @@ impl Rank {
     /// Bytes of a packet in [`Rank::TimePerPacket`].
     pub const PACKET: u64 = 1_460;
 
+    /// Returns whether it only tells messages or coflows apart.
+    fn is_a_name(self) -> bool {
+        matches!(self, Rank::Message | Rank::Coflow)
+    }
+
     fn of(self, facts: &FlowFacts) -> u64 {
         let ns = |time: Time| time.0 / 1_000;
         match self {
@@ -102,6 +107,26 @@ impl TaggerRules for ClusterTagger {
 
 impl TagPackets for ClusterTagger {
     fn tag(&mut self, facts: &FlowFacts) -> Tag {
+        let (special, rank) = self.placed(facts);
+        Tag::with_group(u8::from(!special), rank.of(facts))
+    }
+
+    /// Returns special flows first, and then smaller numbers. Numbers that only tell messages or coflows apart are equal.
+    fn urgency(&self, facts: &FlowFacts) -> u64 {
+        let (special, rank) = self.placed(facts);
+        let number = if rank.is_a_name() { 0 } else { rank.of(facts) };
+        u64::from(!special) << 63 | number >> 1
+    }
+}
+
+impl ClusterTagger {
+    pub(super) fn ranks_at_hosts(&self) -> bool {
+        let parted = !matches!(self.special, FlowProperty::None | FlowProperty::Never | FlowProperty::Always);
+        parted || !self.rank.is_a_name()
+    }
+
+    /// Returns whether a packet's flow is special, and which number it gets.
+    fn placed(&self, facts: &FlowFacts) -> (bool, Rank) {
         let special = match self.special {
             FlowProperty::None | FlowProperty::Always => true,
             FlowProperty::Never => false,
@@ -112,8 +137,7 @@ impl TagPackets for ClusterTagger {
                 acknowledged <= u128::from(bps) * u128::from(elapsed)
             }
         };
-        let rank = if special && self.special != FlowProperty::None { self.special_rank } else { self.rank };
-        Tag::with_group(u8::from(!special), rank.of(facts))
+        (special, if special && self.special != FlowProperty::None { self.special_rank } else { self.rank })
     }
 }
 

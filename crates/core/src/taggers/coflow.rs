@@ -68,6 +68,11 @@ impl TagPackets for LevelTagger {
         Tag::with_priority(message.level)
     }
 
+    fn urgency(&self, facts: &FlowFacts) -> u64 {
+        let level = place(&self.levels, key(facts.coflow, facts.message));
+        level.unwrap_or(self.rules.new_level).into()
+    }
+
     fn holds(&self, message: &Message) -> bool {
         self.rules.holds && place(&self.levels, key(message.coflow, message.id)).is_none()
     }

@@ -33,7 +33,11 @@ impl TaggerRules for DeadlineFirst {
 
 impl TagPackets for DeadlineFirst {
     fn tag(&mut self, facts: &FlowFacts) -> Tag {
-        Tag::with_rank(rank(facts, self.rate).into())
+        Tag::with_rank(self.urgency(facts))
+    }
+
+    fn urgency(&self, facts: &FlowFacts) -> u64 {
+        rank(facts, self.rate).into()
     }
 }
 

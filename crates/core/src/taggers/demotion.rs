@@ -29,6 +29,10 @@ impl TagPackets for Demotion {
     fn tag(&mut self, facts: &FlowFacts) -> Tag {
         Tag::with_priority(level(&self.thresholds, facts.offset) as u8)
     }
+
+    fn urgency(&self, facts: &FlowFacts) -> u64 {
+        level(&self.thresholds, facts.offset) as u64
+    }
 }
 
 #[cfg(test)]

@@ -55,6 +55,11 @@ impl TagPackets for Levels {
         Tag::with_levels(level_from(&self.network.values, facts.offset) as u8, own as u32)
     }
 
+    /// Returns the host's level, or the network's if the host has no levels of its own.
+    fn urgency(&self, facts: &FlowFacts) -> u64 {
+        level_from(&self.own.as_ref().unwrap_or(&self.network).values, facts.offset) as u64
+    }
+
     fn on_table(&mut self, published: &Published) {
         match (published.table.name, &mut self.own) {
             (TAG_THRESHOLD, _) => self.network.take(published),

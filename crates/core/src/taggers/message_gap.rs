@@ -50,6 +50,10 @@ impl TagPackets for GapTagger {
         Tag::with_priority(level(&self.thresholds, self.sent.on_packet(facts)) as u8)
     }
 
+    fn urgency(&self, facts: &FlowFacts) -> u64 {
+        level(&self.thresholds, self.sent.before(facts)) as u64
+    }
+
     fn on_event(&mut self, event: &FlowEvent, now: Time) {
         self.sent.on_event(event, now);
     }
@@ -86,14 +90,32 @@ impl MessageGap {
         MessageGap { gap, streams: BTreeMap::new(), starts: BTreeMap::new(), most: 64 }
     }
 
+    /// Returns where a packet lies in its connection's stream.
+    fn place(&self, facts: &FlowFacts) -> u64 {
+        self.starts.get(&facts.message).copied().unwrap_or(0) + facts.offset
+    }
+
+    /// Returns whether a packet ends a pause of its connection.
+    fn ends_pause(&self, stream: &Stream, facts: &FlowFacts) -> bool {
+        stream.emitted.is_none_or(|emitted| facts.now.since(emitted) > self.gap)
+    }
+
+    /// Returns the bytes that would count as sent before a packet.
+    fn before(&self, facts: &FlowFacts) -> u64 {
+        match self.streams.get(&facts.flow) {
+            Some(stream) if !self.ends_pause(stream, facts) => self.place(facts).saturating_sub(stream.begun),
+            _ => 0,
+        }
+    }
+
     /// Notes an emitted data packet; returns the bytes that count as sent before it.
     fn on_packet(&mut self, facts: &FlowFacts) -> u64 {
-        let at = self.starts.get(&facts.message).copied().unwrap_or(0) + facts.offset;
-        let stream = self.streams.entry(facts.flow).or_default();
-        if stream.emitted.is_none_or(|emitted| facts.now.since(emitted) > self.gap) {
+        let (at, mut stream) = (self.place(facts), self.streams.get(&facts.flow).copied().unwrap_or_default());
+        if self.ends_pause(&stream, facts) {
             stream.begun = at;
         }
         stream.emitted = Some(facts.now);
+        self.streams.insert(facts.flow, stream);
         at.saturating_sub(stream.begun)
     }
 

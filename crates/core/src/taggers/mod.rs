@@ -77,6 +77,15 @@ impl TaggerSpec {
         each!(make self, rules => rules.build(), own => (own.0)(&site()))
     }
 
+    /// Returns whether [`TagPackets::urgency`] distinguishes packets. A custom tagger may.
+    pub fn ranks_at_hosts(&self) -> bool {
+        match self {
+            TaggerSpec::Plain(_) | TaggerSpec::Ends(_) => false,
+            TaggerSpec::Cluster(rules) => rules.ranks_at_hosts(),
+            _ => true,
+        }
+    }
+
     /// Returns what a host writes that claims the highest priority for everything it sends: priority 0 and rank 0. The mark
     /// of a connection's end alone is not a claim, since it is the transport's own, a FIN.
     #[must_use]
@@ -127,6 +136,11 @@ impl Tagger {
             _ if facts.kind != Kind::Data => Tag::default(),
             built_in => each!(part built_in, tagger => tagger.tag(facts)),
         }
+    }
+
+    /// As [`TagPackets::urgency`].
+    pub fn urgency(&self, facts: &FlowFacts) -> u64 {
+        each!(part self, tagger => tagger.urgency(facts))
     }
 
     /// As [`TagPackets::steps`].

@@ -29,7 +29,11 @@ impl TaggerRules for Outlived {
 
 impl TagPackets for Outlived {
     fn tag(&mut self, facts: &FlowFacts) -> Tag {
-        Tag::with_rank(rank(facts, *self))
+        Tag::with_rank(self.urgency(facts))
+    }
+
+    fn urgency(&self, facts: &FlowFacts) -> u64 {
+        rank(facts, *self)
     }
 }
 

@@ -9,7 +9,7 @@ use flowsieve_core::bank::BankRules;
 use flowsieve_core::host_queues::HostQueueRules;
 use flowsieve_core::marker::{MarkScope, Marker};
 use flowsieve_core::sp_pifo::SpPifoRules;
-use flowsieve_core::{PortKind, Rate, Time};
+use flowsieve_core::{PortKind, Rate, TaggerSpec, Time};
 use flowsieve_experiment::engine::BaseRoundTrip;
 use flowsieve_fabric::round_trip::Exchange;
 use flowsieve_fabric::topology::{Fabric, Node};
@@ -17,8 +17,8 @@ use flowsieve_schemes::Scheme;
 use flowsieve_schemes::marking_rule::ecn_threshold_bytes;
 use flowsieve_schemes::scheme::{Nic, PortSpec};
 use flowsieve_settings::{Place, units};
-use flowsieve_transport::tcp::TcpParams;
 use flowsieve_transport::tcp::params::RtoRule;
+use flowsieve_transport::tcp::{NicOrder, TcpParams};
 use flowsieve_transport::{TransportFacts, TransportSpec};
 
 /// pFabric's timer is three of its round trips (SIGCOMM 2013, §5.1: 45 us for 14.6 us). So is that of its rescaled set
@@ -71,13 +71,24 @@ pub(super) fn defeats(scheme: &Scheme, fabric: &Fabric, wire_overhead: u16) -> V
         let paths = paths(fabric, exchange);
         let Some(longest) = paths.iter().max_by_key(|path| path.time) else { continue };
         let check = Check { scheme, fabric, params: &rules.params, exchange, paths: &paths, longest, packet };
-        for text in check.all() {
+        for text in check.all().into_iter().chain(unordered(rules.order, &class.tagger, scheme)) {
             if !found.contains(&text) {
                 found.push(text);
             }
         }
     }
     found
+}
+
+/// Finds an order of hosts by tags that do not rank packets.
+fn unordered(order: NicOrder, tagger: &TaggerSpec, scheme: &Scheme) -> Option<String> {
+    (order != NicOrder::Turns && !tagger.ranks_at_hosts()).then(|| {
+        format!(
+            "`nic_order` ranks connections by their packets' tags, and hosts of `{}` write none that rank them: equal ones {}",
+            scheme.name,
+            if order == NicOrder::Tag { "take turns, as by nic_order = \"turns\"" } else { "go by age alone" }
+        )
+    })
 }
 
 /// The data by which one class of flow is checked.

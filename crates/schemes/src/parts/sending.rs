@@ -5,6 +5,7 @@ use std::sync::Arc;
 use flowsieve_core::Time;
 use flowsieve_transport::TransportSpec;
 use flowsieve_transport::open_loop::OpenLoopRules;
+use flowsieve_transport::tcp::NicOrder;
 use flowsieve_transport::tcp::congestion::d2tcp::D2tcpRules;
 use flowsieve_transport::tcp::congestion::dctcp::DctcpRules;
 use flowsieve_transport::tcp::congestion::new_reno::NewReno;
@@ -179,6 +180,12 @@ declare! {
         Section::Network, "nic_backlog", 0, 1_000_000_000_000, "backlog at which a backpressured host pauses",
     )
     .with_default(15_000);
+    static NIC_ORDER: Setting<NicOrder> = Setting::choice(
+        Section::Network,
+        "nic_order",
+        &[("turns", NicOrder::Turns), ("tag", NicOrder::Tag), ("tag, then age", NicOrder::TagThenAge)],
+        "nic = \"backpressure\": which connection sends next: each in turn, the most urgent by tag, or of those the oldest",
+    );
 }
 
 /// Builds the transport. `sprayed`: a flow's packets may overtake one another.
@@ -254,7 +261,7 @@ pub(super) fn transport(
         delayed_ack: if ack_every > 1 { Time(scope.read(&DELAYED_ACK)?) } else { Time::ZERO },
         probe_after,
     };
-    Ok(TransportSpec::Tcp(Arc::new(TcpRules { params, connections, handshake, header })))
+    Ok(TransportSpec::Tcp(Arc::new(TcpRules { params, connections, handshake, header, order: NicOrder::Turns })))
 }
 
 /// Reads the smallest window that marks leave: 1 as in ns-2 (`slowdown` in `tcp.cc`), unless given.
@@ -340,6 +347,26 @@ fn loss_detection(
             LossDetection::DupAck(scope.read(&DUPACK_THRESHOLD)? as u32)
         }
     })
+}
+
+/// Reads which connection a host serves next whose port pushes back, and gives the order to its transport. Linux serves
+/// connections in turn; schemes whose paper has priorities at the host say so in their parts.
+pub(super) fn nic_order(
+    scope: &Scope<'_>,
+    parts: &Parts,
+    nic: Nic,
+    transport: TransportSpec,
+) -> Result<TransportSpec, SettingsError> {
+    let (TransportSpec::Tcp(mut rules), Nic::Backpressure { .. }) = (transport.clone(), nic) else {
+        return Ok(transport);
+    };
+    let order = match parts.nic_order {
+        // If not given, it is not part of the configuration.
+        NicOrder::Turns => scope.optional(&NIC_ORDER)?.unwrap_or(NicOrder::Turns),
+        other => scope.read_or(&NIC_ORDER, other)?,
+    };
+    Arc::make_mut(&mut rules).order = order;
+    Ok(TransportSpec::Tcp(rules))
 }
 
 /// Reads the host's port. A message that arrives whole needs a port that takes it whole. Other messages come from hosts

@@ -93,13 +93,13 @@ impl Twin<'_> {
     }
 
     pub(crate) fn on_table(&mut self, kind: usize, nth: usize) {
-        let (to, published) = self.controllers[kind].tables[nth].clone();
+        let ((to, published), now) = (self.controllers[kind].tables[nth].clone(), self.now);
         match to {
             Audience::Host { host, class } => {
-                self.hosts[host as usize].taggers[usize::from(class)].on_table(&published);
+                self.hosts[host as usize].on_table(now, class, &published);
             }
             Audience::Hosts { class } => {
-                self.hosts.iter_mut().for_each(|host| host.taggers[usize::from(class)].on_table(&published));
+                self.hosts.iter_mut().for_each(|host| host.on_table(now, class, &published));
             }
             Audience::Ports(place) => {
                 for (link, port) in self.run_spec.fabric.links.iter().zip(&mut self.ports) {

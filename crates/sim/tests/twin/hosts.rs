@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 
+use flowsieve_core::controller::Published;
 use flowsieve_core::message::{Bounds, Effort, Held};
 use flowsieve_core::tagger::FlowEvent;
 use flowsieve_core::{Message, Meta, PortScheduler, Tagger, Time};
@@ -45,6 +46,12 @@ impl Host {
         let armed = vec![Timer::NEVER; scheme.classes.len()];
         let taggers = scheme.taggers(host, |class| sites.tagger(host, class));
         Host { taggers, endpoints: endpoints.collect(), armed, ring: VecDeque::new(), waits: false }
+    }
+
+    pub(crate) fn on_table(&mut self, now: Time, class: u8, published: &Published) {
+        let class = usize::from(class);
+        self.taggers[class].on_table(published);
+        self.endpoints[class].on_table(now, &self.taggers[class]);
     }
 }
 

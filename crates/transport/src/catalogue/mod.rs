@@ -148,6 +148,11 @@ impl HostEndpoint {
         }
     }
 
+    /// As [`Endpoint::on_table`].
+    pub fn on_table(&mut self, now: Time, tagger: &Tagger) {
+        each!(part self, endpoint => endpoint.on_table(now, tagger));
+    }
+
     /// As [`Endpoint::next_timer`].
     #[inline(always)]
     pub fn next_timer(&mut self) -> Timer {

@@ -33,12 +33,13 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use flowsieve_core::controller::{Published, Table};
 use flowsieve_core::message::Effort;
 use flowsieve_core::meta::Ecn;
 use flowsieve_core::tagger::{FlowEvent, FlowFacts, TagPackets};
 use flowsieve_core::{Kind, Message, NONE, Tag, Tagger, Time};
 use flowsieve_transport::endpoint::BaseRoundTrips;
-use flowsieve_transport::tcp::{Connections, HEADER_BYTES, Handshake, TcpParams, TcpRules};
+use flowsieve_transport::tcp::{Connections, HEADER_BYTES, Handshake, NicOrder, TcpParams, TcpRules};
 use flowsieve_transport::{Effects, Handled, HostEndpoint, Out, Packet, Said, Timer, TransportSpec, Turn};
 
 use super::SEGMENT;
@@ -57,6 +58,8 @@ type Log = Arc<Mutex<Vec<Seen>>>;
 struct Recorder {
     log: Log,
     tags: u32,
+    /// The message that the last table names.
+    first: Option<u32>,
 }
 
 impl TagPackets for Recorder {
@@ -67,8 +70,18 @@ impl TagPackets for Recorder {
         tag
     }
 
+    /// The last four segments of a message are urgent, and so is all of the one that a table names.
+    fn urgency(&self, facts: &FlowFacts) -> u64 {
+        let is_end = facts.size - facts.offset <= 4 * u64::from(SEGMENT);
+        u64::from(!is_end && self.first != Some(facts.message))
+    }
+
     fn on_event(&mut self, event: &FlowEvent, _: Time) {
         self.log.lock().unwrap().push(Seen::Told(*event));
+    }
+
+    fn on_table(&mut self, published: &Published) {
+        self.first = published.table.values.first().map(|&(message, _)| message);
     }
 }
 
@@ -80,9 +93,18 @@ impl Out for Wire {
     }
 }
 
-/// A TCP.
+/// A TCP whose connections take turns.
 pub fn tcp(params: TcpParams, connections: Connections, handshake: Handshake) -> TransportSpec {
-    TransportSpec::Tcp(Arc::new(TcpRules { params, connections, handshake, header: HEADER_BYTES }))
+    ordered(params, (connections, handshake), NicOrder::Turns)
+}
+
+/// A TCP whose hosts serve connections in this order.
+pub fn ordered(
+    params: TcpParams,
+    (connections, handshake): (Connections, Handshake),
+    order: NicOrder,
+) -> TransportSpec {
+    TransportSpec::Tcp(Arc::new(TcpRules { params, connections, handshake, header: HEADER_BYTES, order }))
 }
 
 pub struct Host {
@@ -107,7 +129,7 @@ impl Host {
     /// Builds a host that knows base round trips.
     pub fn told(spec: &TransportSpec, pauses: bool, round_trips: Option<Box<BaseRoundTrips>>) -> Host {
         let log = Log::default();
-        let recorder = Recorder { log: Arc::clone(&log), tags: 0 };
+        let recorder = Recorder { log: Arc::clone(&log), tags: 0, first: None };
         Host {
             endpoint: spec.build(0, pauses, round_trips, || unreachable!("a built-in endpoint")),
             pauses,
@@ -247,6 +269,11 @@ impl Host {
                 let (packet, says) = self.parse(&words[1..]);
                 assert_eq!(self.endpoint.describe(&packet), says, "{line}");
                 let _ = self.receive(&packet);
+            }
+            "table" => {
+                let table = Table { name: "first", values: vec![(number(words[1]), 0)] };
+                self.tagger.on_table(&Published { version: 1, table });
+                self.endpoint.on_table(self.now, &self.tagger);
             }
             "turn" => {
                 let unused = words.get(1) == Some(&"unused");

@@ -47,6 +47,9 @@ pub struct OpenLoopEndpoint {
 }
 
 impl OpenLoopEndpoint {
+    /// Packets leave as their message begins, so no table comes before them.
+    pub(crate) fn on_table(&mut self, _now: Time, _tagger: &Tagger) {}
+
     fn report(&mut self, now: Time, tagger: &mut Tagger, event: FlowEvent) {
         tagger.on_event(&event, now);
         self.events.push_back(event);

@@ -39,12 +39,13 @@ pub struct TcpEndpoint {
 impl TcpEndpoint {
     /// Builds the endpoint of a host. Data waits for its turn if the host pauses. Warm connections need `round_trips`.
     pub(super) fn new(rules: Arc<TcpRules>, pauses: bool, round_trips: Option<Box<BaseRoundTrips>>) -> TcpEndpoint {
+        let senders = Senders::new(rules.order);
         TcpEndpoint {
             acks: rules.acks(),
             receivers: Receivers::new(rules.params.gaps()),
             rules,
             in_turn: pauses,
-            senders: Senders::new(),
+            senders,
             alarms: Alarms::new(),
             events: VecDeque::new(),
             lined_up: NONE,
@@ -178,7 +179,7 @@ impl TcpEndpoint {
     #[inline(always)]
     fn send<O: Out + ?Sized>(&mut self, now: Time, tagger: &mut Tagger, out: &mut O, slot: u32) -> bool {
         if self.in_turn {
-            self.line_up(slot);
+            self.line_up(now, tagger, slot);
             return true;
         }
         let connection = &mut self.senders.connections[slot as usize];
@@ -190,11 +191,11 @@ impl TcpEndpoint {
     }
 
     #[inline(never)]
-    fn line_up(&mut self, slot: u32) {
+    fn line_up(&mut self, now: Time, tagger: &Tagger, slot: u32) {
         if self.lined_up != NONE {
             self.settle();
         }
-        self.senders.line_up(slot);
+        self.senders.line_up(now, &self.rules, tagger, slot);
         self.lined_up = slot;
     }
 
@@ -324,7 +325,7 @@ impl TcpEndpoint {
 
     #[inline]
     pub(crate) fn poll<O: Out + ?Sized>(&mut self, now: Time, tagger: &mut Tagger, out: &mut O) -> Turn {
-        let Some(slot) = self.senders.ready.pop_front() else { return Turn::Unused };
+        let Some(slot) = self.senders.ready.next() else { return Turn::Unused };
         let connection = &mut self.senders.connections[slot as usize];
         let Some(emission) = connection.tcp.poll(now, &self.rules.params) else {
             // The connection comes back by its timer. `Turn::NotBefore` would hold back all connections of the host.
@@ -336,8 +337,13 @@ impl TcpEndpoint {
         };
         out.send(connection.packet(now, &self.rules, tagger, slot, emission));
         connection.set_alarm(&mut self.alarms, slot);
-        self.senders.ready.push_back(slot);
+        self.senders.put_back(now, &self.rules, tagger, slot);
         Turn::Sent
+    }
+
+    /// Ranks the connections in line anew: their tagger has taken a table.
+    pub(crate) fn on_table(&mut self, now: Time, tagger: &Tagger) {
+        self.senders.rank_again(now, &self.rules, tagger);
     }
 
     #[inline]

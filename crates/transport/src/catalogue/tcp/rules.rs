@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::endpoint::{BaseRoundTrips, TransportFacts, TransportRules};
 use crate::tcp::endpoint::TcpEndpoint;
+use crate::tcp::line::NicOrder;
 use crate::tcp::params::TcpParams;
 use crate::tcp::receiver::AckRule;
 
@@ -44,6 +45,8 @@ pub struct TcpRules {
     pub handshake: Handshake,
     /// Bytes of a packet's headers.
     pub header: u16,
+    /// Which connection a host serves next whose port pushes back.
+    pub order: NicOrder,
 }
 
 impl TransportRules for TcpRules {

@@ -1,6 +1,6 @@
 //! The sending sides of a host's connections, and which of them a message takes.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 use flowsieve_core::meta::Ecn;
 use flowsieve_core::tagger::FlowFacts;
@@ -10,6 +10,8 @@ use crate::endpoint::BaseRoundTrips;
 use crate::packet::Packet;
 use crate::tcp::alarms::{Alarm, Alarms};
 use crate::tcp::header::{Beside, DataHeader, stamp};
+use crate::tcp::line::{Line, NicOrder, Urgency};
+use crate::tcp::messages::Span;
 use crate::tcp::rules::{Connections, Handshake, TcpRules};
 use crate::tcp::sender::{Emission, TcpSender};
 
@@ -18,8 +20,8 @@ use crate::tcp::sender::{Emission, TcpSender};
 pub(super) struct Senders {
     /// By the slot that travels in packets.
     pub(super) connections: Vec<Connection>,
-    /// Connections that may send, in turn.
-    pub(super) ready: VecDeque<u32>,
+    /// Connections that may send.
+    pub(super) ready: Line,
     /// By destination.
     pairs: BTreeMap<u16, Pair>,
     /// Free slots of closed connections.
@@ -50,8 +52,8 @@ pub(super) struct Connection {
 }
 
 impl Senders {
-    pub(super) fn new() -> Senders {
-        Senders { connections: Vec::new(), ready: VecDeque::new(), pairs: BTreeMap::new(), closed: Vec::new() }
+    pub(super) fn new(order: NicOrder) -> Senders {
+        Senders { connections: Vec::new(), ready: Line::new(order), pairs: BTreeMap::new(), closed: Vec::new() }
     }
 
     /// Returns the connection that a packet names, unless it is closed.
@@ -104,12 +106,32 @@ impl Senders {
         slot
     }
 
-    /// Lines a connection up for a turn.
-    pub(super) fn line_up(&mut self, slot: u32) {
+    /// Lines a connection up for a turn. One that is in line moves to where its next packet belongs now.
+    pub(super) fn line_up(&mut self, now: Time, rules: &TcpRules, tagger: &Tagger, slot: u32) {
         let connection = &mut self.connections[slot as usize];
-        if !connection.ready {
-            connection.ready = true;
-            self.ready.push_back(slot);
+        match &mut self.ready {
+            Line::Turns(ready) if !connection.ready => ready.push_back(slot),
+            Line::Turns(_) => {}
+            Line::Ranked(line) => line.put(slot, connection.urgency(now, rules, tagger)),
+        }
+        connection.ready = true;
+    }
+
+    /// Puts every connection in line where it belongs, since the tagger has heard of something.
+    pub(super) fn rank_again(&mut self, now: Time, rules: &TcpRules, tagger: &Tagger) {
+        if let Line::Ranked(line) = &mut self.ready {
+            for slot in line.all() {
+                line.put(slot, self.connections[slot as usize].urgency(now, rules, tagger));
+            }
+        }
+    }
+
+    /// Puts a connection that has used its turn back in line.
+    #[inline]
+    pub(super) fn put_back(&mut self, now: Time, rules: &TcpRules, tagger: &Tagger, slot: u32) {
+        match &mut self.ready {
+            Line::Turns(ready) => ready.push_back(slot),
+            Line::Ranked(line) => line.put(slot, self.connections[slot as usize].urgency(now, rules, tagger)),
         }
     }
 
@@ -155,6 +177,33 @@ impl Connection {
         }
     }
 
+    /// Returns how urgent its next packet is. What carries no data is as urgent as any data, as its tag is.
+    fn urgency(&self, now: Time, rules: &TcpRules, tagger: &Tagger) -> Urgency {
+        let Some((seq, retransmission)) = self.tcp.next_segment() else {
+            return Urgency { tag: 0, age: (Time::ZERO, self.flow) };
+        };
+        let span = self.tcp.span(seq).expect("the next segment is of a message");
+        let facts = self.facts(now, rules, span, seq, retransmission);
+        Urgency { tag: tagger.urgency(&facts), age: (span.message.start, span.message.id) }
+    }
+
+    /// Returns what a tagger has to know of a segment.
+    #[inline(always)]
+    fn facts(&self, now: Time, rules: &TcpRules, span: &Span, seq: u32, retransmission: bool) -> FlowFacts {
+        let segment = rules.params.segment;
+        FlowFacts {
+            flow: self.flow,
+            now,
+            kind: Kind::Data,
+            offset: span.offset(seq, segment),
+            payload: span.payload(seq, segment).into(),
+            remaining: self.tcp.remaining(span, &rules.params),
+            retransmission,
+            timeouts: span.effort.timeouts,
+            ..FlowFacts::of(&span.message)
+        }
+    }
+
     /// Returns the sender's emission as a packet.
     #[inline(always)]
     pub(super) fn packet(
@@ -183,17 +232,7 @@ impl Connection {
             Emission::Segment { seq, retransmission } => {
                 let span = self.tcp.span(seq).expect("the sender emits segments of its messages");
                 let (message, payload) = (&span.message, span.payload(seq, segment));
-                let tag = tagger.tag(|| FlowFacts {
-                    flow: self.flow,
-                    now,
-                    kind: Kind::Data,
-                    offset: span.offset(seq, segment),
-                    payload: payload.into(),
-                    remaining: self.tcp.remaining(span, &rules.params),
-                    retransmission,
-                    timeouts: span.effort.timeouts,
-                    ..FlowFacts::of(message)
-                });
+                let tag = tagger.tag(|| self.facts(now, rules, span, seq, retransmission));
                 let packet = Packet {
                     peer: self.peer,
                     len: payload + rules.header,

@@ -20,6 +20,16 @@ impl TcpSender {
         self.poll_open(now, params)
     }
 
+    /// Returns the segment that [`TcpSender::poll`] would emit next if the window allowed it, and whether that was sent
+    /// before; `None` if it is no segment, or there is none.
+    pub(crate) fn next_segment(&self) -> Option<(u32, bool)> {
+        if self.phase != Phase::Open {
+            return None;
+        }
+        let lost = if self.board.lost > 0 { self.board.first_lost() } else { None };
+        lost.map(|seq| (seq, true)).or_else(|| (self.nxt < self.messages.end()).then_some((self.nxt, false)))
+    }
+
     #[inline(always)]
     fn poll_open(&mut self, now: Time, params: &TcpParams) -> Option<Emission> {
         if self.board.lost > 0 {
