@@ -26,7 +26,7 @@
 //!
 //! `repeats` names the claim that is repeated under another calibration of such a workload, or under another reading of
 //! the paper. `reading` justifies that reading in a sentence. `contradicts` says what else in the paper contradicts the
-//! claim, with the calculation.
+//! claim, with the calculation. `why` is the cause, in one sentence, if the claim does not hold.
 
 use crate::document::{Wrong, entries, raw_value, tables};
 use crate::experiment_text::ExperimentText;

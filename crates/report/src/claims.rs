@@ -31,6 +31,8 @@ pub(crate) struct ClaimRow {
     pub(crate) contradicts: Option<String>,
     /// Why no scheme could reach the claimed value, if none could.
     pub(crate) beyond: Option<String>,
+    /// The cause, if it does not hold.
+    pub(crate) why: Option<String>,
     /// Its runs are shorter or smaller than the paper's.
     pub(crate) is_shorter: bool,
 }
@@ -39,6 +41,21 @@ impl ClaimRow {
     /// The claimed value, with its note.
     pub(crate) fn in_full(&self) -> String {
         if self.note.is_empty() { self.what.clone() } else { format!("{} ({})", self.what, self.note) }
+    }
+
+    /// The verdict in words, followed by the cause of one that does not support the claim.
+    pub(crate) fn judged_with_cause(&self) -> String {
+        self.with_cause(&self.judged)
+    }
+
+    /// A reason why the claim does not hold, followed by the cause. A claim that holds has no cause, even if its file states
+    /// one: with more seeds or other settings a claim may come to hold.
+    pub(crate) fn with_cause(&self, reason: &str) -> String {
+        let holds = matches!(self.verdict, Verdict::Agrees | Verdict::SameDirection);
+        match self.why.as_ref().filter(|_| !holds) {
+            Some(why) => format!("{reason}; {why}"),
+            None => reason.to_owned(),
+        }
     }
 }
 
@@ -84,6 +101,7 @@ fn row(claim: &Claim, checked: &Checked, is_shorter: bool) -> ClaimRow {
         reading: claim.reading.clone(),
         contradicts: claim.contradicts.clone(),
         beyond: checked.bound.filter(|bound| claim.is_beyond(bound)).map(|bound| beyond(&bound)),
+        why: claim.why.clone(),
         is_shorter,
     }
 }
@@ -109,6 +127,7 @@ fn unmeasured(claim: &Unmeasured) -> ClaimRow {
         reading: None,
         contradicts: None,
         beyond: None,
+        why: None,
         is_shorter: false,
     }
 }
@@ -294,6 +313,7 @@ pub(crate) mod tests {
             reading: None,
             contradicts: None,
             beyond: None,
+            why: None,
             is_shorter: false,
         }
     }

@@ -221,6 +221,7 @@ fn over_loads(
         repeats: None,
         reading: None,
         contradicts: None,
+        why: None,
     };
     let measured = Measured::of(claim.quantities(), dir.manifest(), dir.summary());
     claim.check(&dir.manifest().experiment, &measured).ratio

@@ -71,17 +71,17 @@ impl Outcome {
                     return (Outcome::HoldsAsReading, format!("{}: {why}; {} there", reading.id, reading.measured));
                 }
                 if let Some(beyond) = &claim.beyond {
-                    return (Outcome::Beyond, beyond.clone());
+                    return (Outcome::Beyond, claim.with_cause(beyond));
                 }
                 if let Some(contradicts) = &claim.contradicts {
-                    return (Outcome::Contradicted, contradicts.clone());
+                    return (Outcome::Contradicted, claim.with_cause(contradicts));
                 }
                 let outcome = match claim.verdict {
                     Verdict::NotResolved => Outcome::NotResolved,
                     _ if claim.is_shorter => Outcome::NotFoundAtThisLength,
                     _ => Outcome::NotFound,
                 };
-                (outcome, claim.judged.clone())
+                (outcome, claim.judged_with_cause())
             }
         }
     }
@@ -115,5 +115,22 @@ mod tests {
         assert_eq!(of(&beyond, &[&agreeing]), Outcome::HoldsAsReading);
         assert_eq!(of(&row("1", Verdict::NotResolved, None), &[]), Outcome::NotResolved);
         assert_eq!(of(&row("1", Verdict::OtherDirection, None), &[]), Outcome::NotFound);
+    }
+
+    #[test]
+    fn of__a_claim_that_does_not_hold_says_its_cause() {
+        let because = |claim: ClaimRow| ClaimRow { why: Some("one queue is in use".into()), ..claim };
+        let said = |claim: ClaimRow| Outcome::of(&because(claim), &[]).1;
+        let short = |verdict| said(row("1", verdict, None));
+        assert_eq!(short(Verdict::Disagrees), "disagrees; one queue is in use");
+        assert_eq!(short(Verdict::OtherDirection), "other direction; one queue is in use");
+        assert_eq!(short(Verdict::NotResolved), "not resolved; one queue is in use");
+        assert_eq!((short(Verdict::Agrees), short(Verdict::SameDirection)), ("agrees".into(), "same direction".into()));
+        let literal = || row("1", Verdict::Disagrees, None);
+        assert_eq!(said(ClaimRow { beyond: Some("-24 %".into()), ..literal() }), "-24 %; one queue is in use");
+        assert_eq!(
+            said(ClaimRow { contradicts: Some("10 is not 9".into()), ..literal() }),
+            "10 is not 9; one queue is in use"
+        );
     }
 }

@@ -257,6 +257,7 @@ fn section(text: &mut String, figure: &PageFigure, claims: &[ClaimRow], drawn: O
             };
             let said = [&claim.beyond, &claim.contradicts].into_iter().flatten();
             let judged = [&claim.judged].into_iter().chain(said).cloned().collect::<Vec<_>>().join("; ");
+            let judged = claim.with_cause(&judged);
             row_of(text, [&claim.id, &claim.place, &what, &claim.claimed, &claim.measured, &judged]);
         }
     }

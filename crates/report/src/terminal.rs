@@ -87,7 +87,8 @@ pub fn table(dir: &ResultDir, layout: &Layout, colour: bool) -> String {
 /// Two lines per claim, or more if they are long: the claim and the measured value.
 pub(crate) fn claim_lines(claims: &[ClaimRow]) -> String {
     let mut text = String::new();
-    for ClaimRow { id, what, claimed, measured, judged, .. } in claims {
+    for claim in claims {
+        let (ClaimRow { id, what, claimed, measured, .. }, judged) = (claim, claim.judged_with_cause());
         text += &format!("{}\n", paragraph(&format!("{id}: {what}"), "    "));
         text += &format!("{}\n", paragraph(&format!("    {claimed} claimed, {measured} measured: {judged}"), "    "));
     }

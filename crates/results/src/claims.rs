@@ -109,6 +109,9 @@ pub struct Claim {
     /// The other text of the paper that contradicts it, with the calculation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contradicts: Option<String>,
+    /// The cause, in one sentence, if the claim does not hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
 }
 
 /// As data one baseline is a text, any other number of them a list.
@@ -327,6 +330,7 @@ mod tests {
             repeats: None,
             reading: None,
             contradicts: None,
+            why: None,
         };
         for (baselines, text) in [(&["b"][..], "\"b\""), (&[], "[]"), (&["b", "c"], "[\"b\",\"c\"]")] {
             let data = serde_json::to_string(&claim(baselines)).unwrap();

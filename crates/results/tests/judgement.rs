@@ -70,6 +70,7 @@ fn claim(expected: Expected) -> Claim {
         repeats: None,
         reading: None,
         contradicts: None,
+        why: None,
     }
 }
 

@@ -41,6 +41,7 @@ fn measured(folder: &Path, record: Record) -> ResultDir {
         repeats: None,
         reading: None,
         contradicts: None,
+        why: None,
     };
     made(folder, &Made { run: measure, claims: vec![claim], record, ..Made::default() })
 }

@@ -101,6 +101,7 @@ series = "finished (bit/s)"
 time = ["10us", "20us"]
 scheme = "dctcp"
 claimed = ["0bps", "400Gbps"]
+why = "nothing arrives so soon"
 "#;
 
 /// The sixth claim, whose lines others share.
@@ -138,6 +139,7 @@ fn claims__errors_have_a_kind_a_place_and_a_key() {
         ("ends that fall", "[\"-20%\", \"+10.5%\"]", "[\"10%\", \"-20%\"]"),
         ("a tolerance below zero", "\"1%\"", "\"-1%\""),
         ("a reading of nothing", "id = \"first\"", "id = \"first\"\nreading = \"as one may\""),
+        ("a cause without words", "\"nothing arrives so soon\"", "\"\""),
         ("one id twice", "\"second\"", "\"first\""),
         ("a factor below zero", "\"up to -5%\"", "\"-2x\""),
         ("an order of one", "[\"dctcp\", \"fcfs\"]\nclaimed", "[\"dctcp\"]\nclaimed"),

@@ -9,7 +9,7 @@ use flowsieve_settings::{Key, Keys, Kind, MAX_TIME_PS, Origin, Raw, Section, Val
 /// The default difference allowed between a measured and a stated value.
 const TOLERANCE: f64 = 0.05;
 
-pub(super) const KEYS: [&str; 25] = [
+pub(super) const KEYS: [&str; 26] = [
     "id",
     "where",
     "metric",
@@ -33,6 +33,7 @@ pub(super) const KEYS: [&str; 25] = [
     "repeats",
     "reading",
     "contradicts",
+    "why",
     "unmeasured",
     "note",
 ];
@@ -135,6 +136,7 @@ impl Fields<'_> {
                 repeats: self.text_if_any("repeats")?,
                 reading: self.text_if_any("reading")?,
                 contradicts: self.text_if_any("contradicts")?,
+                why: self.text_if_any("why")?,
             },
             table: self.origin.clone(),
             schemes,
