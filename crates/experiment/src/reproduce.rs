@@ -7,6 +7,7 @@
 //! ```text
 //! experiments/PAPER/FIGURE.toml
 //! experiments/PAPER/measured/FIGURE.quick.json    what was measured of its runs at a scale
+//! experiments/PAPER/summary.md                    what holds, in a few sentences: the beginning of the page
 //! experiments/PAPER/checks.md                     what was checked where a claim and the measured value disagree
 //! ```
 
@@ -15,7 +16,8 @@ use crate::error::Error;
 use crate::experiment_text::ExperimentText;
 use crate::lookup::is_builtin;
 use crate::plan::{self, Changes, Plan};
-use flowsieve_report::PageFigure;
+use crate::resolve::{Resolving, left_out, open_claims};
+use flowsieve_report::{LeftOut, PageFigure, Texts};
 use flowsieve_results::claims::{Claim, Kept, LOOKS, Measured};
 use flowsieve_results::{Experiment, ResultDir, ResultError, refuse_other_model};
 use flowsieve_settings::{Origin, SettingsError};
@@ -23,7 +25,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Packet-hops per second of one core in estimates of time: somewhat less than the event loop makes.
-const HOPS_PER_SECOND: f64 = 10e6;
+pub const HOPS_PER_SECOND: f64 = 10e6;
+
+/// The file in a paper's folder that begins its page: what a reader can take from it, in plain words, before any count.
+pub const SUMMARY: &str = "summary.md";
 
 /// The file in a paper's folder that ends its page: what was checked where a claim and the measured value disagree.
 pub const CHECKS: &str = "checks.md";
@@ -53,6 +58,8 @@ pub struct Reproduction {
     pub paper: String,
     /// Its figures by name.
     pub figures: Vec<Figure>,
+    /// The text of [`SUMMARY`] in its folder; empty if there is none.
+    pub summary: String,
     /// The text of [`CHECKS`] in its folder, about claims that measurements do not confirm; empty if there is none.
     pub checks: String,
 }
@@ -115,13 +122,16 @@ pub fn read(
     if figure.is_none() {
         refuse_unread_words(&figures)?;
     }
-    let checks = folder.join(paper).join(CHECKS);
-    let checks = if flowsieve_builtin::is_file(&checks) {
-        ExperimentText::read(&checks)?.text.to_string()
-    } else {
-        String::new()
-    };
-    Ok(Reproduction { paper: paper.to_owned(), figures, checks })
+    let text = |name: &str| read_text(&folder.join(paper).join(name));
+    Ok(Reproduction { paper: paper.to_owned(), figures, summary: text(SUMMARY)?, checks: text(CHECKS)? })
+}
+
+/// Reads a text for a page; empty if there is no such file.
+fn read_text(path: &Path) -> Result<String, Error> {
+    if !flowsieve_builtin::is_file(path) {
+        return Ok(String::new());
+    }
+    Ok(ExperimentText::read(path)?.text.to_string())
 }
 
 /// Reads measured values from a file, of the file system or built in; empty if there is none.
@@ -256,7 +266,20 @@ impl Reproduction {
     /// Returns the measured values of its figures as a page of Markdown, with the path of each figure's drawing.
     pub fn page(&self, path: &dyn Fn(&PageFigure) -> String) -> String {
         let drawn = |figure: &PageFigure| figure.drawn().map(|_| path(figure));
-        flowsieve_report::reproduction(&self.paper, &self.page_figures(), &self.checks, &drawn)
+        let Reproduction { paper, summary, checks, .. } = self;
+        let texts = Texts { paper, summary, checks };
+        flowsieve_report::reproduction(&texts, &self.page_figures(), &self.left_out(), &drawn)
+    }
+
+    /// The claims that twice their seeds would resolve, cheapest first, if seeds were added to some: the budget ended before
+    /// these had them.
+    pub fn left_out(&self) -> Vec<LeftOut> {
+        let is_kept: Vec<_> = self.figures.iter().map(|figure| move |key: &str| figure.kept.has(key)).collect();
+        let with_looks = self.figures.iter().zip(&is_kept).filter(|(figure, _)| figure.plan.experiment.looks);
+        let resolving: Vec<Resolving<'_>> = with_looks
+            .map(|(figure, is_made)| Resolving { plan: &figure.plan, measured: figure.measured(), is_made })
+            .collect();
+        left_out(&open_claims(&resolving, None))
     }
 
     /// Returns the claims of its figures next to the measured values, for a terminal.

@@ -2,12 +2,22 @@
 //!
 //! Claims are looked at after fixed numbers of seeds ([`LOOKS`]). A claim that is not resolved at one look gets the
 //! seeds of the next look at each of its points. Other claims about these points use them, too.
+//!
+//! Time is spent where it decides something: first on the claim that the fewest packet-hops are likely to resolve, over
+//! all experiments. That is a claim whose interval reaches little beyond the edge of what it accepts, or a cheap one. A claim
+//! that twice its seeds would not resolve gets no more.
 
 use flowsieve_results::claims::{Claim, LOOKS, Measured};
 use flowsieve_settings::{Origin, SettingsError};
 
 use crate::error::Error;
 use crate::plan::Plan;
+use crate::reproduce::HOPS_PER_SECOND;
+use crate::shards::hops_in_words;
+use flowsieve_report::LeftOut;
+
+/// The processor cores of the machine in terms of which prices are told.
+const CORES: f64 = 2.0;
 
 /// A claim that is not resolved.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,7 +29,7 @@ pub struct Open {
     /// Its points, and the number of seeds of each at the next look.
     points: Vec<usize>,
     next: usize,
-    /// Estimated number of seeds at which it is resolved; `None`: not with any allowed number.
+    /// Estimated number of seeds at which it is resolved; `None`: not with twice the available ones.
     pub seeds: Option<usize>,
     /// Estimated packet-hops of the runs until then, or of the next look.
     pub packet_hops: f64,
@@ -44,8 +54,8 @@ pub struct Resolving<'a> {
     pub is_made: &'a dyn Fn(&str) -> bool,
 }
 
-/// Returns the unresolved claims that more seeds may resolve, cheapest first; only those about `metric`, if given. A
-/// claim that no number of seeds resolves is last.
+/// Returns the unresolved claims that have fewer seeds than are allowed, cheapest first; only those about `metric`, if
+/// given. Claims that twice their seeds would not resolve are last.
 pub fn open_claims(figures: &[Resolving<'_>], metric: Option<&str>) -> Vec<Open> {
     let mut open = Vec::new();
     for (index, figure) in figures.iter().enumerate() {
@@ -62,6 +72,20 @@ pub fn open_claims(figures: &[Resolving<'_>], metric: Option<&str>) -> Vec<Open>
         never.then(a.packet_hops.total_cmp(&b.packet_hops)).then_with(|| a.claim.cmp(&b.claim))
     });
     open
+}
+
+/// Returns those that twice their seeds would resolve, with the price of it.
+pub fn left_out(open: &[Open]) -> Vec<LeftOut> {
+    let of = |open: &Open| {
+        let minutes = open.packet_hops / HOPS_PER_SECOND / CORES / 60.0;
+        Some(LeftOut {
+            claim: open.claim.clone(),
+            seeds: open.seeds?,
+            packet_hops: hops_in_words(open.packet_hops),
+            minutes,
+        })
+    };
+    open.iter().filter_map(of).collect()
 }
 
 fn of_claim(index: usize, figure: &Resolving<'_>, claim: &Claim) -> Option<Open> {
@@ -96,4 +120,28 @@ pub fn no_such_metric(metric: &str, there: Vec<String>) -> Error {
     let problem = format!("no claim of the experiment is of the metric {metric:?}");
     let expected = if there.is_empty() { "an experiment with [[claims]]" } else { "the metric of a claim" };
     SettingsError::new(origin, problem).expected(expected).names(metric, there).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(claim: &str, seeds: Option<usize>, packet_hops: f64) -> Open {
+        Open { claim: claim.into(), figure: 0, points: vec![0], next: 7, seeds, packet_hops, next_packet_hops: 0.0 }
+    }
+
+    #[test]
+    fn left_out__what_twice_the_seeds_would_resolve_with_its_price() {
+        // 2.4 billion packet-hops are 240 s of one core.
+        let all = [open("near", Some(10), 2.4e9), open("on-the-edge", None, 1e6), open("far", Some(7), 1e8)];
+        let found: Vec<String> = left_out(&all).iter().map(LeftOut::to_string).collect();
+        assert_eq!(
+            found,
+            [
+                "near: about 10 seeds would do, 2.4 billion packet-hops, 2 min of two cores",
+                "far: about 7 seeds would do, 100 million packet-hops, less than 1 min of two cores",
+            ]
+        );
+        assert_eq!(left_out(&[]), []);
+    }
 }

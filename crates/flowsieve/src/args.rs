@@ -333,7 +333,7 @@ pub(crate) struct Reproduce {
     /// Replace that page and its figures, if they are there; those in the folder of the results are always replaced
     #[arg(long, requires = "page")]
     pub(crate) replace: bool,
-    /// Add seeds, five to 40, where claims are not resolved; the cheapest first
+    /// Add seeds, five to 40, where claims are not resolved and twice their seeds would do; the cheapest first
     #[arg(long, conflicts_with = "seeds")]
     pub(crate) resolve: bool,
     /// Time for adding seeds, from the start of the command; the first five are always run

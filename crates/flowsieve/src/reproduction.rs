@@ -100,8 +100,12 @@ fn show(reproduction: &Reproduction, page: &Page, beside: &dyn Fn() -> Option<St
     }
     write(page, &text, *existing)?;
     let beside = beside().map_or(String::new(), |beside| format!("{beside}\n"));
+    let summary = match reproduction.summary.trim() {
+        "" => String::new(),
+        summary => format!("{summary}\n\n"),
+    };
     let (claims, totals) = (reproduction.text(), reproduction.totals());
-    print(&format!("{claims}{totals}.\n{beside}\nPage: {}\n", page.display()))
+    print(&format!("{summary}{claims}{totals}.\n{beside}\nPage: {}\n", page.display()))
 }
 
 /// Shows the values stored next to the experiments, with all stored seeds; runs nothing.
@@ -119,6 +123,9 @@ fn show_kept(args: &Reproduce, folder: &Path, changes: &Changes, engines: &Engin
     tell(format!("{}: {kept} of {runs} runs at {scale} scale were measured before; none is made", args.what));
     if kept < runs {
         tell("a figure of which runs are missing has no values; without --from-measured they are made");
+    }
+    for claim in reproduction.left_out() {
+        tell(format!("no seeds were added for {claim}"));
     }
     show(&reproduction, &Page::of(args, &out(args, &reproduction))?, &|| None)
 }

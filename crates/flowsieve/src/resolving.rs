@@ -4,15 +4,13 @@ use std::time::{Duration, Instant};
 
 use flowsieve_experiment::Error;
 use flowsieve_experiment::plan::Plan;
-use flowsieve_experiment::resolve::{Open, Resolving as Figure, open_claims};
+use flowsieve_experiment::reproduce::HOPS_PER_SECOND;
+use flowsieve_experiment::resolve::{Open, Resolving as Figure, left_out, open_claims};
 use flowsieve_experiment::shards::hops_in_words;
 use flowsieve_results::claims::Measured;
 
 use crate::output::tell;
 use crate::progress::in_words;
-
-/// Packet-hops per second of one core, before any were measured.
-const HOPS_PER_SECOND: f64 = 10e6;
 
 /// The limits of the work.
 pub(crate) struct Resolving<'a> {
@@ -53,7 +51,8 @@ impl Resolving<'_> {
         Err(flowsieve_experiment::resolve::no_such_metric(metric, names))
     }
 
-    /// Adds seeds to experiments, the cheapest claim first, until all claims are resolved or the budget is spent.
+    /// Adds seeds to experiments, the cheapest claim first, until all claims are resolved, twice their seeds would not
+    /// resolve them, or the budget is spent.
     pub(crate) fn go_on(&self, figures: &mut [impl Resolvable]) -> Result<(), Error> {
         let (mut seconds, mut hops) = (0.0, 0.0);
         let mut announced = false;
@@ -65,11 +64,9 @@ impl Resolving<'_> {
                 announced = true;
             }
             let left = self.budget.as_secs_f64() - self.begun.elapsed().as_secs_f64();
-            let Some(claim) = open.iter().find(|claim| claim.next_packet_hops <= rate * left) else {
-                tell(match open.len() {
-                    0 => "every claim is resolved, or has all the seeds that there are".to_owned(),
-                    open => format!("the budget is spent; not resolved: {open} claims"),
-                });
+            let is_worth_it = |claim: &&Open| claim.seeds.is_some() && claim.next_packet_hops <= rate * left;
+            let Some(claim) = open.iter().find(is_worth_it) else {
+                self.end(&open);
                 return Ok(());
             };
             let figure = &mut figures[claim.figure];
@@ -90,6 +87,19 @@ impl Resolving<'_> {
         open_claims(&figures.collect::<Vec<_>>(), self.metric)
     }
 
+    /// Prints which claims are left, and why.
+    fn end(&self, open: &[Open]) {
+        let left_out = left_out(open);
+        tell(match open.len() - left_out.len() {
+            0 if left_out.is_empty() => "every claim is resolved, or has all the seeds that there are".to_owned(),
+            0 => "the budget is spent".to_owned(),
+            given_up => format!("{given_up} claims are not resolved, and twice their seeds would not resolve them"),
+        });
+        for claim in &left_out {
+            tell(format!("the budget left out {claim}"));
+        }
+    }
+
     /// Prints the expected cost of each claim.
     fn say(&self, open: &[Open], rate: f64) {
         for claim in open {
@@ -98,7 +108,7 @@ impl Resolving<'_> {
                     let time = in_words(claim.packet_hops / rate);
                     format!("{} is not resolved: about {seeds} seeds would do, {time}", claim.claim)
                 }
-                None => format!("{} is not resolved, and all seeds that there may be would not do", claim.claim),
+                None => format!("{} is not resolved, and twice its seeds would not do", claim.claim),
             });
         }
     }

@@ -282,25 +282,26 @@ fn reproductions_have_the_totals_with_which_their_pages_begin() {
     for paper in ["qcluster", "nos2", "awafs", "qclimb", "pcoflow"] {
         let page = read(&format!("docs/reproduction/{paper}.md"));
         let head = page.split("\n## ").next().unwrap();
-        let first = head.lines().nth(2).unwrap();
-        let shorter = |verdict: &str| {
-            let rest = first.split_once(verdict).unwrap().1;
-            if rest.starts_with(" (") { number_before(rest, " of them").unwrap() } else { 0 }
-        };
+        // A line for each verdict that some claim has: "- agrees: 24 (14 of them in runs shorter ...)".
+        let line = |verdict: &str| head.lines().find_map(|line| line.strip_prefix(&format!("- {verdict}: ")));
         let count =
-            |word: &str| number_before(first, word).unwrap_or_else(|| panic!("{paper}: no {word:?} in {first}"));
-        let direction = |word: &str| number_before(head, word).unwrap_or(0);
+            |verdict: &str| line(verdict).map_or(0, |line| line.split(' ').next().unwrap().parse::<u64>().unwrap());
+        let shorter = |verdict: &str| {
+            line(verdict).and_then(|line| number_before(line.split_once('(')?.1, " of them")).unwrap_or(0)
+        };
+        let claims =
+            number_before(head, " claims:\n").unwrap_or_else(|| panic!("{paper}: no number of claims in {head}"));
         let row = format!(
-            "| [{paper}]({paper}.md) | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
-            count(" claims"),
-            count(" agree"),
-            shorter(" agree"),
-            count(" disagree"),
-            shorter(" disagree"),
-            direction(" have the claimed one"),
-            direction(" the other"),
-            count(" are not resolved"),
-            count(" are not measured"),
+            "| [{paper}]({paper}.md) | {claims} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
+            count("agrees"),
+            shorter("agrees"),
+            count("disagrees"),
+            shorter("disagrees"),
+            count("same direction"),
+            count("other direction"),
+            count("not resolved"),
+            count("not tested here"),
+            count("not measured"),
         );
         assert!(readme.contains(&row), "docs/reproduction/README.md has no row {row}");
     }

@@ -37,6 +37,11 @@ impl CoflowRow {
     pub fn slowdown(&self) -> Option<f64> {
         Some(self.cct_ps? as f64 / self.ideal_ps.filter(|&ideal_ps| ideal_ps > 0)? as f64)
     }
+
+    /// The coflows of these flows, by number, without ideal CCTs.
+    pub fn of(flows: &[FlowRow]) -> Vec<CoflowRow> {
+        of_flows(flows, &BTreeMap::new())
+    }
 }
 
 /// The coflows of these flows, by number, with their ideal CCTs.

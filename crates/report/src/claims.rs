@@ -1,6 +1,6 @@
 //! A paper's claims next to the measured values: rows for the terminal, the page and Markdown.
 
-use flowsieve_results::claims::{Checked, Claim, Measured};
+use flowsieve_results::claims::{Checked, Claim, LOOKS, Measured};
 use flowsieve_results::{
     Estimate, Expected, Experiment, Figure, Only, Ratio, ResultDir, SeriesAt, Unit, Unmeasured, Verdict,
 };
@@ -69,7 +69,10 @@ pub(crate) fn rows(experiment: &Experiment, measured: &Measured) -> Vec<ClaimRow
     let of = |claim: &Claim| {
         let points = claim.all_points(experiment);
         let is_shorter = points.iter().any(|&point| !experiment.points[point].shorter.is_empty());
-        row(claim, &claim.check(experiment, measured), is_shorter)
+        let checked = claim.check(experiment, measured);
+        let seeds = checked.seeds.filter(|_| checked.is_open());
+        let outlook = seeds.and_then(|seeds| outlook(seeds, claim.seeds_to_resolve(experiment, measured)));
+        row(claim, &checked, is_shorter, outlook)
     };
     experiment.claims.iter().map(of).chain(experiment.unmeasured.iter().map(unmeasured)).collect()
 }
@@ -80,7 +83,16 @@ pub(crate) fn claims_json(dir: &ResultDir) -> Vec<Value> {
     dir.checked_claims().into_iter().map(of).collect()
 }
 
-fn row(claim: &Claim, checked: &Checked, is_shorter: bool) -> ClaimRow {
+/// What more seeds would do for a claim that is not resolved after some; `None` if there can be no more.
+fn outlook(seeds: usize, enough: Option<usize>) -> Option<String> {
+    match enough {
+        Some(enough) => Some(format!("about {enough} would do")),
+        None if LOOKS.last().is_some_and(|last| seeds < last.seeds) => Some("twice as many would not do".into()),
+        None => None,
+    }
+}
+
+fn row(claim: &Claim, checked: &Checked, is_shorter: bool, outlook: Option<String>) -> ClaimRow {
     let is_direct = matches!(checked.verdict, Verdict::Agrees | Verdict::Disagrees);
     let at_this_length = if is_shorter && is_direct { " at this length" } else { "" };
     let judged = judged(&format!("{}{at_this_length}", checked.verdict.in_words()), &checked.why);
@@ -93,7 +105,10 @@ fn row(claim: &Claim, checked: &Checked, is_shorter: bool) -> ClaimRow {
         verdict: checked.verdict,
         judged: match checked.seeds {
             None => judged,
-            Some(seeds) => format!("{judged} (after {seeds} seeds)"),
+            Some(seeds) => {
+                let outlook = outlook.map_or(String::new(), |outlook| format!("; {outlook}"));
+                format!("{judged} (after {seeds} seeds{outlook})")
+            }
         },
         note: claim.note.clone(),
         stands_in: claim.stand_in.is_some(),

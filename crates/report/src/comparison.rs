@@ -13,6 +13,10 @@ use crate::first_answers;
 use crate::format::{count, flows_of, per_cent};
 use crate::text_table::{Cell, Column, TextTable, Tone, paragraph};
 
+/// What the second table shows, and of which kind its intervals are.
+const BY_FLOW: &str = "The typical flow, paired flow by flow (coflow by coflow): geometric mean of the ratios, with an interval \
+                       over seeds. ± is the standard error over the flows, as if they were independent.";
+
 const COFLOWS: Figure = Figure::Coflows(Statistic::Mean, Metric::Fct);
 
 /// A value of a swept key (of the scheme, or of the key that was asked for) compared with another.
@@ -220,6 +224,7 @@ fn over_loads(
         stand_in: None,
         repeats: None,
         reading: None,
+        acts: None,
         contradicts: None,
         why: None,
     };
@@ -244,7 +249,7 @@ impl Compared {
             text += &self.by_seed(&pairs).text(colour);
             let by_flow = self.by_flow(&pairs);
             if !by_flow.rows.is_empty() {
-                text += &format!("\nFlow by flow: geometric mean of the ratios\n{}", by_flow.text(colour));
+                text += &format!("\n{}\n{}", paragraph(BY_FLOW, "  "), by_flow.text(colour));
             }
         }
         if !self.over_loads.is_empty() {
@@ -323,10 +328,12 @@ impl Compared {
 
     fn by_flow(&self, pairs: &[&Pair]) -> TextTable {
         let cells = |class: &ClassComparison| {
-            let ByFlow { pairs, faster, slower, ratio: mean } = class.by_flow.as_ref()?;
-            Some(vec![ratio(Some(mean)), per_cent(*faster).into(), per_cent(*slower).into(), count(*pairs).into()])
+            let ByFlow { pairs, faster, slower, ratio: mean, error } = class.by_flow.as_ref()?;
+            let error = error.map_or("–".to_owned(), |error| format!("{:.1} %", 100.0 * error));
+            let shares = [per_cent(*faster), per_cent(*slower), count(*pairs)];
+            Some([ratio(Some(mean)), error.into()].into_iter().chain(shares.map(Cell::from)).collect())
         };
-        let others = [("ratio", 0), ("faster", 0), ("slower", 0), ("flows", 1)];
+        let others = [("ratio", 0), ("±", 0), ("faster", 0), ("slower", 0), ("flows", 1)];
         let others = others.map(|(name, importance)| Column::numbers(name, importance)).into();
         TextTable { columns: self.columns(pairs, others), rows: self.rows(pairs, cells) }
     }

@@ -98,5 +98,5 @@ fn statistics(class: &ClassSummary, metric: Metric, unit: f64) -> Value {
             },
         ))
     };
-    Value::Object(Statistic::ALL.into_iter().filter_map(of).collect())
+    Value::Object(Statistic::CLAIMED.into_iter().filter_map(of).collect())
 }

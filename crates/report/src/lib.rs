@@ -45,7 +45,7 @@ pub use doctor::{doctor, doctor_json};
 pub use flowsieve_files::printable;
 pub use format::size;
 pub use json::table_json;
-pub use reproduction::{PageFigure, reproduction, reproduction_text, totals};
+pub use reproduction::{LeftOut, PageFigure, Texts, reproduction, reproduction_text, totals};
 pub use terminal::table;
 
 /// Writes `report.html`, and the numbers of its plots as `plots.csv`, into the result's folder; returns the page's path.

@@ -15,6 +15,8 @@ pub(crate) enum Outcome {
     SameDirection,
     /// They do not agree, but a reading of them does.
     HoldsAsReading,
+    /// The mechanism that they are about did not act.
+    NotTested,
     /// They exceed the bound: flows that are alone in the network take longer.
     Beyond,
     /// Other words of the paper contradict them.
@@ -28,11 +30,12 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    pub(crate) const ALL: [Outcome; 10] = [
+    pub(crate) const ALL: [Outcome; 11] = [
         Outcome::Holds,
         Outcome::HoldsAtThisLength,
         Outcome::SameDirection,
         Outcome::HoldsAsReading,
+        Outcome::NotTested,
         Outcome::Beyond,
         Outcome::Contradicted,
         Outcome::NotFound,
@@ -48,6 +51,7 @@ impl Outcome {
             Outcome::HoldsAtThisLength => "Holds at this length, which is not the paper's",
             Outcome::SameDirection => "Same direction, on a workload that stands in for the paper's",
             Outcome::HoldsAsReading => "Holds with another reading",
+            Outcome::NotTested => "Not tested here: the mechanism did not act",
             Outcome::Beyond => "Cannot hold, by the ideal FCT",
             Outcome::Contradicted => "The paper contradicts itself",
             Outcome::NotFound => "Not found",
@@ -68,7 +72,14 @@ impl Outcome {
             _ => {
                 if let Some(reading) = agreeing() {
                     let why = reading.reading.as_deref().unwrap_or_default();
-                    return (Outcome::HoldsAsReading, format!("{}: {why}; {} there", reading.id, reading.measured));
+                    // With a tolerance some readings hold by chance, the more the more were tried.
+                    let holding = readings.iter().filter(|reading| reading.verdict == Verdict::Agrees).count();
+                    let said =
+                        format!("{holding} of {}: {}: {why}; {} there", readings.len(), reading.id, reading.measured);
+                    return (Outcome::HoldsAsReading, said);
+                }
+                if claim.verdict == Verdict::NotTested {
+                    return (Outcome::NotTested, claim.judged_with_cause());
                 }
                 if let Some(beyond) = &claim.beyond {
                     return (Outcome::Beyond, claim.with_cause(beyond));
@@ -105,7 +116,7 @@ mod tests {
             Outcome::HoldsAtThisLength
         );
         let (outcome, why) = Outcome::of(&literal, &[&other, &agreeing]);
-        assert_eq!((outcome, why.as_str()), (Outcome::HoldsAsReading, "1-code: the code does so; +1 % there"));
+        assert_eq!((outcome, why.as_str()), (Outcome::HoldsAsReading, "1 of 2: 1-code: the code does so; +1 % there"));
         assert_eq!(of(&literal, &[&other]), Outcome::NotFound);
         assert_eq!(of(&ClaimRow { is_shorter: true, ..literal.clone() }, &[]), Outcome::NotFoundAtThisLength);
         let contradicted = ClaimRow { contradicts: Some("10 is not 9".into()), ..literal.clone() };
@@ -115,6 +126,9 @@ mod tests {
         assert_eq!(of(&beyond, &[&agreeing]), Outcome::HoldsAsReading);
         assert_eq!(of(&row("1", Verdict::NotResolved, None), &[]), Outcome::NotResolved);
         assert_eq!(of(&row("1", Verdict::OtherDirection, None), &[]), Outcome::NotFound);
+        let untested = ClaimRow { verdict: Verdict::NotTested, ..beyond };
+        assert_eq!(of(&untested, &[&other]), Outcome::NotTested);
+        assert_eq!(of(&untested, &[&agreeing]), Outcome::HoldsAsReading);
     }
 
     #[test]

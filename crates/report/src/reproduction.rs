@@ -1,9 +1,9 @@
 //! The measured values of a paper's figures as one page of Markdown: first the verdict on each claim, then figure by figure.
 
 use std::collections::BTreeSet;
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
-use flowsieve_results::claims::{Made, Measured, Quantity, TABLE};
+use flowsieve_results::claims::{LOOKS, Made, Measured, Quantity, TABLE};
 use flowsieve_results::{Experiment, Verdict};
 
 use crate::claims::{ClaimRow, rows};
@@ -43,40 +43,83 @@ impl PageFigure {
     }
 }
 
-/// The paper's claims next to the measured values: first the verdict on each, then figure by figure. The page ends with
-/// `checks`, what was checked where a claim and its value disagree. `drawn` is the path of a figure's drawing, by its name, if
+/// What people wrote for a page.
+#[derive(Clone, Copy, Debug)]
+pub struct Texts<'a> {
+    /// The paper's name.
+    pub paper: &'a str,
+    /// What holds, in plain words: the page begins with it. May be empty.
+    pub summary: &'a str,
+    /// What was checked where a claim and its value disagree: the page ends with it. May be empty.
+    pub checks: &'a str,
+}
+
+/// A claim to which no seeds were added, for lack of time, though they would resolve it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LeftOut {
+    /// Its name.
+    pub claim: String,
+    /// The seeds that would do.
+    pub seeds: usize,
+    /// The packet-hops of the missing runs, in words.
+    pub packet_hops: String,
+    /// The time that they take on two cores, in minutes.
+    pub minutes: f64,
+}
+
+impl LeftOut {
+    fn time(&self) -> String {
+        if self.minutes < 1.0 { "less than 1".into() } else { format!("{:.0}", self.minutes) }
+    }
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let LeftOut { claim, seeds, packet_hops, .. } = self;
+        write!(
+            out,
+            "{claim}: about {seeds} seeds would do, {packet_hops} packet-hops, {} min of two cores",
+            self.time()
+        )
+    }
+}
+
+/// The paper's claims next to the measured values: first what holds in plain words, then the verdict on each claim, then figure
+/// by figure. `left_out` are the claims that more time would resolve. `drawn` is the path of a figure's drawing, by its name, if
 /// it exists.
 pub fn reproduction(
-    paper: &str,
+    texts: &Texts<'_>,
     figures: &[PageFigure],
-    checks: &str,
+    left_out: &[LeftOut],
     drawn: &dyn Fn(&PageFigure) -> Option<String>,
 ) -> String {
+    let Texts { paper, summary, checks } = texts;
     let claims = claims_of(figures);
     let mut text = format!("# {paper}\n\n");
+    if !summary.trim().is_empty() {
+        let _ = writeln!(text, "{}\n", summary.trim());
+    }
     let stated = || claims.iter().flatten().filter(|claim| claim.repeats.is_none());
-    let count = |verdict| stated().filter(|claim| claim.verdict == verdict).count();
-    let _ = writeln!(
-        text,
-        "{}. A claim agrees if the whole 95 % interval of what was measured, paired over the same flows, is what it says, give or take \
-         its tolerance; it disagrees if none of it is.",
-        totals_of(&claims)
-    );
+    let _ = writeln!(text, "{} claims:\n", stated().count());
+    for (verdict, count, shorter) in counts(&claims) {
+        let shorter = match shorter {
+            0 => String::new(),
+            some => format!(" ({some} of them in runs shorter or smaller than the paper's)"),
+        };
+        let _ = writeln!(text, "- {}: {count}{shorter}", verdict.in_words());
+    }
+    text += "\nA claim agrees if the whole 95 % interval of what was measured, paired over the same flows, is what it says, give or take \
+             its tolerance; it disagrees if none of it is.\n";
     let stand_ins = stated().filter(|claim| claim.stands_in).count();
     if stand_ins > 0 {
         let _ = writeln!(
             text,
             "\n{stand_ins} of the claims are of traces that could not be had. They were run on workloads that stand in for these, which can \
-             show a direction and no value: {} have the claimed one, {} the other, and the rest are not resolved. A claim that is repeated \
-             under other calibrations of its stand-in, or by another reading of the paper, is not resolved if they have another direction.",
-            count(Verdict::SameDirection),
-            count(Verdict::OtherDirection),
+             show a direction and no value. A claim that is repeated under other calibrations of its stand-in, or by another reading of \
+             the paper, is not resolved if they have another direction.",
         );
     }
-    if figures.iter().any(|figure| figure.experiment.looks) {
-        text += "\nSeeds were added until claims were resolved. Each is judged at the first look that decides, with an interval of that look; all \
-                 looks together leave out the true value one time in twenty at most.\n";
-    }
+    seeds(&mut text, figures, left_out);
     if figures.iter().any(|figure| figure.experiment.changes.iter().any(|change| change == SMOKE)) {
         text += "\nAt smoke scale there are too few flows for any verdict to mean something: it shows that everything runs.\n";
     }
@@ -102,9 +145,43 @@ pub fn reproduction_text(figures: &[PageFigure]) -> String {
     text
 }
 
-/// The number of claims of figures with each verdict, in words.
+/// The number of claims of figures with each verdict, in a line.
 pub fn totals(figures: &[PageFigure]) -> String {
     totals_of(&claims_of(figures))
+}
+
+/// How seeds were added, and which claims the budget left out.
+fn seeds(text: &mut String, figures: &[PageFigure], left_out: &[LeftOut]) {
+    let looked = || figures.iter().filter(|figure| figure.experiment.looks);
+    if looked().next().is_none() {
+        return;
+    }
+    let first = LOOKS.first().map_or(0, |look| look.seeds);
+    let mut points = looked().flat_map(|figure| &figure.experiment.points);
+    *text += match (points.any(|point| point.parts.len() > first), left_out) {
+        (_, []) => {
+            "\nSeeds were added to each claim until it was resolved, or until twice as many would not have resolved it."
+        }
+        (true, _) => {
+            "\nSeeds were added to claims that were not resolved, the cheapest first, until the time was spent."
+        }
+        (false, _) => "\nNo seeds were added to claims that are not resolved.",
+    };
+    *text += " Each claim is judged at the first look that decides, with an interval of that look; all looks together leave out the \
+              true value one time in twenty at most.\n";
+    if left_out.is_empty() {
+        return;
+    }
+    let all_minutes: f64 = left_out.iter().map(|claim| claim.minutes).sum();
+    let _ = writeln!(
+        text,
+        "\nMore seeds would resolve {} of the claims and readings. Runs that several of them need are counted for each, {all_minutes:.0} min in \
+         all:\n\n| claim | seeds | packet-hops | minutes of two cores |\n| --- | ---: | ---: | ---: |",
+        left_out.len()
+    );
+    for claim in left_out {
+        row_of(text, [&claim.claim, &claim.seeds.to_string(), &claim.packet_hops, &claim.time()]);
+    }
 }
 
 fn claims_of(figures: &[PageFigure]) -> Vec<Vec<ClaimRow>> {
@@ -113,24 +190,27 @@ fn claims_of(figures: &[PageFigure]) -> Vec<Vec<ClaimRow>> {
     claims
 }
 
-fn totals_of(claims: &[Vec<ClaimRow>]) -> String {
-    let stated = || claims.iter().flatten().filter(|claim| claim.repeats.is_none());
-    let count = |verdict| stated().filter(|claim| claim.verdict == verdict).count();
-    let shorter = |verdict| stated().filter(|claim| claim.verdict == verdict && claim.is_shorter).count();
-    let at_this_length = |verdict| match shorter(verdict) {
-        0 => String::new(),
-        some => format!(" ({some} of them in runs shorter or smaller than the paper's)"),
+/// The verdicts that literal claims have: how many, and how many of these in runs that the scale made shorter or smaller. A
+/// direction on another workload has no length of the paper's to compare with.
+fn counts(claims: &[Vec<ClaimRow>]) -> Vec<(Verdict, usize, usize)> {
+    let of = |verdict: Verdict| {
+        let stated = claims.iter().flatten().filter(|claim| claim.repeats.is_none() && claim.verdict == verdict);
+        let with_length = matches!(verdict, Verdict::Agrees | Verdict::Disagrees);
+        let shorter = stated.clone().filter(|claim| claim.is_shorter && with_length).count();
+        (verdict, stated.count(), shorter)
     };
-    format!(
-        "{} claims: {} agree{}, {} disagree{}, {} are not resolved, {} are not measured",
-        stated().count(),
-        count(Verdict::Agrees),
-        at_this_length(Verdict::Agrees),
-        count(Verdict::Disagrees),
-        at_this_length(Verdict::Disagrees),
-        count(Verdict::NotResolved),
-        count(Verdict::NotMeasured),
-    )
+    let always = |verdict| matches!(verdict, Verdict::Agrees | Verdict::Disagrees | Verdict::NotResolved);
+    Verdict::ALL.into_iter().map(of).filter(|&(verdict, count, _)| count > 0 || always(verdict)).collect()
+}
+
+fn totals_of(claims: &[Vec<ClaimRow>]) -> String {
+    let part = |(verdict, count, shorter): (Verdict, usize, usize)| match shorter {
+        0 => format!("{} {count}", verdict.in_words()),
+        some => format!("{} {count} ({some} of them in runs shorter or smaller than the paper's)", verdict.in_words()),
+    };
+    let counts = counts(claims);
+    let all: usize = counts.iter().map(|(_, count, _)| count).sum();
+    format!("{all} claims: {}", counts.into_iter().map(part).collect::<Vec<_>>().join(", "))
 }
 
 /// When, on what machine, and in how much time the runs were made.
@@ -308,6 +388,29 @@ mod tests {
                 (SameDirection, "same direction"),
                 (OtherDirection, "other direction; 3-loose: not resolved"),
             ]
+        );
+    }
+
+    #[test]
+    fn counts__a_line_for_each_verdict_that_some_claim_has() {
+        let claims = vec![vec![
+            ClaimRow { is_shorter: true, ..row("1", Verdict::Agrees, None) },
+            row("2", Verdict::Agrees, None),
+            row("2-code", Verdict::Disagrees, Some("2")),
+            row("3", Verdict::NotTested, None),
+            ClaimRow { is_shorter: true, ..row("4", SameDirection, None) },
+        ]];
+        assert_eq!(
+            totals_of(&claims),
+            "4 claims: agrees 2 (1 of them in runs shorter or smaller than the paper's), disagrees 0, same direction 1, \
+             not resolved 0, not tested here 1"
+        );
+        let page = reproduction(&Texts { paper: "p", summary: " It holds.\n", checks: "" }, &[], &[], &|_| None);
+        assert!(
+            page.starts_with(
+                "# p\n\nIt holds.\n\n0 claims:\n\n- agrees: 0\n- disagrees: 0\n- not resolved: 0\n\nA claim"
+            ),
+            "{page}"
         );
     }
 

@@ -11,6 +11,8 @@
 //! | outside of it altogether | disagrees |
 //! | across its edge, or none (one seed) | not resolved |
 //!
+//! None of them counts if the claim names what its mechanism does and some run did nothing of it: the claim is not tested.
+//!
 //! If the paper's workload was not available and another stands in for it, only the side of 1 is judged: same direction, other
 //! direction, or not resolved.
 //!
@@ -29,6 +31,7 @@ mod kept;
 mod looks;
 mod measured;
 
+pub(crate) use figure::used;
 pub use figure::{Count, Figure, Only, SeriesAt, Unit};
 pub use kept::{Kept, Made};
 pub use looks::{LOOKS, Look};
@@ -106,6 +109,10 @@ pub struct Claim {
     /// The reason for this claim's reading of the words, if it is not the literal one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reading: Option<String>,
+    /// What has to be counted in each run of the scheme, or of all schemes of an order, before the claim is judged: a count with
+    /// an [idle](Figure::idle) value. Else the mechanism that the claim is about did not act.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acts: Option<Figure>,
     /// The other text of the paper that contradicts it, with the calculation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contradicts: Option<String>,
@@ -169,11 +176,24 @@ pub enum Verdict {
     SameDirection,
     /// With such a workload, the whole interval lies on the other side.
     OtherDirection,
+    /// The mechanism that it is about did not act in these runs.
+    NotTested,
     /// No simulation measures it.
     NotMeasured,
 }
 
 impl Verdict {
+    /// All, in the order of totals.
+    pub const ALL: [Verdict; 7] = [
+        Verdict::Agrees,
+        Verdict::Disagrees,
+        Verdict::SameDirection,
+        Verdict::OtherDirection,
+        Verdict::NotResolved,
+        Verdict::NotTested,
+        Verdict::NotMeasured,
+    ];
+
     /// The words of tables.
     pub fn in_words(self) -> &'static str {
         match self {
@@ -182,6 +202,7 @@ impl Verdict {
             Verdict::NotResolved => "not resolved",
             Verdict::SameDirection => "same direction",
             Verdict::OtherDirection => "other direction",
+            Verdict::NotTested => "not tested here",
             Verdict::NotMeasured => "not measured",
         }
     }
@@ -329,6 +350,7 @@ mod tests {
             stand_in: None,
             repeats: None,
             reading: None,
+            acts: None,
             contradicts: None,
             why: None,
         };

@@ -9,6 +9,7 @@ use causes::{Arrivals, Causes, Wait};
 use flowsieve_record::{LinkClass, PointResult, QuantileSketch};
 use serde::Serialize;
 
+use crate::claims::used;
 use crate::first_answers;
 use crate::statistics::Statistic;
 use crate::{ClassSummary, Manifest, PointInfo, PointSummary, Run, SeedStats, Summary};
@@ -379,10 +380,6 @@ fn used_one_queue(run: &PointResult) -> bool {
 fn used_one_priority(run: &PointResult) -> bool {
     let mut classes = run.links.iter().map(|link| used(&link.packets_by_priority));
     classes.clone().any(|used| used == 1) && classes.all(|used| used <= 1)
-}
-
-fn used(packets: &[u64]) -> usize {
-    packets.iter().filter(|&&packets| packets > 0).count()
 }
 
 fn times(count: u64) -> String {

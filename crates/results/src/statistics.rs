@@ -1,5 +1,7 @@
 //! Means, percentiles, intervals over seeds and paired ratios.
 //!
+//! - The geometric mean, "typical" in names, is the exponential of the mean of logarithms. It weighs each flow the same,
+//!   where the mean is made by the few that take longest.
 //! - A percentile is of the nearest rank: of `n` values, the p-th is the ⌈p/100 · n⌉-th smallest, a value that was measured and
 //!   not one between two.
 //! - An estimate over seeds is the mean of one value per seed; its 95 % interval is Student's t with (seeds − 1) degrees of
@@ -35,11 +37,18 @@ pub enum Statistic {
     P99,
     /// 99.9th percentile.
     P999,
+    /// Geometric mean: that of a typical flow or coflow, where the mean is that of the few largest. The ratio of two of them over
+    /// the same flows is the geometric mean of the ratios flow by flow.
+    Typical,
 }
 
 impl Statistic {
-    /// All of them, in the order of tables.
+    /// Those of tables, in their order.
     pub const ALL: [Statistic; 5] = [Statistic::Mean, Statistic::P50, Statistic::P95, Statistic::P99, Statistic::P999];
+
+    /// Those of claims: all.
+    pub const CLAIMED: [Statistic; 6] =
+        [Statistic::Mean, Statistic::P50, Statistic::P95, Statistic::P99, Statistic::P999, Statistic::Typical];
 
     /// Its name in tables and files.
     pub fn name(self) -> &'static str {
@@ -49,13 +58,14 @@ impl Statistic {
             Statistic::P95 => "p95",
             Statistic::P99 => "p99",
             Statistic::P999 => "p99.9",
+            Statistic::Typical => "typical",
         }
     }
 
-    /// Its rank in a thousand values; `None` for the mean.
+    /// Its rank in a thousand values; `None` for means.
     pub fn per_mille(self) -> Option<usize> {
         match self {
-            Statistic::Mean => None,
+            Statistic::Mean | Statistic::Typical => None,
             Statistic::P50 => Some(500),
             Statistic::P95 => Some(950),
             Statistic::P99 => Some(990),
@@ -63,12 +73,12 @@ impl Statistic {
         }
     }
 
-    /// The fewest values for which it differs from the largest; `None` for the mean.
+    /// The fewest values for which it differs from the largest; `None` for means.
     pub fn fewest(self) -> Option<u64> {
         self.per_mille().map(|per_mille| 1_000u64.div_ceil(1_000 - per_mille as u64))
     }
 
-    /// The number of these values beyond it; `None` for the mean.
+    /// The number of these values beyond it; `None` for means.
     pub fn beyond(self, values: u64) -> Option<u64> {
         self.per_mille().map(|per_mille| values.saturating_mul(1_000 - per_mille as u64) / 1_000)
     }
@@ -76,11 +86,17 @@ impl Statistic {
 
 /// Every [`Statistic`] of one set of values. As data they are by name.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Figures([f64; Statistic::ALL.len()]);
+pub struct Figures {
+    /// By [`Statistic::ALL`].
+    tabled: [f64; Statistic::ALL.len()],
+    /// Results of earlier versions have none.
+    typical: Option<f64>,
+}
 
 impl Serialize for Figures {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_map(Statistic::ALL.iter().map(|statistic| statistic.name()).zip(self.0))
+        let all = Statistic::CLAIMED.iter().filter_map(|&statistic| Some((statistic.name(), self.get(statistic)?)));
+        to.collect_map(all)
     }
 }
 
@@ -90,32 +106,44 @@ impl<'de> Deserialize<'de> for Figures {
         let value = |statistic: Statistic| values.get(statistic.name()).copied();
         match Statistic::ALL.into_iter().find(|statistic| value(*statistic).is_none()) {
             Some(missing) => Err(D::Error::custom(format!("no {}", missing.name()))),
-            None => Ok(Figures(Statistic::ALL.map(|statistic| value(statistic).unwrap_or_default()))),
+            None => Ok(Figures {
+                tabled: Statistic::ALL.map(|statistic| value(statistic).unwrap_or_default()),
+                typical: value(Statistic::Typical),
+            }),
         }
     }
 }
 
 impl Figures {
-    /// From these values, whose order it changes; `None` if there are none. The mean adds them in the order given.
+    /// From these values above 0, whose order it changes; `None` if there are none. Means add them in the order given.
     pub fn of(values: &mut [f64]) -> Option<Figures> {
         if values.is_empty() {
             return None;
         }
         let mean = values.iter().sum::<f64>() / values.len() as f64;
+        let typical = geometric_mean(values.iter().map(|value| libm::log(*value)).sum(), values.len() as u64);
         values.sort_unstable_by(f64::total_cmp);
         let of = |statistic: Statistic| statistic.per_mille().map_or(mean, |p| values[nearest_rank(p, values.len())]);
-        Some(Figures(Statistic::ALL.map(of)))
+        Some(Figures { tabled: Statistic::ALL.map(of), typical: Some(typical) })
     }
 
-    /// From a function that gives each of them.
-    pub(crate) fn each(of: impl FnMut(Statistic) -> f64) -> Figures {
-        Figures(Statistic::ALL.map(of))
+    /// From a function that gives each of tables, and the geometric mean.
+    pub(crate) fn each(of: impl FnMut(Statistic) -> f64, typical: Option<f64>) -> Figures {
+        Figures { tabled: Statistic::ALL.map(of), typical }
     }
 
-    /// One of them.
-    pub fn get(&self, statistic: Statistic) -> f64 {
-        self.0[statistic as usize]
+    /// One of them; `None` for the geometric mean of a result of an earlier version.
+    pub fn get(&self, statistic: Statistic) -> Option<f64> {
+        match statistic {
+            Statistic::Typical => self.typical,
+            tabled => self.tabled.get(tabled as usize).copied(),
+        }
     }
+}
+
+/// The geometric mean of so many values, from the sum of their logarithms.
+pub(crate) fn geometric_mean(sum_of_logs: f64, values: u64) -> f64 {
+    libm::exp(sum_of_logs / values as f64)
 }
 
 /// The coefficient of variation, standard deviation over mean, of pairs of a value and its count. `None` without any, or with a
@@ -292,11 +320,15 @@ mod tests {
     fn figures__of_one_to_a_hundred() {
         let mut values: Vec<f64> = (1..=100).rev().map(f64::from).collect();
         let figures = Figures::of(&mut values).unwrap();
-        assert_eq!(Statistic::ALL.map(|statistic| figures.get(statistic)), [50.5, 50.0, 95.0, 99.0, 100.0]);
+        let tabled = Statistic::ALL.map(|statistic| figures.get(statistic).unwrap());
+        assert_eq!(tabled, [50.5, 50.0, 95.0, 99.0, 100.0]);
         assert_eq!(Figures::of(&mut []), None);
         let text = serde_json::to_string(&figures).unwrap();
-        assert_eq!(text, "{\"mean\":50.5,\"p50\":50.0,\"p95\":95.0,\"p99\":99.0,\"p99.9\":100.0}");
+        let earlier = "{\"mean\":50.5,\"p50\":50.0,\"p95\":95.0,\"p99\":99.0,\"p99.9\":100.0";
+        assert!(text.starts_with(&format!("{earlier},\"typical\":37.99")), "{text}");
         assert_eq!(serde_json::from_str::<Figures>(&text).unwrap(), figures);
+        let without = serde_json::from_str::<Figures>(&format!("{earlier}}}")).unwrap();
+        assert_eq!((without.get(Statistic::Typical), without.get(Statistic::P99)), (None, Some(99.0)));
         assert!(serde_json::from_str::<Figures>("{\"mean\":50.5}").unwrap_err().to_string().starts_with("no p50"));
     }
 
@@ -399,11 +431,27 @@ mod tests {
     }
 
     proptest! {
+        /// A mean of logarithms: it scales with its values, no order of them changes more than its rounding, and it is at most
+        /// the arithmetic mean.
+        #[test]
+        fn figures__the_geometric_mean(mut values in prop::collection::vec(1.0..1e15f64, 1..300), scale in 1e-3..1e3f64) {
+            let typical = |values: &mut [f64]| Figures::of(values).unwrap().get(Statistic::Typical).unwrap();
+            let naive = (values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp();
+            let near = |found: f64, expected: f64| (found / expected - 1.0).abs() < 1e-11;
+            let mut scaled: Vec<f64> = values.iter().map(|value| value * scale).collect();
+            let mut turned: Vec<f64> = values.iter().rev().copied().collect();
+            let mean = values.iter().sum::<f64>() / values.len() as f64;
+            let found = typical(&mut values);
+            prop_assert!(near(found, naive), "{found} for {naive}");
+            prop_assert!(near(typical(&mut scaled), found * scale) && near(typical(&mut turned), found));
+            prop_assert!(found <= mean * (1.0 + 1e-11));
+        }
+
         #[test]
         fn figures__rise_and_stay_among_the_values(mut values in prop::collection::vec(0.0..1e15f64, 1..300)) {
             let given = values.clone();
             let figures = Figures::of(&mut values).unwrap();
-            let [mean, p50, p95, p99, p999] = Statistic::ALL.map(|statistic| figures.get(statistic));
+            let [mean, p50, p95, p99, p999] = Statistic::ALL.map(|statistic| figures.get(statistic).unwrap());
             prop_assert!(p50 <= p95 && p95 <= p99 && p99 <= p999);
             prop_assert!([p50, p95, p99, p999].iter().all(|p| given.contains(p)));
             prop_assert!(values[0] <= mean * (1.0 + 1e-12) && mean <= values[values.len() - 1] * (1.0 + 1e-12));

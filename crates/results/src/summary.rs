@@ -70,7 +70,7 @@ pub struct SeedStats {
     pub slowdown: Option<Figures>,
     /// The properties of all flows of the run, whatever the class; not available from sketches.
     pub controls: Option<Controls>,
-    /// Mean ideal FCT of those that finished, in ps. Not available from sketches.
+    /// Mean ideal FCT of those that finished, in ps. Not available from sketches of earlier versions.
     pub ideal_fct_ps: Option<f64>,
     /// Coefficient of variation of the FCT of those that finished. From sketches, it is that of the midpoints of their buckets.
     pub fct_variation: Option<f64>,
@@ -86,13 +86,13 @@ pub struct SeedStats {
 }
 
 impl SeedStats {
-    /// A statistic; `None` if no flow finished.
+    /// A statistic; `None` if no flow finished, or if an earlier version did not measure it.
     pub fn get(&self, metric: Metric, statistic: Statistic) -> Option<f64> {
         let figures = match metric {
             Metric::Fct => self.fct,
             Metric::Slowdown => self.slowdown,
         };
-        figures.map(|figures| figures.get(statistic))
+        figures.and_then(|figures| figures.get(statistic))
     }
 }
 
@@ -407,7 +407,7 @@ pub(crate) mod tests {
         let run =
             RunFlows::of(1, &[with(0, 0, None), with(1, 1, None), with(2, 0, Some(9)), with(3, 1, Some(9))], None);
         let all = SizeClass::between(0, None);
-        let mean = |only| run.stats(&all, &only).unwrap().fct.map(|fct| fct.get(Statistic::Mean) / 1e6);
+        let mean = |only| run.stats(&all, &only).unwrap().get(Metric::Fct, Statistic::Mean).map(|fct_ps| fct_ps / 1e6);
         assert_eq!(mean(Only::default()), Some(2.5));
         assert_eq!(mean(Only { workload: Some(1), ..Only::default() }), Some(3.0));
         assert_eq!(mean(Only { deadline: Some(true), ..Only::default() }), Some(3.5));

@@ -69,6 +69,7 @@ fn claim(expected: Expected) -> Claim {
         baseline_class: None,
         repeats: None,
         reading: None,
+        acts: None,
         contradicts: None,
         why: None,
     }
@@ -112,6 +113,37 @@ fn claims__verdicts_on_known_ratios() {
         assert_eq!(*verdict, expected, "{claim:?}: {why}");
     }
     assert_eq!(found.last().unwrap().1, "not run");
+}
+
+/// "new" uses one queue in a run at load 0.8, and "base" in all of its runs.
+fn one_queue(scheme: &str, load: f64, seed: u64, run: &mut PointResult) {
+    if scheme == "base" || (load, seed) == (0.8, 2) {
+        run.links[0].packets_by_queue = vec![1_000, 0];
+    }
+}
+
+#[test]
+fn claims__are_not_tested_by_runs_in_which_the_mechanism_did_not_act() {
+    use Verdict::{Agrees, NotTested};
+    let queues = || serde_json::from_str("\"queues used\"").ok();
+    let of = |expected| Claim { acts: queues(), ..claim(expected) };
+    let claims = vec![
+        of(Expected::Change(-0.3)),
+        Claim { stand_in: Some("another trace".into()), ..of(Expected::Change(-0.3)) },
+        Claim { loads: vec![0.5], ..of(Expected::Change(-0.2)) },
+        // The baseline may have one queue, and each scheme of an order needs several.
+        Claim { loads: vec![0.5], ..of(Expected::Lower) },
+        Claim { loads: vec![0.5], ..of(Expected::Rising) },
+        Claim { acts: None, ..of(Expected::Change(-0.3)) },
+    ];
+    let found = verdicts(Made { run: one_queue, ..Made::default() }, claims);
+    let expected = [NotTested, NotTested, Agrees, Agrees, NotTested, Agrees];
+    assert_eq!(found.iter().map(|(verdict, _)| *verdict).collect::<Vec<_>>(), expected);
+    assert_eq!(found[0].1, "queues used: no more than 1 in 1 of 6 runs");
+    assert_eq!(found[4].1, "queues used: no more than 1 in 3 of 6 runs");
+    let updates = Claim { acts: serde_json::from_str("\"threshold updates\"").ok(), ..claim(Expected::Lower) };
+    let found = verdicts(Made::default(), vec![updates]);
+    assert_eq!(found, [(NotTested, "threshold updates: none in 6 of 6 runs".into())]);
 }
 
 /// Flows take 4 to 52 times as long under "base" as alone, 28 times in the mean: nothing saves more than 96 %.
@@ -178,6 +210,31 @@ fn seeds_to_resolve__by_how_those_at_hand_deviate() {
     // -0.340 give or take 0.234 seed by seed: 0.361 at seven, where Student's t is 4.08, and 0.261 at ten.
     assert_eq!(looked_at(5, true).1, Some(10));
     assert_eq!(looked_at(14, true).1, None, "a third of the seeds says the opposite");
+}
+
+/// What is known of a claim after five seeds whose ratios have the logarithms 0.05 and -0.09 by turns. They are 0.997 in the
+/// mean, and deviate by 0.077: the interval begins at 0.884 with five seeds and, as if there were ten, at 0.916.
+fn after_five(change: f64) -> (Verdict, Option<usize>) {
+    let folder = tempfile::tempdir().unwrap();
+    let run: fn(&str, f64, u64, &mut PointResult) = |scheme, _, seed, run| {
+        let log: f64 = if seed % 2 == 1 { 0.05 } else { -0.09 };
+        for flow in run.flows.iter_mut().filter(|_| scheme == "new") {
+            flow.fct_ps = flow.fct_ps.map(|fct_ps| (fct_ps as f64 / 0.8 * log.exp()) as u64);
+        }
+    };
+    let claims = vec![Claim { loads: vec![0.5], tolerance: 0.05, ..claim(Expected::Change(change)) }];
+    let dir = made(folder.path(), &Made { seeds: 5, run, claims, looks: true, flows: 100, ..Made::default() });
+    let (claim, checked) = dir.checked_claims().remove(0);
+    (checked.verdict, claim.seeds_to_resolve(&dir.manifest().experiment, &dir.measured()))
+}
+
+#[test]
+fn seeds_to_resolve__none_where_twice_the_seeds_still_cross_the_edge() {
+    use Verdict::{Disagrees, NotResolved};
+    // Their edges are at 0.85, 0.9 and 0.95.
+    assert_eq!(after_five(-0.2).0, Disagrees);
+    assert_eq!(after_five(-0.15), (NotResolved, Some(10)));
+    assert_eq!(after_five(-0.1), (NotResolved, None));
 }
 
 /// The ratios are 0.8 at one load and 0.6 at the other.
@@ -660,6 +717,8 @@ fn coflows__in_summaries_comparisons_and_claims() {
         small("mean cct"),
         small("mean fct"),
         Claim { class: SizeClass::between(100_000, None), ..of("mean cct", Expected::Lower) },
+        of("typical cct", Expected::Change(-0.3)),
+        Claim { class: SizeClass::between(0, Some(100_000)), ..of("typical fct", Expected::Change(-0.3)) },
     ];
     for record in [Record::Full, Record::None] {
         let folder = tempfile::tempdir().unwrap();
@@ -676,9 +735,16 @@ fn coflows__in_summaries_comparisons_and_claims() {
         for (at, expected) in compare(&dir, &Dimension::Scheme, "new", "base").unwrap().iter().zip([0.8, 0.6]) {
             let coflows = at.coflows.as_ref().unwrap();
             coflows.fct.iter().for_each(|ratio| near(ratio.as_ref().unwrap(), expected));
-            assert!(coflows.is_fair() && coflows.by_flow.is_none());
+            assert!(coflows.is_fair());
+            // Coflow by coflow they are its flows, if these are kept.
+            let by_coflow = coflows.by_flow.as_ref();
+            assert_eq!(by_coflow.is_some(), record == Record::Full);
+            assert_eq!(by_coflow, at.classes[0].by_flow.as_ref());
         }
         let checked: Vec<_> = dir.checked_claims().into_iter().map(|(_, checked)| checked).collect();
+        // Geometric means do not need the coflows themselves.
+        let typical = &checked[checked.len() - 2..];
+        assert!(typical.iter().all(|checked| checked.verdict == Verdict::Agrees), "{typical:?}");
         assert_eq!([0, 1].map(|claim| checked[claim].verdict), [Verdict::Agrees, Verdict::Disagrees]);
         // Those of a size class are the flows of that class, whose FCT sketches tell within 0.4 %.
         let [cct, fct] = [2, 3].map(|claim: usize| checked[claim].ratio.unwrap().value);

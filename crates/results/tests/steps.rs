@@ -40,6 +40,7 @@ fn measured(folder: &Path, record: Record) -> ResultDir {
         baseline_class: None,
         repeats: None,
         reading: None,
+        acts: None,
         contradicts: None,
         why: None,
     };

@@ -102,6 +102,7 @@ time = ["10us", "20us"]
 scheme = "dctcp"
 claimed = ["0bps", "400Gbps"]
 why = "nothing arrives so soon"
+acts = "queues used"
 "#;
 
 /// The sixth claim, whose lines others share.
@@ -139,6 +140,8 @@ fn claims__errors_have_a_kind_a_place_and_a_key() {
         ("ends that fall", "[\"-20%\", \"+10.5%\"]", "[\"10%\", \"-20%\"]"),
         ("a tolerance below zero", "\"1%\"", "\"-1%\""),
         ("a reading of nothing", "id = \"first\"", "id = \"first\"\nreading = \"as one may\""),
+        ("a count that is none", "acts = \"queues used\"", "acts = \"queues usd\""),
+        ("a mechanism that is no count", "acts = \"queues used\"", "acts = \"mean fct\""),
         ("a cause without words", "\"nothing arrives so soon\"", "\"\""),
         ("one id twice", "\"second\"", "\"first\""),
         ("a factor below zero", "\"up to -5%\"", "\"-2x\""),
@@ -261,6 +264,8 @@ fn reproduce__figures_share_their_points() {
     // The same points at one load.
     let one_load = GOOD.replace("load = [0.5, 0.8]", "load = 0.8").replace("title = \"Good\"", "title = \"One load\"");
     std::fs::write(paper.join("fig-2.toml"), one_load).unwrap();
+
+    std::fs::write(paper.join("summary.md"), "\nFour of six hold.\n").unwrap();
     std::fs::write(paper.join("checks.md"), "- `first`: at twice the load the same.\n").unwrap();
     let mut all = reproduce::read(folder.path(), "paper", &Changes::default(), false, &built_in()).unwrap();
     let parts = folder.path().join("out/parts");
@@ -273,8 +278,8 @@ fn reproduce__figures_share_their_points() {
     assert_eq!(all.estimate(&parts).left, 0);
     let page = all.page(&|figure| format!("{}.svg", figure.name));
     assert!(
-        page.starts_with("# paper\n\n16 claims: ")
-            && page.contains(", 2 are not measured.")
+        page.starts_with("# paper\n\nFour of six hold.\n\n16 claims:\n\n- agrees: ")
+            && page.contains("\n- not measured: 2\n\nA claim agrees if ")
             && page.contains("\n## fig-2: One load\n")
             && page.ends_with("\n## What was checked\n\n- `first`: at twice the load the same.\n"),
         "{page}"

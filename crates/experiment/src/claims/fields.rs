@@ -9,7 +9,7 @@ use flowsieve_settings::{Key, Keys, Kind, MAX_TIME_PS, Origin, Raw, Section, Val
 /// The default difference allowed between a measured and a stated value.
 const TOLERANCE: f64 = 0.05;
 
-pub(super) const KEYS: [&str; 26] = [
+pub(super) const KEYS: [&str; 27] = [
     "id",
     "where",
     "metric",
@@ -32,6 +32,7 @@ pub(super) const KEYS: [&str; 26] = [
     "stand_in",
     "repeats",
     "reading",
+    "acts",
     "contradicts",
     "why",
     "unmeasured",
@@ -135,6 +136,7 @@ impl Fields<'_> {
                 stand_in: self.text_if_any("stand_in")?,
                 repeats: self.text_if_any("repeats")?,
                 reading: self.text_if_any("reading")?,
+                acts: self.acts()?,
                 contradicts: self.text_if_any("contradicts")?,
                 why: self.text_if_any("why")?,
             },
@@ -272,11 +274,27 @@ impl Fields<'_> {
     }
 
     fn figure(&self) -> Result<Figure, Wrong> {
-        let (origin, name) = self.text("metric")?;
-        let names: Vec<String> = Figure::all().map(Figure::name).collect();
-        Figure::all().find(|figure| figure.name() == name).ok_or_else(|| {
+        self.figure_among("metric", "metric", Figure::all)
+    }
+
+    /// Reads what has to be counted before the claim is judged.
+    fn acts(&self) -> Result<Option<Figure>, Wrong> {
+        let counts = || Figure::all().filter(|figure| figure.idle().is_some() && !figure.has_classes());
+        self.find("acts").map(|_| self.figure_among("acts", "count of whole runs", counts)).transpose()
+    }
+
+    /// Reads a figure by its name.
+    fn figure_among<I: Iterator<Item = Figure>>(
+        &self,
+        key: &str,
+        kind: &str,
+        all: impl Fn() -> I,
+    ) -> Result<Figure, Wrong> {
+        let (origin, name) = self.text(key)?;
+        let names: Vec<String> = all().map(Figure::name).collect();
+        all().find(|figure| figure.name() == name).ok_or_else(|| {
             let expected = one_of(&names.iter().map(String::as_str).collect::<Vec<_>>());
-            Wrong::new(origin, format!("there is no metric `{name}`")).expected(expected).names(name, names)
+            Wrong::new(origin, format!("there is no {kind} `{name}`")).expected(expected).names(name, names)
         })
     }
 

@@ -58,14 +58,18 @@ impl Claim {
         last.unwrap_or_else(usual)
     }
 
-    /// After how many seeds it will be resolved if these deviate like the available ones; `None`: not at any look.
+    /// After how many seeds, up to twice the available ones, it will be resolved if further ones deviate like these; `None`: at
+    /// no such look. Half an interval becomes narrower by a factor of about √2 with twice the seeds. If it would then still
+    /// cross the edge of what the claim accepts, the measured value lies so near to that edge that more seeds are a poor use of
+    /// time, and what few seeds say of their own deviation is too rough to foresee more than that.
     pub fn seeds_to_resolve(&self, experiment: &Experiment, measured: &Measured) -> Option<usize> {
         let seeds = self.fewest_seeds(experiment);
         let resolves = |look: &&Look| {
             let sureness = Sureness { missed: look.missed, as_if: Some(look.seeds) };
             self.hold(experiment, measured, usize::MAX, sureness).verdict != Verdict::NotResolved
         };
-        LOOKS.iter().filter(|look| look.seeds > seeds).find(resolves).map(|look| look.seeds)
+        let next = |look: &&Look| seeds < look.seeds && look.seeds <= 2 * seeds;
+        LOOKS.iter().filter(next).find(resolves).map(|look| look.seeds)
     }
 
     /// The points that it is about.
@@ -143,6 +147,9 @@ impl Hold<'_> {
         if let Some(why) = points.iter().flatten().find_map(missing) {
             return unresolved(why);
         }
+        if let Some(why) = self.idle(&points) {
+            return Checked { verdict: Verdict::NotTested, ..unresolved(why) };
+        }
         let values = || {
             let mean = |(scheme, points): (&String, &Vec<usize>)| Some((scheme.clone(), self.mean_of(points)?));
             schemes().zip(&points).map(mean).collect::<Option<Vec<_>>>()
@@ -152,6 +159,25 @@ impl Hold<'_> {
             Expected::Rising | Expected::Close => self.check_order(values()),
             _ => self.check_ratio(),
         }
+    }
+
+    /// In how many runs the mechanism that the claim is about did not act, in words, if there are any. For an order these are
+    /// the runs of all its schemes, else those of the scheme alone: a baseline may have no such mechanism.
+    fn idle(self, points: &[Vec<usize>]) -> Option<String> {
+        let figure = self.claim.acts?;
+        let least = figure.idle()?;
+        let is_order = matches!(self.claim.expected, Expected::Rising | Expected::Close);
+        let acting = if is_order { points } else { points.get(..1)? };
+        let quantity = Quantity::of_run(figure);
+        let (mut runs, mut idle) = (0, 0);
+        for &point in acting.iter().flatten() {
+            for (_, found) in self.found(point, &quantity) {
+                runs += 1;
+                idle += usize::from(found.value().is_none_or(|count| count <= least));
+            }
+        }
+        let counted = if least > 0.0 { format!("no more than {least}") } else { "none".to_owned() };
+        (idle > 0).then(|| format!("{}: {counted} in {idle} of {runs} runs", figure.name()))
     }
 
     fn check_ratio(self) -> Checked {
@@ -322,7 +348,7 @@ impl Hold<'_> {
 fn worst(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
     let rank = |verdict: &Verdict| match verdict {
         Verdict::Agrees | Verdict::SameDirection => 0,
-        Verdict::NotResolved | Verdict::NotMeasured => 1,
+        Verdict::NotResolved | Verdict::NotTested | Verdict::NotMeasured => 1,
         Verdict::Disagrees | Verdict::OtherDirection => 2,
     };
     verdicts.max_by_key(rank).unwrap_or(Verdict::NotResolved)

@@ -61,6 +61,10 @@ pub enum Count {
     Drops,
     /// Packets that got an ECN mark.
     Marks,
+    /// How many queues of a port were used: the most, over classes of links, whose packets went through them.
+    QueuesUsed,
+    /// How often a scheme computed its thresholds anew: at each host or port, on average over those that did.
+    ThresholdUpdates,
     /// Flows that missed their deadline.
     MissedDeadlines,
     /// The share of the flows with deadlines that met them: application throughput (D3, QCluster §6.1).
@@ -72,8 +76,15 @@ pub enum Count {
 
 impl Count {
     /// Those of whole runs, in addition to the measures of flows.
-    const OF_RUNS: [Count; 5] =
-        [Count::Drops, Count::Marks, Count::MissedDeadlines, Count::DeadlinesMet, Count::DeadlineBytesMet];
+    const OF_RUNS: [Count; 7] = [
+        Count::Drops,
+        Count::Marks,
+        Count::QueuesUsed,
+        Count::ThresholdUpdates,
+        Count::MissedDeadlines,
+        Count::DeadlinesMet,
+        Count::DeadlineBytesMet,
+    ];
 
     /// All, in the order in which they are listed: loss events after the packets among them.
     fn all() -> impl Iterator<Item = Count> {
@@ -91,6 +102,8 @@ impl Count {
             Count::LossEvents => "loss events",
             Count::Drops => "drops",
             Count::Marks => "marks",
+            Count::QueuesUsed => "queues used",
+            Count::ThresholdUpdates => "threshold updates",
             Count::MissedDeadlines => "missed deadlines",
             Count::DeadlinesMet => "deadlines met",
             Count::DeadlineBytesMet => "deadline bytes met",
@@ -105,12 +118,25 @@ impl Count {
             Count::LossEvents => run.found_lost + run.timeouts,
             Count::Drops => run.links.iter().map(|link| link.drops.total()).sum(),
             Count::Marks => run.links.iter().map(|link| link.marks).sum(),
+            Count::QueuesUsed => run.links.iter().map(|link| used(&link.packets_by_queue)).max().unwrap_or(0) as u64,
+            Count::ThresholdUpdates => {
+                let of_thresholds = run.periodic.iter().filter(|part| part.name.starts_with(THRESHOLDS));
+                of_thresholds.map(|part| part.ticks).max().unwrap_or(0)
+            }
             Count::MissedDeadlines => run.deadlines.missed,
             Count::DeadlinesMet => return share_left(run.deadlines.flows, run.deadlines.missed),
             Count::DeadlineBytesMet => return share_left(run.deadlines.bytes, run.deadlines.missed_bytes),
         };
         Some(count as f64)
     }
+}
+
+/// The first word of the names of those periodic parts that compute thresholds, of ports and of controllers.
+const THRESHOLDS: &str = "thresholds";
+
+/// How many of a port's queues, or of the priorities of packets, have packets.
+pub(crate) fn used(packets: &[u64]) -> usize {
+    packets.iter().filter(|&&packets| packets > 0).count()
 }
 
 /// The share of `all` that is not among the `missed`; `None` if `all` is zero.
@@ -136,8 +162,8 @@ pub enum Unit {
 impl Figure {
     /// Every figure, in the order in which they are listed.
     pub fn all() -> impl Iterator<Item = Figure> {
-        let of = |metric| Statistic::ALL.map(|statistic| Figure::Flows(statistic, metric));
-        let of_coflows = |metric| Statistic::ALL.map(|statistic| Figure::Coflows(statistic, metric));
+        let of = |metric| Statistic::CLAIMED.map(|statistic| Figure::Flows(statistic, metric));
+        let of_coflows = |metric| Statistic::CLAIMED.map(|statistic| Figure::Coflows(statistic, metric));
         let groups = Metric::ALL.into_iter().flat_map(of).chain([Figure::Variation, Figure::Held, Figure::TimedOut]);
         let groups = groups.chain(Step::ALL.map(Figure::Share)).chain([Figure::Fairness, Figure::IdealFct]);
         let groups = groups.chain(Metric::ALL.into_iter().flat_map(of_coflows));
@@ -170,6 +196,16 @@ impl Figure {
     pub fn is_count(self) -> bool {
         let is_share = |count| matches!(count, Count::DeadlinesMet | Count::DeadlineBytesMet);
         matches!(self, Figure::TimedOut) || matches!(self, Figure::Count(count) if !is_share(count))
+    }
+
+    /// The count above which a mechanism acted, if this counts something that a mechanism does: one queue is in use without
+    /// any. `None` for everything else.
+    pub fn idle(self) -> Option<f64> {
+        match self {
+            Figure::Count(Count::QueuesUsed) => Some(1.0),
+            Figure::Count(_) if self.is_count() => Some(0.0),
+            _ => None,
+        }
     }
 
     /// Whether it may be of a size class.
@@ -276,7 +312,7 @@ impl SeriesAt {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flowsieve_record::Deadlines;
+    use flowsieve_record::{Deadlines, LinkClass, PeriodicPart};
 
     #[test]
     fn name__each_figure_has_its_own_and_comes_back() {
@@ -286,7 +322,9 @@ mod tests {
             let text = serde_json::to_string(&figure).unwrap();
             assert_eq!(serde_json::from_str::<Figure>(&text).unwrap(), figure);
         }
-        assert_eq!(names.len(), 43);
+        let typical = ["typical fct", "typical slowdown", "typical cct", "typical coflow slowdown"];
+        assert!(typical.iter().all(|name| names.iter().any(|known| known == name)));
+        assert_eq!(names.len(), 49);
         assert!(serde_json::from_str::<Figure>("\"speed\"").is_err());
     }
 
@@ -302,6 +340,25 @@ mod tests {
         assert_eq!(Count::DeadlinesMet.of(&with(8, 8)), Some(0.0));
         assert_eq!(Count::DeadlinesMet.of(&with(0, 0)), None);
         assert_eq!(Count::MissedDeadlines.of(&with(0, 0)), Some(0.0));
+    }
+
+    #[test]
+    fn of__queues_used_and_threshold_updates() {
+        let link =
+            |packets_by_queue: &[u64]| LinkClass { packets_by_queue: packets_by_queue.into(), ..LinkClass::default() };
+        let part = |name: &str, ticks| PeriodicPart { name: name.into(), period_ps: 1, ticks };
+        let run = PointResult {
+            links: vec![link(&[90]), link(&[7, 0, 2, 0])],
+            periodic: vec![part("coflow coordinator", 9), part("thresholds of ports", 4)],
+            ..PointResult::default()
+        };
+        assert_eq!((Count::QueuesUsed.of(&run), Count::ThresholdUpdates.of(&run)), (Some(2.0), Some(4.0)));
+        // What did not act has no entry.
+        let still = PointResult { links: vec![link(&[7, 0])], ..PointResult::default() };
+        assert_eq!((Count::QueuesUsed.of(&still), Count::ThresholdUpdates.of(&still)), (Some(1.0), Some(0.0)));
+        let idle = |name: &str| Figure::all().find(|figure| figure.name() == name).unwrap().idle();
+        assert_eq!([idle("queues used"), idle("threshold updates"), idle("marks")], [Some(1.0), Some(0.0), Some(0.0)]);
+        assert_eq!([idle("deadlines met"), idle("mean fct"), idle("series")], [None; 3]);
     }
 
     #[test]
