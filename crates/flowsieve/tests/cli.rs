@@ -290,18 +290,20 @@ fn reproduce__reads_back_what_was_kept() {
 
 /// Forty flows say little: five seeds do not decide.
 #[test]
-fn run__adds_seeds_until_a_claim_is_resolved_or_has_them_all() {
+fn run__adds_seeds_until_a_claim_is_resolved_or_twice_as_many_would_not_do() {
     let folder = folder();
     std::fs::write(folder.path().join("claims.toml"), format!("{SMALL}{CLAIMS}")).unwrap();
     let resolve = |rest: &[&str]| flowsieve(folder.path(), &[&["run", "claims.toml"], rest].concat());
     let done = resolve(&["--resolve", "mean fct", "--budget", "24h", "--out", "r"]);
     assert_eq!(done.status, 0, "{}", done.err);
     assert!(done.err.contains("4 points, 20 runs") && done.err.contains("small-1 is not resolved"), "{}", done.err);
-    assert!(done.err.contains("every claim is resolved, or has all the seeds that there are"), "{}", done.err);
+    let ends =
+        ["every claim is resolved, or has all the seeds that there are", "twice their seeds would not resolve them"];
+    assert!(ends.iter().any(|end| done.err.contains(end)), "{}", done.err);
     // What was claimed and measured stands below what is claimed of.
     let shown = done.out.replace("\n    ", " ");
     let judged = shown.lines().find(|line| line.starts_with("small-1: ")).unwrap();
-    assert!(judged.contains(" seeds)") && !judged.contains("(after 5 seeds)"), "{judged}");
+    assert!(judged.contains("(after ") && !judged.contains("(after 5 seeds"), "{judged}");
     // Whoever asks again gets the same, and runs nothing.
     let before = bytes(&folder.path().join("r"));
     let again = resolve(&["--resolve", "mean fct", "--budget", "24h", "--out", "r"]);

@@ -294,6 +294,29 @@ fn reproduce__figures_share_their_points() {
     assert_eq!(one.figures.len(), 1);
 }
 
+#[test]
+fn reproduce__claims_that_more_seeds_would_resolve_are_listed_with_their_price() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("paper")).unwrap();
+    std::fs::write(folder.path().join("paper/fig-1.toml"), GOOD).unwrap();
+    let changes = Changes { resolve: true, ..Changes::default() };
+    let mut all = reproduce::read(folder.path(), "paper", &changes, false, &built_in()).unwrap();
+    make(&mut all, &folder.path().join("out"));
+    let (page, left_out) = (all.page(&|figure| figure.name.clone()), all.left_out());
+    // Five seeds each, and none more: the page does not say that seeds were added until claims were resolved.
+    assert_eq!(
+        page.contains("\nNo seeds were added to claims that are not resolved. "),
+        !left_out.is_empty(),
+        "{page}"
+    );
+    assert_eq!(page.contains("| claim | seeds | packet-hops | minutes of two cores |"), !left_out.is_empty(), "{page}");
+    for claim in &left_out {
+        assert!(claim.seeds == 7 || claim.seeds == 10, "{claim}");
+        assert!(page.contains(&format!("\n| {} | {} | ", claim.claim, claim.seeds)), "{page}");
+        assert!(page.contains(&format!("not resolved (after 5 seeds; about {} would do)", claim.seeds)), "{page}");
+    }
+}
+
 /// Makes the runs that are left.
 fn make(reproduction: &mut reproduce::Reproduction, out: &Path) {
     for figure in &mut reproduction.figures {
