@@ -34,6 +34,11 @@ fn unlimited(rules: PcoflowRules) -> Bench {
     port(rules, Admission::Unlimited, Marker::Off)
 }
 
+/// Marks what comes when more than two full packets, with it, are there.
+fn above_two() -> Marker {
+    Marker::Threshold { above: 2 * 1_500, scope: MarkScope::Queue, counts_arriving: true }
+}
+
 /// A full packet of a coflow, with a priority.
 fn of(coflow: u32, priority: u8) -> Meta {
     Meta { coflow, ..data(coflow, priority, 0, 1_500) }
@@ -53,9 +58,9 @@ fn example__of_the_paper() {
     // Fig. 5, with bands and thresholds counted from 1 there: bands end at 2 and 5, three packets of coflow 2 wait in band 2, and one
     // of it comes tagged for band 1. Its rank is max(2, 5) + 1 = 6: it leaves sixth, as the fourth of coflow 2 in band 2. Band 1
     // holds two, and the threshold is two: it is marked, though band 2 holds three.
-    for (marks, marked) in [(Marks::Tagged, [false, false, true]), (Marks::Joined, [false, false, true])] {
-        let marker = Marker::Threshold { above: 2 * 1_500, scope: MarkScope::Queue, counts_arriving: true };
-        let mut port = port(PcoflowRules { marks, ..RULES }, Admission::Unlimited, marker);
+    // Packets tagged for band 1 are those of band 1 and this one, so that a count of the tag marks it, too.
+    for marks in [Marks::Tagged, Marks::Joined, Marks::WithTag] {
+        let mut port = port(PcoflowRules { marks, ..RULES }, Admission::Unlimited, above_two());
         for (coflow, priority) in [(1, 0), (1, 0), (2, 1), (2, 1)] {
             port.send(of(coflow, priority));
         }
@@ -63,7 +68,7 @@ fn example__of_the_paper() {
         port.send(Meta { ecn: Ecn::NotCapable, ..of(2, 1) });
         port.send(Meta { ecn: Ecn::Capable, ..of(2, 0) });
         let found = [0, 3, 5].map(|packet| port.metas[packet].ecn == Ecn::Marked);
-        assert_eq!(found, marked, "{marks:?}");
+        assert_eq!(found, [false, false, true], "{marks:?}");
         assert_eq!(port.metas[5].queue, 1);
         assert_eq!(port.drain(), [0, 1, 2, 3, 4, 5]);
         assert_eq!(count(&port, "joined_below_tag"), 1);
@@ -108,17 +113,35 @@ fn sp_pifo__packets_of_a_coflow_overtake_each_other() {
 }
 
 #[test]
-fn marks__by_the_band_of_the_tag_or_by_the_one_that_is_joined() {
-    // Band 0 is empty, and band 1 holds two packets of coflow 2. One tagged for band 0 finds no queue there.
+fn marks__by_the_band_of_the_tag__by_the_one_that_is_joined__or_by_all_with_the_tag() {
+    // Coflow 2 waits in band 1 when it rises to band 0, so that all that comes joins band 1. With a threshold of two packets the
+    // band that is joined marks from its third packet on, and the third and fourth with tag 0 are marked by their count. Band 0
+    // stays empty: it marks none.
     let marked = |marks| {
-        let marker = Marker::Threshold { above: 2 * 1_500, scope: MarkScope::Queue, counts_arriving: true };
-        let mut port = port(PcoflowRules { marks, ..RULES }, Admission::Unlimited, marker);
-        for priority in [1, 1, 0] {
+        let mut port = port(PcoflowRules { marks, ..RULES }, Admission::Unlimited, above_two());
+        for priority in [1, 0, 0, 0, 0] {
             port.send(of(2, priority));
         }
-        (port.metas[2].queue, port.metas[2].ecn == Ecn::Marked)
+        assert!(port.metas.iter().all(|meta| meta.queue == 1));
+        port.metas.iter().map(|meta| meta.ecn == Ecn::Marked).collect::<Vec<_>>()
     };
-    assert_eq!([marked(Marks::Tagged), marked(Marks::Joined)], [(1, false), (1, true)]);
+    assert_eq!(marked(Marks::Tagged), [false, false, false, false, false]);
+    assert_eq!(marked(Marks::Joined), [false, false, true, true, true]);
+    assert_eq!(marked(Marks::WithTag), [false, false, false, true, true]);
+}
+
+#[test]
+fn marks__by_all_with_the_tag__of_those_that_still_wait() {
+    // Three packets with tag 0 wait in band 1 and one is marked; two leave; the next with this tag is the second that waits.
+    let mut port = port(PcoflowRules { marks: Marks::WithTag, ..RULES }, Admission::Unlimited, above_two());
+    for priority in [1, 0, 0, 0] {
+        port.send(of(2, priority));
+    }
+    assert_eq!([port.recv(), port.recv(), port.recv()], [Some(0), Some(1), Some(2)]);
+    port.send(of(2, 0));
+    port.send(of(2, 0));
+    let marked: Vec<bool> = port.metas.iter().map(|meta| meta.ecn == Ecn::Marked).collect();
+    assert_eq!(marked, [false, false, false, true, false, true]);
 }
 
 #[test]
@@ -223,6 +246,32 @@ fn steps() -> impl Strategy<Value = Vec<Option<(u32, u8)>>> {
 }
 
 proptest! {
+    /// The count of a tag is that of the packets that wait with it, for any tags, drops, moves and packets without payload.
+    #[test]
+    fn marks__by_all_with_the_tag__equal_a_count_anew(
+        steps in steps(), moves: bool,
+        admission in prop_oneof![Just(Admission::Unlimited), Just(Admission::PerPort { limit: 9_000 })]
+    ) {
+        let rules = PcoflowRules { marks: Marks::WithTag, moves, ..RULES };
+        let mut port = port(rules, admission, above_two());
+        let mut waiting: Vec<u32> = Vec::new();
+        for step in steps {
+            let Some((coflow, tag)) = step else {
+                let left = port.recv();
+                waiting.retain(|&packet| Some(packet) != left);
+                continue;
+            };
+            let new = if coflow == 5 { Meta { kind: Kind::Ack, coflow: NONE, ..data(1, tag, 0, 40) } } else { of(coflow, tag) };
+            let bytes = u32::from(new.len) + waiting.iter().map(|&packet| &port.metas[packet as usize])
+                .filter(|meta| meta.tag.priority() == tag).map(|meta| u32::from(meta.len)).sum::<u32>();
+            if port.send(Meta { ecn: Ecn::Capable, ..new }) {
+                let number = port.metas.len() as u32 - 1;
+                prop_assert_eq!(port.metas[number as usize].ecn == Ecn::Marked, bytes > 3_000);
+                waiting.push(number);
+            }
+        }
+    }
+
     #[test]
     fn bands__leave_as_the_array_does(steps in steps()) {
         let (mut port, mut array) = (unlimited(RULES), Array::default());

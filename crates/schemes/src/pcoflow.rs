@@ -35,8 +35,11 @@ declare! {
         "coflows that pCoflow's queue can tell apart, by a hash; not given: all",
     );
     static PCOFLOW_MARKS: Setting<Marks> = Setting::choice(
-        Section::Scheme, "pcoflow_marks", &[("tag", Marks::Tagged), ("band", Marks::Joined)],
-        "length that pCoflow's marking compares: of the band of the packet's tag, or of the one that it joins",
+        Section::Scheme,
+        "pcoflow_marks",
+        &[("tag", Marks::Tagged), ("band", Marks::Joined), ("all-tagged", Marks::WithTag)],
+        "length that pCoflow's marking compares: of the band of the packet's tag, of the band that it joins, or of all packets with \
+         its tag in whatever band",
     )
     .with_default(Marks::Tagged);
 }

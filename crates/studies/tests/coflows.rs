@@ -59,6 +59,26 @@ fn load__is_that_of_the_mean_hosts_link() {
 }
 
 #[test]
+fn load__is_that_of_the_busiest_link() {
+    // Port 2 receives 7,541,232 B, which take 6.0329856 ms at the rate of its link and so 12.0659712 ms at half of it.
+    let (plan, flows) = flows(TRACE, &with("load = 0.5\nload_of = \"busiest\""), 1);
+    let starts: Vec<u64> = flows.iter().map(|flow| flow.start_ps).collect();
+    let (half, last) = (6_032_985_600, 12_065_971_200);
+    let expected = [0, 0, half, half, last, last];
+    assert!(starts.iter().zip(expected).all(|(start, expected)| start.abs_diff(expected) <= 1), "{starts:?}");
+    assert!((plan.loads[0].classes[0].1 - 0.5).abs() < 1e-9, "{:?}", plan.loads[0].classes);
+}
+
+#[test]
+fn load__of_the_mean_link_is_what_it_is_without_saying_so() {
+    let starts = |more: &str| -> Vec<u64> {
+        let (_, flows) = flows(TRACE, &with(&format!("load = 0.5{more}")), 1);
+        flows.iter().map(|flow| flow.start_ps).collect()
+    };
+    assert_eq!(starts(""), starts("\nload_of = \"mean\""));
+}
+
+#[test]
 fn hosts__by_number_or_drawn_for_each_seed() {
     let two = |placing: &str| with(&format!("coflow_hosts = \"{placing}\"")).replace("hosts = 4", "hosts = 2");
     let (plan, by_number) = flows(TRACE, &two("modulo"), 1);

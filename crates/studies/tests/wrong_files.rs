@@ -202,6 +202,8 @@ const CASES: &[Case] = &[
     ("coflows that arrive at once, at a load", &[("sizes = \"web-search\"\nflows = 100", "coflows = \"own.txt\"\ncoflow_hosts = \"modulo\"")]),
     ("coflows over more time than a run has", &[("sizes = \"web-search\"\nflows = 100", "coflows = \"coflows.txt\""), ("[0.6, 0.8]", "[1e-12]")]),
     ("coflows of more bytes than a flow may have", &[("sizes = \"web-search\"\nflows = 100", "coflows = \"coflows.txt\"\nsize_scale = 1000000")]),
+    ("whose load it is of coflows that there are not", &[("flows = 100", "flows = 100\nload_of = \"busiest\"")]),
+    ("whose load it is of coflows without one", &[("sizes = \"web-search\"\nflows = 100", "coflows = \"coflows.txt\"\nload_of = \"busiest\""), ("load = [0.6, 0.8]\n", "")]),
     ("generated coflows that fit nowhere", &[("sizes = \"web-search\"\nflows = 100", "coflows = \"coflows.txt\"\ngenerated_coflows = 5\nmost_flows = 1")]),
     ("pods that do not divide the hosts", &[("sizes = \"web-search\"\nflows = 100", "coflows = \"coflows.txt\"\ngenerated_coflows = 5\npod_hosts = 3\npod_local = 0.5")]),
     ("hosts of coflows that there are not", &[("flows = 100", "flows = 100\ncoflow_hosts = \"random\"")]),

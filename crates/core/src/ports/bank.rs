@@ -88,15 +88,17 @@ impl FifoBank {
         packet: u32,
         context: &mut PortContext<'_>,
     ) -> Verdict {
-        self.enqueue_marked_by(index, index, metas, packet, context)
+        let queued = self.queues[index].bytes();
+        self.enqueue_marked_by(index, (index, queued), metas, packet, context)
     }
 
-    /// Does the same if a marker by queue looks at the length of a queue other than the one that the packet joins.
+    /// Does the same if a marker by queue looks at another length than that of the queue that the packet joins: at `length`,
+    /// which it averages, if it averages, as that of queue `of`.
     #[inline(always)]
     pub fn enqueue_marked_by(
         &mut self,
         index: usize,
-        marked_by: usize,
+        (of, length): (usize, u32),
         metas: &mut [Meta],
         packet: u32,
         context: &mut PortContext<'_>,
@@ -107,8 +109,7 @@ impl FifoBank {
             return Verdict::Dropped { queued_before: queued.into() };
         }
         meta.queue = index as u8;
-        let looked_at = self.queues[marked_by].bytes();
-        if self.marker.marks(meta.len, marked_by, looked_at, self.bytes, context.random) && meta.mark() {
+        if self.marker.marks(meta.len, of, length, self.bytes, context.random) && meta.mark() {
             *context.marks += 1;
         }
         self.bytes += u64::from(meta.len);

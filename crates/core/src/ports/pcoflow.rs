@@ -35,7 +35,7 @@ pub struct PcoflowRules {
     pub keeps: Keeps,
     /// Number of owners that it can distinguish, by a hash; `None`: all.
     pub slots: Option<usize>,
-    /// Which band's length a marker by queue looks at.
+    /// Which length a marker by queue looks at.
     pub marks: Marks,
     /// Waiting packets follow a priority that rises, instead of holding back those behind them: the ideal without
     /// reordering of Fig. 1. Each move walks the bands that the coflow occupies. Needs a table without limit.
@@ -62,13 +62,16 @@ impl Keeps {
     }
 }
 
-/// Which band's length is compared with the marking threshold.
+/// Which length is compared with the marking threshold. §III-E has one counter for each priority, and does not say what
+/// it counts once a packet joins a band below that of its tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marks {
     /// The band of the packet's tag, as in the example of §III-E.
     Tagged,
     /// The band that it joins, as in the text there.
     Joined,
+    /// All packets with its tag, in whatever band they wait. They are the tag's band where no packet waits below its tag.
+    WithTag,
 }
 
 /// The most slots of a bounded table.
@@ -95,6 +98,8 @@ pub struct PcoflowPort {
     rules: PcoflowRules,
     owners: Owners,
     below: Below,
+    /// Bytes that wait with each tag, in whatever band.
+    with_tag: Vec<u32>,
 }
 
 /// Packets that joined a band below that of their tag.
@@ -230,13 +235,29 @@ impl PcoflowPort {
             }
         };
         let bank = FifoBank::new(bands, site.admission, site.marker, Discipline::StrictPriority);
-        PcoflowPort { bank, rules: *rules, owners, below: Below::default() }
+        PcoflowPort { bank, rules: *rules, owners, below: Below::default(), with_tag: vec![0; bands] }
     }
 
     /// Returns the band of a packet's tag.
     #[inline]
     fn tagged(&self, meta: &Meta) -> u8 {
         meta.tag.priority().min(self.rules.bands as u8 - 1)
+    }
+
+    /// Puts a packet with a tag into a band.
+    #[inline]
+    fn put(&mut self, band: u8, tagged: u8, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
+        let (band, tagged) = (usize::from(band), usize::from(tagged));
+        let marked_by = match self.rules.marks {
+            Marks::Tagged => (tagged, self.bank.queue(tagged).bytes()),
+            Marks::Joined => (band, self.bank.queue(band).bytes()),
+            Marks::WithTag => (tagged, self.with_tag[tagged]),
+        };
+        let verdict = self.bank.enqueue_marked_by(band, marked_by, metas, packet, context);
+        if verdict.is_accepted() {
+            self.with_tag[tagged] += u32::from(metas[packet as usize].len);
+        }
+        verdict
     }
 
     /// Moves an owner's packets from lower bands to the end of this one, in the order in which they would leave.
@@ -271,7 +292,7 @@ impl PortScheduler for PcoflowPort {
         let meta = &metas[packet as usize];
         let tagged = self.tagged(meta);
         let Some(owner) = self.rules.keeps.owner(meta) else {
-            return self.bank.enqueue_in(tagged.into(), metas, packet, context);
+            return self.put(tagged, tagged, metas, packet, context);
         };
         let mut at = self.owners.find(owner);
         let mut band = self.owners.lowest(owner, at).map_or(tagged, |lowest| lowest.max(tagged));
@@ -280,8 +301,7 @@ impl PortScheduler for PcoflowPort {
             at = self.owners.find(owner);
             band = tagged;
         }
-        let marked_by = if self.rules.marks == Marks::Tagged { tagged } else { band };
-        let verdict = self.bank.enqueue_marked_by(band.into(), marked_by.into(), metas, packet, context);
+        let verdict = self.put(band, tagged, metas, packet, context);
         if verdict.is_accepted() {
             self.owners.add(owner, at, band);
             if band > tagged {
@@ -294,9 +314,11 @@ impl PortScheduler for PcoflowPort {
     fn dequeue(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>) -> Option<u32> {
         let packet = self.bank.dequeue(metas, context)?;
         let meta = &metas[packet as usize];
+        let tagged = self.tagged(meta);
+        self.with_tag[usize::from(tagged)] -= u32::from(meta.len);
         if let Some(owner) = self.rules.keeps.owner(meta) {
             self.owners.remove(owner, meta.queue);
-            if meta.queue > self.tagged(meta) {
+            if meta.queue > tagged {
                 self.below.leave(context.now);
             }
         }

@@ -23,6 +23,16 @@ enum PlacingName {
     Modulo,
 }
 
+/// Whose link carries the load that is given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum LoadOf {
+    /// The mean host's, as for workloads of flows. The few large coflows of a trace load single ports several times as much.
+    #[default]
+    Mean,
+    /// That of the port that the placed coflows load most, in one direction.
+    Busiest,
+}
+
 declare! {
     pub(crate) static COFLOWS: Setting<String> = Setting::file(
         Section::Workload, "coflows", "a coflow trace to replay, in the format of coflow-benchmark or of Sincronia",
@@ -51,6 +61,12 @@ declare! {
         Section::Workload, "size_scale", 0.0, 1e6, "coflows: all sizes are multiplied by this",
     )
     .with_default(1.0);
+    static LOAD_OF: Setting<LoadOf> = Setting::choice(
+        Section::Workload,
+        "load_of",
+        &[("mean", LoadOf::Mean), ("busiest", LoadOf::Busiest)],
+        "coflows: `load` is that of the mean host's link, or of the link that carries most, in one direction; not given: the mean",
+    );
     static GENERATED: Setting<u64> = Setting::count(
         Section::Workload, "generated_coflows", 1, 1_000_000,
         "number of coflows to generate with the structure of the trace's, on drawn ports, instead of replaying the trace",
@@ -83,8 +99,8 @@ fn of_generated() -> [&'static Key; 5] {
 }
 
 /// Returns the keys that mean nothing without `coflows`.
-fn of_coflows() -> [&'static Key; 5] {
-    [&COFLOWS_LIKE, &COFLOW_HOSTS, &OWN_RACK, &SIZE_SCALE, &GENERATED]
+fn of_coflows() -> [&'static Key; 6] {
+    [&COFLOWS_LIKE, &COFLOW_HOSTS, &OWN_RACK, &SIZE_SCALE, &LOAD_OF, &GENERATED]
 }
 
 /// The longest time between the first arrival and the last: 200 days, within the range of a run's clock.
@@ -104,13 +120,7 @@ pub(crate) struct PlacedFacts {
 
 impl PlacedFacts {
     fn of(placed: &Placed, span_ps: u64, hosts: &Hosts, framing: &Framing) -> PlacedFacts {
-        let mut bits: BTreeMap<(u32, bool), f64> = BTreeMap::new();
-        for flow in &placed.flows {
-            let of_flow = wire_bits(flow.bytes, framing);
-            *bits.entry((flow.src, false)).or_default() += of_flow;
-            *bits.entry((flow.dst, true)).or_default() += of_flow;
-        }
-        let busiest = bits.into_values().fold(0.0, f64::max);
+        let busiest = busiest_bits(placed, framing);
         let carried = span_ps as f64 / 1e12 * hosts.bps as f64;
         PlacedFacts { busiest_load: (span_ps > 0).then_some(busiest / carried), left_out: placed.own_host, again: None }
     }
@@ -169,11 +179,15 @@ pub(super) fn read(
     };
     trace.scale_sizes(scope.read(&SIZE_SCALE)?).map_err(|error| refused(&SIZE_SCALE, error))?;
     let (placing, own_rack) = (placing(scope, &trace, count, seed)?, scope.read(&OWN_RACK)?);
+    let load_of = scope.optional(&LOAD_OF)?;
     if let Some(load) = scope.optional(&LOAD)? {
         // Flows within a host that are dropped load no link.
-        let bits: f64 =
-            trace.place(count, placing, own_rack).flows.iter().map(|flow| wire_bits(flow.bytes, framing)).sum();
-        let span_ps = bits / (f64::from(count) * hosts.bps as f64 * load) * 1e12;
+        let placed = trace.place(count, placing, own_rack);
+        let (bits, links) = match load_of.unwrap_or_default() {
+            LoadOf::Mean => (placed.flows.iter().map(|flow| wire_bits(flow.bytes, framing)).sum(), count),
+            LoadOf::Busiest => (busiest_bits(&placed, framing), 1),
+        };
+        let span_ps = bits / (f64::from(links) * hosts.bps as f64 * load) * 1e12;
         if trace.span_ps() == 0 {
             let problem = "all coflows arrive at once, so that no gaps give a load";
             return Err(scope
@@ -186,6 +200,8 @@ pub(super) fn read(
             return Err(scope.error(&LOAD, problem).expected("a higher load, or smaller sizes").into());
         }
         trace.scale_span(span_ps.max(1.0) as u64);
+    } else if load_of.is_some() {
+        return Err(without(scope, &LOAD_OF, LOAD.name).into());
     }
     let placed = trace.place(count, placing, own_rack);
     if placed.flows.is_empty() {
@@ -235,6 +251,17 @@ fn placing(scope: &Scope<'_>, trace: &CoflowTrace, hosts: u32, seed: u64) -> Res
             Err(scope.error(&COFLOWS, problem).expected("as many of both, or `coflow_hosts` to say where ports are"))
         }
     }
+}
+
+/// Returns the bits that the busiest host's link carries in one direction.
+fn busiest_bits(placed: &Placed, framing: &Framing) -> f64 {
+    let mut bits: BTreeMap<(u32, bool), f64> = BTreeMap::new();
+    for flow in &placed.flows {
+        let of_flow = wire_bits(flow.bytes, framing);
+        *bits.entry((flow.src, false)).or_default() += of_flow;
+        *bits.entry((flow.dst, true)).or_default() += of_flow;
+    }
+    bits.into_values().fold(0.0, f64::max)
 }
 
 /// Returns the bits of a flow's data on a link: payload, headers and framing.
