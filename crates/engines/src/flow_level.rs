@@ -118,7 +118,16 @@ pub(crate) fn mean_cct_ps(point: &Point, seed: u64, fabric: &Fabric, workload: &
 }
 
 fn discipline(point: &Point, scope: &Scope<'_>, level: FlowLevel) -> Result<Discipline, Error> {
-    let Some(of_scheme) = level.order else { return Ok(Discipline::MaxMin) };
+    if let Some(queues) = level.queues {
+        return Ok(Discipline::Attained { first: queues.first, factor: queues.factor, queues: queues.count });
+    }
+    let Some(of_scheme) = level.order else {
+        return Ok(match level.rates {
+            Rates::Equal => Discipline::Equal,
+            Rates::Smallest => Discipline::Smallest,
+            _ => Discipline::MaxMin,
+        });
+    };
     let weights = match of_scheme.rule.heeds_weights() {
         true => coflow_weights::read(point, scope)?,
         false => Arc::default(),
@@ -128,6 +137,7 @@ fn discipline(point: &Point, scope: &Scope<'_>, level: FlowLevel) -> Result<Disc
         (Rates::Strict, Some((rule, levels))) => Discipline::Strict { order, rule, levels },
         (Rates::Greedy, _) => Discipline::Greedy(order),
         (Rates::Madd, _) => Discipline::Madd(order),
+        (Rates::Shares, _) => Discipline::Shares(order),
         _ => Discipline::MaxMin,
     })
 }
@@ -182,7 +192,7 @@ impl<'a> Run<'a> {
         let level = flow_level::read(&scope.read_or(&BASE, point.variant.base.clone())?, &scope)?;
         refuse_loss(settings, fabric)?;
         refuse_unknown_starts(settings, workload, seed)?;
-        if level.order.is_some() {
+        if level.order.is_some() || level.queues.is_some() {
             need_coflows(&scope, workload)?;
         }
         Ok(Run {

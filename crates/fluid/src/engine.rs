@@ -8,6 +8,8 @@ use crate::greedy::Greedy;
 use crate::madd::Madd;
 use crate::network::{Network, work};
 use crate::shared::Shared;
+use crate::smallest::Smallest;
+use crate::turns::Turns;
 use crate::{Discipline, Order};
 
 /// A flow offered to the network.
@@ -106,6 +108,12 @@ pub fn run(spec: &Spec<'_>, show: &mut dyn FnMut(Progress) -> ControlFlow<()>) -
         Discipline::Strict { rule, levels, .. } => drive(spec, Shared::strict(network, flows, *rule, *levels), show),
         Discipline::Greedy(_) => drive(spec, Greedy::new(network, flows), show),
         Discipline::Madd(_) => drive(spec, Madd::new(network, flows), show),
+        Discipline::Equal => drive(spec, Shared::equal(network, flows), show),
+        Discipline::Smallest => drive(spec, Smallest::new(network, flows), show),
+        Discipline::Shares(_) => drive(spec, Turns::in_order(network, flows), show),
+        Discipline::Attained { first, factor, queues } => {
+            drive(spec, Turns::attained(network, flows, *first, *factor, *queues), show)
+        }
     }
 }
 

@@ -29,6 +29,11 @@ pub(crate) struct Filling<'a> {
     heap: BinaryHeap<Reverse<(u64, u32)>>,
     /// Number of fillings.
     round: u64,
+    /// The claims whose rate the last filling changed.
+    moved: Vec<u32>,
+    /// The links whose flows changed since the last filling, and by link whether it is one of them.
+    touched: Vec<u32>,
+    is_touched: Vec<bool>,
 }
 
 struct Claim {
@@ -68,6 +73,9 @@ impl<'a> Filling<'a> {
             open: vec![0; links],
             heap: BinaryHeap::new(),
             round: 0,
+            moved: Vec::new(),
+            touched: Vec::new(),
+            is_touched: vec![false; links],
         }
     }
 
@@ -96,6 +104,9 @@ impl<'a> Filling<'a> {
         for crossing in &self.network.paths[path as usize].links {
             let place = self.place(class, crossing.link);
             self.places[place].flows += (flows - before) * crossing.share;
+            if !std::mem::replace(&mut self.is_touched[crossing.link as usize], true) {
+                self.touched.push(crossing.link);
+            }
         }
         self.claims[claim as usize].flows = flows;
     }
@@ -118,8 +129,39 @@ impl<'a> Filling<'a> {
         self.claims[claim as usize].rate
     }
 
+    /// Returns the claims whose rate the last filling changed.
+    pub(crate) fn moved(&self) -> &[u32] {
+        &self.moved
+    }
+
+    /// Forgets which links were touched, and which claims moved.
+    fn forget(&mut self) {
+        self.moved.clear();
+        self.touched.drain(..).for_each(|link| self.is_touched[link as usize] = false);
+    }
+
+    /// Divides each link equally among its flows, whether they use their parts or not: the first step of a filling for
+    /// each link on its own. For one class.
+    pub(crate) fn divide(&mut self) {
+        let touched = std::mem::take(&mut self.touched);
+        self.forget();
+        for &link in &touched {
+            self.is_touched[link as usize] = false;
+            for &(number, _) in &self.places[link as usize].claims {
+                let claim = &mut self.claims[number as usize];
+                let part = |link: u32| level(self.network.rates[link as usize], self.places[link as usize].flows);
+                let rate = self.network.least_of(claim.path, part);
+                if rate != claim.rate {
+                    claim.rate = rate;
+                    self.moved.push(number);
+                }
+            }
+        }
+    }
+
     /// Computes the rates of all claims that have flows.
     pub(crate) fn fill(&mut self) {
+        self.forget();
         self.round += 1;
         for &link in self.used.iter().flatten() {
             self.left[link as usize] = self.network.rates[link as usize];
@@ -156,6 +198,9 @@ impl<'a> Filling<'a> {
             let claim = &mut self.claims[number as usize];
             if claim.round == self.round {
                 continue;
+            }
+            if claim.rate != level {
+                self.moved.push(number);
             }
             (claim.round, claim.rate) = (self.round, level);
             for crossing in &self.network.paths[claim.path as usize].links {

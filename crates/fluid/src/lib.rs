@@ -4,9 +4,9 @@
 //! then change. There are no packets, and so no delays, windows, queues or losses. The results show what a fabric could
 //! do if its hosts sent at exactly these rates.
 //!
-//! [`Discipline`] defines the rates: max-min fair, by classes, Sincronia's greedy walk, or Varys' MADD. The crate works
-//! on plain data: links with rates, paths over them, flows with their starts. Orders of coflows and their levels are
-//! those of [`flowsieve_core::coflow`].
+//! [`Discipline`] defines the rates: max-min fair, by classes, Sincronia's greedy walk, Varys' MADD, or those of CoflowSim's
+//! other schedulers. The crate works on plain data: links with rates, paths over them, flows with their starts. Orders of
+//! coflows and their levels are those of [`flowsieve_core::coflow`].
 //!
 //! Units: rates in bit/s, times in ps, rounded to the nearest when a flow ends. Work is in bits times 10^12, so that a
 //! rate times a span is work. Numbers are `f64`, and every sum has a fixed order, so that results are the same on any
@@ -15,6 +15,7 @@
 //! Not modelled: deadlines, admission, ACKs, and the coordinator's delay: it knows all flows that have begun at once.
 
 mod bits;
+mod coflow_rates;
 mod coflows;
 mod engine;
 mod filling;
@@ -22,6 +23,8 @@ mod greedy;
 mod madd;
 mod network;
 mod shared;
+mod smallest;
+mod turns;
 
 pub use engine::{Flow, Outcome, Progress, Spec, run};
 pub use network::{Crossing, Network, Path};
@@ -54,6 +57,26 @@ pub enum Discipline {
     /// flows of skipped coflows in equal shares, then to all by their start, flow by flow. Rates are renewed when a coflow comes
     /// or ends, not when a flow does.
     Madd(Order),
+    /// Each link is divided equally among its flows, and a flow gets the least of its links' parts. What it cannot use
+    /// stays idle: CoflowSim's per-flow fairness, which is below [`Discipline::MaxMin`].
+    Equal,
+    /// Small flows first, one at each host: CoflowSim's per-flow prioritisation. A receiver puts a new flow before the
+    /// first that has more work left than the new one's size, and takes the first whose sender no receiver of a lower
+    /// number has taken.
+    Smallest,
+    /// Coflow by coflow: the flows of each share what its predecessors leave of links equally, and a flow gets the least
+    /// of its links' shares. Rates are renewed when a coflow comes or ends.
+    Shares(Order),
+    /// The rates of [`Discipline::Shares`] in the order of Aalo's D-CLAS (SIGCOMM 2015, §4.2), as CoflowSim has it: queue
+    /// by queue, and within a queue as coflows entered it. A coflow enters the first queue, and falls as it sends.
+    Attained {
+        /// Bytes on the links at which a coflow leaves the first queue; at least 1.
+        first: u64,
+        /// Each limit is this many times the one before; at least 2.
+        factor: u64,
+        /// Number of queues; at least 1.
+        queues: usize,
+    },
 }
 
 /// An order of coflows.
@@ -71,8 +94,11 @@ impl Discipline {
     /// Returns the order that it uses, if any.
     fn order(&self) -> Option<&Order> {
         match self {
-            Discipline::MaxMin => None,
-            Discipline::Strict { order, .. } | Discipline::Greedy(order) | Discipline::Madd(order) => Some(order),
+            Discipline::MaxMin | Discipline::Equal | Discipline::Smallest | Discipline::Attained { .. } => None,
+            Discipline::Strict { order, .. }
+            | Discipline::Greedy(order)
+            | Discipline::Madd(order)
+            | Discipline::Shares(order) => Some(order),
         }
     }
 }

@@ -88,6 +88,11 @@ pub(crate) fn work(bytes: u64) -> f64 {
     bytes as f64 * 8e12
 }
 
+/// Converts work to bytes, to the nearest.
+pub(crate) fn bytes(work: f64) -> u64 {
+    (work / 8e12).round() as u64
+}
+
 /// Returns the work of a rate in a span.
 pub(crate) fn done(rate: f64, span: Time) -> f64 {
     rate * span.0 as f64

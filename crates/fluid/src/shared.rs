@@ -23,6 +23,8 @@ pub(crate) struct Shared<'a> {
     filling: Filling<'a>,
     /// The classes of an order; `None`: all are equal.
     levels: Option<Levels>,
+    /// Each link is divided equally, without what flows cannot use of their parts.
+    divides: bool,
     /// By claim of `filling`.
     groups: Vec<Group>,
     /// By claim: when the next flow of the group ends.
@@ -31,6 +33,8 @@ pub(crate) struct Shared<'a> {
     claims: BTreeMap<(u32, u32), u32>,
     /// By slot: the class of a coflow.
     classes: Vec<u32>,
+    /// The claims of groups that have changed.
+    changed: Vec<u32>,
 }
 
 #[derive(Default)]
@@ -64,13 +68,19 @@ impl<'a> Shared<'a> {
         Shared::new(network, flows, None, 1)
     }
 
+    /// Divides links equally instead of max-min fairly.
+    pub(crate) fn equal(network: &'a Network, flows: &'a [Flow]) -> Shared<'a> {
+        Shared { divides: true, ..Shared::max_min(network, flows) }
+    }
+
     pub(crate) fn strict(network: &'a Network, flows: &'a [Flow], rule: LevelRule, levels: usize) -> Shared<'a> {
         Shared::new(network, flows, Some(Levels::new(rule, levels)), levels)
     }
 
     fn new(network: &'a Network, flows: &'a [Flow], levels: Option<Levels>, classes: usize) -> Shared<'a> {
-        let (groups, ends, claims, of_slots) = Default::default();
-        Shared { flows, filling: Filling::new(network, classes), levels, groups, ends, claims, classes: of_slots }
+        let filling = Filling::new(network, classes);
+        let (groups, ends, claims, classes, changed) = Default::default();
+        Shared { flows, filling, levels, divides: false, groups, ends, claims, classes, changed }
     }
 
     fn group_of(&mut self, now: Time, slot: u32, path: u32) -> u32 {
@@ -104,7 +114,9 @@ impl Sharing for Shared<'_> {
             {
                 ended.push((flow, to));
             }
-            group.changed = true;
+            if !std::mem::replace(&mut group.changed, true) {
+                self.changed.push(claim as u32);
+            }
             let (left, key) = (group.flows.len(), (group.slot, group.path));
             self.filling.set_flows(claim as u32, left);
             if left == 0 {
@@ -121,7 +133,9 @@ impl Sharing for Shared<'_> {
         let group = &mut self.groups[claim as usize];
         group.serve(now);
         group.flows.push(Reverse(((group.served + work(wire)).to_bits(), flow)));
-        group.changed = true;
+        if !std::mem::replace(&mut group.changed, true) {
+            self.changed.push(claim);
+        }
         self.filling.set_flows(claim, group.flows.len());
     }
 
@@ -151,10 +165,15 @@ impl Sharing for Shared<'_> {
     }
 
     fn allocate(&mut self, now: Time, _: &mut Coflows<'_>) {
-        self.filling.fill();
-        for &claim in self.claims.values() {
+        if self.divides {
+            self.filling.divide();
+        } else {
+            self.filling.fill();
+        }
+        for &claim in self.filling.moved().iter().chain(&self.changed) {
             let (group, rate) = (&mut self.groups[claim as usize], self.filling.rate(claim));
-            if rate == group.rate && !group.changed {
+            // It is in both lists, or has no flow any more.
+            if group.flows.is_empty() || rate == group.rate && !group.changed {
                 continue;
             }
             group.serve(now);
@@ -162,6 +181,7 @@ impl Sharing for Shared<'_> {
             let left = group.first().unwrap_or(f64::INFINITY) - group.served;
             self.ends[claim as usize] = after(now, span(left, rate));
         }
+        self.changed.clear();
     }
 
     fn next(&self) -> Time {

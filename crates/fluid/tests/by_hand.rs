@@ -154,15 +154,146 @@ fn madd__skipped_coflows_share_what_is_left() {
 }
 
 #[test]
+fn equal__what_a_flow_cannot_use_of_its_part_stays_idle() {
+    // Hosts 0, 1 and 2 send to 3, a third each. Host 2 sends to 4, too: each of its two flows has a half of its link at most,
+    // so the flow to 4 is done at 1600 with its MB, and not before, as it would be max-min fairly with two thirds.
+    let network = switch(5);
+    let to = |from: u32, to: u32| from * 5 + to;
+    let flows = [
+        flow(0, to(0, 3), 1_000, 0),
+        flow(0, to(1, 3), 1_000, 1),
+        flow(0, to(2, 3), 1_000, 2),
+        flow(0, to(2, 4), 1_000, 3),
+    ];
+    assert_eq!(ends_us(&network, &flows, &Discipline::Equal), [2_400, 2_400, 2_400, 1_600]);
+    assert_eq!(ends_us(&network, &flows, &Discipline::MaxMin), [2_400, 2_400, 2_400, 1_200]);
+}
+
+#[test]
+fn equal__parts_grow_as_flows_end() {
+    // A half each until 1600, when the MB is done; then the rest of 2 MB alone.
+    let network = switch(3);
+    let flows = [flow(0, 2, 2_000, 0), flow(0, 5, 1_000, 0)];
+    assert_eq!(ends_us(&network, &flows, &Discipline::Equal), [2_400, 1_600]);
+}
+
+#[test]
+fn smallest__one_flow_at_each_host() {
+    // Receiver 2 takes its smallest, of sender 0, until 800, then that of sender 1. Receiver 3's only flow is of sender 0: it
+    // waits until 800, although host 3's link is idle.
+    let network = switch(4);
+    let to = |from: u32, to: u32| from * 4 + to;
+    let flows = [flow(0, to(1, 2), 2_000, 0), flow(0, to(0, 2), 1_000, 0), flow(0, to(0, 3), 1_000, 1)];
+    assert_eq!(ends_us(&network, &flows, &Discipline::Smallest), [2_400, 800, 1_600]);
+}
+
+#[test]
+fn smallest__receivers_choose_by_number() {
+    // Sender 0 serves receiver 2's 3 MB before receiver 3's 1 MB: receiver 2 chooses first.
+    let network = switch(4);
+    let flows = [flow(0, 3, 1_000, 0), flow(0, 2, 3_000, 0)];
+    assert_eq!(ends_us(&network, &flows, &Discipline::Smallest), [3_200, 2_400]);
+}
+
+#[test]
+fn smallest__a_new_flow_goes_before_what_is_larger_by_now() {
+    // At 800 a flow of 2 MB meets one of 3 MB that has 2 MB left: it waits. One of 1 MB goes first. After 1600 the first
+    // continues until 3200, and the 2 MB follow.
+    let network = switch(5);
+    let to = |from: u32| from * 5 + 4;
+    let flows = [flow(0, to(0), 3_000, 0), flow(800, to(1), 2_000, 1), flow(800, to(2), 1_000, 2)];
+    assert_eq!(ends_us(&network, &flows, &Discipline::Smallest), [3_200, 4_800, 1_600]);
+}
+
+#[test]
+fn smallest__queues_are_not_sorted_anew() {
+    // Until 2400 sender 1 serves receiver 3. So receiver 4 passes over its first flow, the 2 MB of sender 1, and takes the
+    // 4 MB of sender 2. At 2400 these have a MB left, but are still behind the 2 MB, which take over until 4000.
+    let network = switch(5);
+    let to = |from: u32, to: u32| from * 5 + to;
+    let flows = [flow(0, to(1, 3), 3_000, 0), flow(0, to(1, 4), 2_000, 0), flow(0, to(2, 4), 4_000, 1)];
+    assert_eq!(ends_us(&network, &flows, &Discipline::Smallest), [2_400, 4_000, 4_800]);
+}
+
+#[test]
+fn shares__a_coflow_takes_equal_shares_and_leaves_the_rest() {
+    // Coflow 0 sends from host 0 to 2 and 3, a half each, and from 1 to 2: host 2's link has two of its flows. So the flow
+    // from 1 has a half, and leaves a half of its host's link to coflow 1. All of coflow 0 end at 1600.
+    let network = switch(5);
+    let to = |from: u32, to: u32| from * 5 + to;
+    let first = [to(0, 2), to(0, 3), to(1, 2)].map(|path| flow(0, path, 1_000, 0));
+    let flows = [&first[..], &[flow(0, to(1, 4), 1_000, 1), flow(0, to(1, 3), 1_000, 2)]].concat();
+    // Coflow 1 has the other half of host 1's link until 1600, too. Coflow 2 has none, and follows.
+    let shares = Discipline::Shares(by(OrderRule::Fifo));
+    assert_eq!(ends_us(&network, &flows, &shares), [1_600, 1_600, 1_600, 1_600, 2_400]);
+}
+
+/// Aalo with 3 queues and limits of 1 and 4 MB.
+const AALO: Discipline = Discipline::Attained { first: 1_000_000, factor: 4, queues: 3 };
+
+#[test]
+fn attained__a_coflow_falls_by_what_it_has_sent() {
+    // Coflow 0 has sent 2 MB of 3 at 1600, when coflow 1 comes. It falls, and coflow 1 goes first: until 2400.
+    let network = switch(3);
+    let flows = [flow(0, 2, 3_000, 0), flow(1_600, 5, 1_000, 1)];
+    assert_eq!(ends_us(&network, &flows, &AALO), [3_200, 2_400]);
+    // At 400 it has sent half a MB and does not fall: coflow 1, which comes then, waits.
+    let flows = [flow(0, 2, 3_000, 0), flow(400, 5, 1_000, 1)];
+    assert_eq!(ends_us(&network, &flows, &AALO), [2_400, 3_200]);
+}
+
+#[test]
+fn attained__coflows_fall_only_when_one_comes_or_ends() {
+    // Coflow 0 is first, and passes the limit at 800. Coflow 1 waits all the same, until coflow 2 comes at 1200 elsewhere.
+    let network = switch(4);
+    let flows = [flow(0, 2, 2_500, 0), flow(0, 6, 500, 1), flow(1_200, 12, 1_000, 2)];
+    assert_eq!(ends_us(&network, &flows, &AALO), [2_400, 1_600, 2_000]);
+}
+
+#[test]
+fn attained__a_queue_is_served_as_coflows_entered_it() {
+    // Coflows 2 and 3 use other links; as they come, rates are renewed. At 800 coflow 0 has sent a MB and falls. Coflow 1
+    // has the link until 1600, has sent a MB, too, and enters the second queue behind coflow 0.
+    let network = switch(6);
+    let to = |from: u32, to: u32| from * 6 + to;
+    let flows = [
+        flow(0, to(0, 2), 2_000, 0),
+        flow(0, to(1, 2), 2_000, 1),
+        flow(800, to(3, 4), 800, 2),
+        flow(1_600, to(3, 5), 800, 3),
+    ];
+    // Coflow 0: 0 to 800, and 1600 to 2400. Coflow 1: 800 to 1600, and 2400 to 3200.
+    assert_eq!(ends_us(&network, &flows, &AALO), [2_400, 3_200, 1_440, 2_240]);
+}
+
+#[test]
+fn attained__a_coflow_falls_as_far_as_it_has_sent() {
+    // Coflow 1 sends 1.5 MB from host 2, and waits for host 0, which sends coflow 0's 6 MB. At 4000 coflow 2 comes elsewhere:
+    // coflow 0 has sent 5 MB and falls by two queues, coflow 1 by one. So host 0 serves coflow 1 until 4800.
+    let network = switch(5);
+    let to = |from: u32, to: u32| from * 5 + to;
+    let flows = [
+        flow(0, to(0, 1), 6_000, 0),
+        flow(0, to(2, 3), 1_500, 1),
+        flow(0, to(0, 4), 1_000, 1),
+        flow(4_000, to(3, 2), 1_000, 2),
+    ];
+    assert_eq!(ends_us(&network, &flows, &AALO), [5_600, 1_200, 4_800, 4_800]);
+}
+
+#[test]
 fn run__stops_at_its_time() {
     let network = switch(2);
     let flows = [flow(0, 1, 1_000, 0), flow(0, 1, 2_000, 1), flow(9_000, 1, 1, 2)];
     let until = Time::from_us(2_000);
-    for discipline in [Discipline::MaxMin, Discipline::Madd(by(OrderRule::Tcf)), Discipline::Greedy(by(OrderRule::Tcf))]
-    {
-        let spec = Spec { network: &network, flows: &flows, discipline: &discipline, until };
+    let tcf = || by(OrderRule::Tcf);
+    let halves = [Discipline::MaxMin, Discipline::Equal];
+    let turns =
+        [Discipline::Madd(tcf()), Discipline::Greedy(tcf()), Discipline::Shares(tcf()), Discipline::Smallest, AALO];
+    for discipline in halves.iter().chain(&turns) {
+        let spec = Spec { network: &network, flows: &flows, discipline, until };
         let outcome = run(&spec, &mut |_| ControlFlow::Continue(()));
-        let first = if discipline == Discipline::MaxMin { 1_600 } else { 800 };
+        let first = if halves.contains(discipline) { 1_600 } else { 800 };
         assert_eq!((outcome.ends, outcome.now), (vec![Some(Time::from_us(first)), None, None], until));
     }
 }

@@ -174,8 +174,11 @@ pub const AALO: Entry = Entry {
     summary: "coflows fall through ten priorities by bytes sent, without their sizes",
     paper: "Chowdhury and Stoica, SIGCOMM 2015",
     knows: Knows::Coflow,
-    build: |context| build(context, &Parts { queues: 10, ..RED_PARTS }, OrderName::Attained),
+    build: |context| build(context, &Parts { queues: AALO_QUEUES, ..RED_PARTS }, OrderName::Attained),
 };
+
+/// Aalo's number of queues (SIGCOMM 2015, §4.3).
+pub(crate) const AALO_QUEUES: u64 = 10;
 
 /// Eight priorities of 500 packets, with RED from 200 to 400 each.
 pub(crate) const RED_PARTS: Parts = Parts {
@@ -265,6 +268,30 @@ fn level_rule(scope: &Scope<'_>) -> Result<LevelRule, SettingsError> {
 /// Reads how an order becomes levels, and their number: by default `queues`, the number of a port's queues.
 pub(crate) fn levels(scope: &Scope<'_>, queues: u64) -> Result<(LevelRule, usize), SettingsError> {
     Ok((level_rule(scope)?, scope.read_or(&QUEUES, queues)? as usize))
+}
+
+/// Aalo's queues of coflows, for the flow level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AttainedQueues {
+    /// Bytes at which a coflow leaves the first queue; at least 1.
+    pub first: u64,
+    /// Each limit is this many times the one before; at least 2.
+    pub factor: u64,
+    /// Their number; at least 1.
+    pub count: usize,
+}
+
+/// Reads Aalo's queues at flow level. They are strict there: weights between them are refused.
+pub(crate) fn attained_queues(scope: &Scope<'_>, count: u64) -> Result<AttainedQueues, SettingsError> {
+    if scope.optional(&DCLAS_BETWEEN)? == Some(true) {
+        let expected = "\"strict\": at flow level a queue is served before the next, as CoflowSim does";
+        return Err(scope.invalid(&DCLAS_BETWEEN, expected));
+    }
+    Ok(AttainedQueues {
+        first: scope.read(&DCLAS_FIRST)?,
+        factor: scope.read(&DCLAS_FACTOR)?,
+        count: scope.read_or(&QUEUES, count)? as usize,
+    })
 }
 
 /// Replaces strict priority at ports by weights: the first queue's weight is the number of queues, the last one's is one.

@@ -3,12 +3,15 @@
 //! A scheme that shares a link among all flows has max-min fair rates. A scheme that orders coflows has its order, and
 //! rates that follow it. Sincronia's own are greedy (SIGCOMM 2018, §4.2); the others' are classes, as in their switches.
 //! [`VARYS`] has its rates only here: at packet level they would need paced senders. Queues, windows and marks have no
-//! meaning without packets, so all other schemes are refused by name. So is Aalo, whose classes follow bytes sent and share
-//! ports by weights.
+//! meaning without packets, so all other schemes are refused by name.
+//!
+//! Each scheduler of CoflowSim, the simulator by the author of Varys and Aalo, has a counterpart here: its coflow orders
+//! are those of [`VARYS`] with `coflow_order`, its Aalo is [`coflows::AALO`], whose queues are strict at this level as they
+//! are there, and its two schedulers of flows are [`FAIR`] and [`PRIORITY`].
 
 use flowsieve_core::coflow::{LevelRule, OrderRule};
 
-use crate::coflows::{self, OrderName};
+use crate::coflows::{self, AttainedQueues, OrderName};
 use crate::entry::{Entry, Knows};
 use crate::parameters::ParameterSet;
 use crate::parts::{self, BalancingName};
@@ -36,6 +39,19 @@ pub enum Rates {
     Greedy,
     /// Coflow by coflow, each with the rates at which its flows end together.
     Madd,
+    /// Coflow by coflow, each with equal shares for its flows.
+    Shares,
+    /// Each link divided equally, without what flows cannot use of their parts.
+    Equal,
+    /// Small flows first, one at each host.
+    Smallest,
+}
+
+impl Rates {
+    /// Returns whether it treats flows alike, whatever their coflow.
+    fn need_no_order(self) -> bool {
+        matches!(self, Rates::MaxMin | Rates::Equal | Rates::Smallest)
+    }
 }
 
 declare! {
@@ -50,9 +66,18 @@ declare! {
     pub static RATES: Setting<Rates> = Setting::choice(
         Section::Scheme,
         "rates",
-        &[("max-min", Rates::MaxMin), ("strict", Rates::Strict), ("greedy", Rates::Greedy), ("madd", Rates::Madd)],
+        &[
+            ("max-min", Rates::MaxMin),
+            ("strict", Rates::Strict),
+            ("greedy", Rates::Greedy),
+            ("madd", Rates::Madd),
+            ("shares", Rates::Shares),
+            ("equal", Rates::Equal),
+            ("smallest-first", Rates::Smallest),
+        ],
         "fidelity = \"flow\": how rates are set: max-min fair; max-min fair within classes of coflows; all that is left, \
-        flow by flow in the order of coflows; or as by Varys, so that a coflow's flows end together",
+        flow by flow in the order of coflows; as by Varys, so that a coflow's flows end together; coflow by coflow in equal \
+        shares; equal parts of each link, used or not; or small flows first, one at each host",
     )
     .needs("fidelity = \"flow\" in [run]: packets have no rates");
 }
@@ -70,16 +95,46 @@ pub const VARYS: Entry = Entry {
     },
 };
 
+/// Per-flow fairness as CoflowSim has it: only at flow level.
+pub const FAIR: Entry = Entry {
+    name: "per-flow-fair",
+    summary: "each link divided equally among its flows, whether they can use it or not; at flow level alone",
+    paper: "CoflowSim's FAIR; Chowdhury, Zhong, Stoica, SIGCOMM 2014",
+    knows: Knows::Nothing,
+    build: |context| {
+        let problem = "`per-flow-fair` sets rates, which no host of the packet level does";
+        Err(context
+            .scope
+            .error(&FIDELITY, problem)
+            .expected("fidelity = \"flow\" in [run], or `ps`, which shares links fairly"))
+    },
+};
+
+/// Per-flow prioritisation as CoflowSim has it: only at flow level.
+pub const PRIORITY: Entry = Entry {
+    name: "per-flow-priority",
+    summary: "small flows first, one at each host; at flow level alone",
+    paper: "CoflowSim's PFP; Chowdhury, Zhong, Stoica, SIGCOMM 2014",
+    knows: Knows::Size,
+    build: |context| {
+        let problem = "`per-flow-priority` sets rates, which no host of the packet level does";
+        let expected = "fidelity = \"flow\" in [run], or `pfabric`, which serves small flows first";
+        Err(context.scope.error(&FIDELITY, problem).expected(expected))
+    },
+};
+
 /// The schemes that exist only at flow level.
-pub const ONLY: &[Entry] = &[VARYS];
+pub const ONLY: &[Entry] = &[VARYS, FAIR, PRIORITY];
 
 /// A scheme at flow level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowLevel {
     /// How flows share links.
     pub rates: Rates,
-    /// The order of coflows, if rates follow one.
+    /// The order of coflows, if rates follow one that a rule makes.
     pub order: Option<Order>,
+    /// Aalo's queues, if rates follow these.
+    pub queues: Option<AttainedQueues>,
     /// Whether a flow takes all of its equally short paths at once, in equal shares, instead of one, by a hash.
     pub spreads: bool,
 }
@@ -99,7 +154,7 @@ pub struct Order {
 type Meaning = (Option<OrderName>, Rates);
 
 /// Returns every scheme that has a meaning at flow level.
-fn meanings() -> [(&'static str, Meaning); 10] {
+fn meanings() -> [(&'static str, Meaning); 13] {
     let fair = (None, Rates::MaxMin);
     let orders = |rule, rates| (Some(OrderName::By(rule)), rates);
     [
@@ -112,7 +167,10 @@ fn meanings() -> [(&'static str, Meaning); 10] {
         (coflows::ELASTIC.name, orders(OrderRule::Bssi, Rates::Strict)),
         (coflows::SINCRONIA.name, orders(OrderRule::Bssi, Rates::Greedy)),
         (coflows::SEBF.name, orders(OrderRule::Sebf, Rates::Strict)),
+        (coflows::AALO.name, (Some(OrderName::Attained), Rates::Shares)),
         (VARYS.name, orders(OrderRule::Sebf, Rates::Madd)),
+        (FAIR.name, (None, Rates::Equal)),
+        (PRIORITY.name, (None, Rates::Smallest)),
     ]
 }
 
@@ -125,30 +183,39 @@ pub fn read(builtin: &str, scope: &Scope<'_>) -> Result<FlowLevel, SettingsError
         return Err(scope.common().error(&FIDELITY, problem).expected(format!("one of {}", names.join(", "))));
     };
     let spreads = spreads(scope)?;
-    let fair = FlowLevel { rates: Rates::MaxMin, order: None, spreads };
+    let without = FlowLevel { rates: *rates, order: None, queues: None, spreads };
     let Some(order) = *order else {
-        return match scope.read_or(&RATES, *rates)? {
-            Rates::MaxMin => Ok(fair),
-            _ => Err(scope.invalid(&RATES, format!("\"max-min\": `{builtin}` orders no coflows"))),
-        };
+        let rates = scope.read_or(&RATES, *rates)?;
+        if !rates.need_no_order() {
+            let expected = format!("\"max-min\", \"equal\" or \"smallest-first\": `{builtin}` orders no coflows");
+            return Err(scope.invalid(&RATES, expected));
+        }
+        return Ok(FlowLevel { rates, ..without });
     };
     let given = scope.optional(&RATES)?;
-    if given == Some(Rates::MaxMin) {
-        return Ok(fair);
+    if let Some(rates) = given.filter(|rates| rates.need_no_order()) {
+        return Ok(FlowLevel { rates, ..without });
     }
-    let rule = match scope.read_or(&coflows::COFLOW_ORDER, order)? {
-        OrderName::None if given.is_none() => return Ok(fair),
+    let order = match scope.read_or(&coflows::COFLOW_ORDER, order)? {
+        OrderName::None if given.is_none() => return Ok(FlowLevel { rates: Rates::MaxMin, ..without }),
         OrderName::None => return Err(scope.invalid(&RATES, "\"max-min\", or a `coflow_order` other than \"none\"")),
+        order => order,
+    };
+    let rates = scope.read_or(&RATES, *rates)?;
+    let rule = match order {
         OrderName::By(rule) => rule,
-        OrderName::Attained => {
-            let expected = "an order by demands: at flow level nothing is decided by bytes sent";
+        _ if rates == Rates::Shares => {
+            let queues = coflows::attained_queues(scope, coflows::AALO_QUEUES)?;
+            return Ok(FlowLevel { rates, queues: Some(queues), ..without });
+        }
+        _ => {
+            let expected = "an order by demands, or rates = \"shares\": no others follow bytes sent";
             return Err(scope.invalid(&coflows::COFLOW_ORDER, expected));
         }
     };
-    let rates = scope.read_or(&RATES, *rates)?;
     let levels = if rates == Rates::Strict { Some(coflows::levels(scope, coflows::RED_PARTS.queues)?) } else { None };
     let remaining = coflows::by_what_is_left(rule, scope)?;
-    Ok(FlowLevel { rates, order: Some(Order { rule, remaining, levels }), spreads })
+    Ok(FlowLevel { rates, order: Some(Order { rule, remaining, levels }), ..without })
 }
 
 /// Reads whether flows take all of their paths. A switch that balances by bursts is refused: it has no rates.

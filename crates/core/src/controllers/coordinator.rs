@@ -307,7 +307,7 @@ fn time_of(bytes: u64, line: Rate) -> u64 {
 }
 
 /// Returns how many of the limits `first`, `first · factor` … a coflow has reached, up to the last level.
-fn attained_level(sent: u64, first: u64, factor: u64, levels: usize) -> u64 {
+pub fn attained_level(sent: u64, first: u64, factor: u64, levels: usize) -> u64 {
     let limits = std::iter::successors(Some(first), |limit| limit.checked_mul(factor));
     limits.take(levels - 1).take_while(|&limit| sent >= limit).count() as u64
 }
