@@ -18,7 +18,7 @@ const WITH_COFLOWS: [&str; 8] =
     ["sp-elastic", "sincronia", "sebf", "aalo", "pcoflow-ecn", "pcoflow-drop", "pcoflow-move", "pcoflow-sp-pifo"];
 
 /// Schemes without packets, whose results are kept by `crates/studies/tests/flow_level.rs`.
-const WITHOUT_PACKETS: [&str; 1] = ["varys"];
+const WITHOUT_PACKETS: [&str; 3] = ["varys", "per-flow-fair", "per-flow-priority"];
 
 fn orders_coflows(scheme: &str) -> bool {
     WITH_COFLOWS.contains(&scheme)

@@ -1,5 +1,8 @@
 //! Rates of coflows that are renewed when a coflow comes or ends, and the two ways to give links' rates to flows: equal
 //! shares, and one after the other. [`crate::madd`] and [`crate::turns`] decide which coflow gets what.
+//!
+//! Each renewal looks at all flows several times. Most of them have a host whose link is full, so a flow knows the links of
+//! its hosts, and a path is looked up only if both have something left.
 
 use flowsieve_core::units::Time;
 
@@ -21,12 +24,21 @@ pub(crate) struct CoflowRates<'a> {
     next: Time,
     /// By link: the rate that it has left.
     pub(crate) left: Vec<f64>,
-    /// By link: the work of a coflow there, or the number of flows that share it; zero between calls.
-    pub(crate) wanted: Vec<f64>,
-    /// The links with an entry in `wanted`.
-    pub(crate) touched: Vec<u32>,
+    pub(crate) wanted: Wanted,
     /// By link: the share of a flow; zero between calls.
     shares: Vec<f64>,
+    /// By port, as in [`Coflows`]: the remaining work of a coflow; zero between calls.
+    at_ports: Vec<f64>,
+    /// The flows that share links, by slot and index; empty between calls.
+    sharing: Vec<(u32, u32)>,
+}
+
+/// What a set of flows wants of links.
+pub(crate) struct Wanted {
+    /// By link: work, or a number of flows; zero between calls.
+    pub(crate) by_link: Vec<f64>,
+    /// The links with an entry in `by_link`.
+    pub(crate) touched: Vec<u32>,
 }
 
 /// A flow under way.
@@ -34,13 +46,35 @@ pub(crate) struct CoflowRates<'a> {
 pub(crate) struct Active {
     flow: u32,
     pub(crate) path: u32,
+    /// The links of its sender and its receiver.
+    up: u32,
+    down: u32,
     /// Remaining work when rates were computed.
     pub(crate) left: f64,
     pub(crate) rate: f64,
     pub(crate) end: Time,
 }
 
+impl Wanted {
+    /// Adds to what is wanted of the links of a path.
+    pub(crate) fn add(&mut self, network: &Network, path: u32, amount: f64) {
+        for crossing in &network.paths[path as usize].links {
+            let wanted = &mut self.by_link[crossing.link as usize];
+            if *wanted == 0.0 {
+                self.touched.push(crossing.link);
+            }
+            *wanted += amount * crossing.share;
+        }
+    }
+}
+
 impl Active {
+    /// Returns whether all its links have something left.
+    pub(crate) fn is_open(&self, network: &Network, left: &[f64]) -> bool {
+        let hosts_are_open = left[self.up as usize] > 0.0 && left[self.down as usize] > 0.0;
+        hosts_are_open && network.least_of(self.path, |link| left[link as usize]) > 0.0
+    }
+
     /// Adds to its rate.
     fn speed_up(&mut self, more: f64, now: Time) {
         self.rate += more;
@@ -51,7 +85,7 @@ impl Active {
 impl<'a> CoflowRates<'a> {
     pub(crate) fn new(network: &'a Network, flows: &'a [Flow]) -> CoflowRates<'a> {
         let links = network.rates.len();
-        let (coflows, by_age, touched) = Default::default();
+        let (coflows, by_age, touched, sharing) = Default::default();
         CoflowRates {
             network,
             flows,
@@ -60,9 +94,10 @@ impl<'a> CoflowRates<'a> {
             since: Time::ZERO,
             next: Time::NEVER,
             left: vec![0.0; links],
-            wanted: vec![0.0; links],
-            touched,
+            wanted: Wanted { by_link: vec![0.0; links], touched },
             shares: vec![0.0; links],
+            at_ports: vec![0.0; 2 * network.hosts()],
+            sharing,
         }
     }
 
@@ -91,16 +126,20 @@ impl<'a> CoflowRates<'a> {
             self.coflows.resize_with(slot as usize + 1, Vec::new);
         }
         let Flow { path, wire, .. } = self.flows[flow as usize];
-        let active = Active { flow, path, left: work(wire), rate: 0.0, end: Time::NEVER };
+        let ends = &self.network.paths[path as usize];
+        let (up, down) = (self.network.up[ends.from as usize], self.network.down[ends.to as usize]);
+        let active = Active { flow, path, up, down, left: work(wire), rate: 0.0, end: Time::NEVER };
         self.coflows[slot as usize].push(active);
     }
 
     pub(crate) fn tell_left(&mut self, coflows: &mut Coflows<'_>) {
-        coflows.forget_left();
         for slot in coflows.by_age().collect::<Vec<u32>>() {
             for active in &self.coflows[slot as usize] {
-                coflows.add_left(slot, active.path, active.left);
+                for port in coflows.ports(active.path) {
+                    self.at_ports[port as usize] += active.left;
+                }
             }
+            coflows.take_left(slot, &mut self.at_ports);
         }
     }
 
@@ -130,17 +169,6 @@ impl<'a> CoflowRates<'a> {
         }
     }
 
-    /// Adds to what is wanted of the links of a path.
-    pub(crate) fn want(&mut self, path: u32, amount: f64) {
-        for crossing in &self.network.paths[path as usize].links {
-            let wanted = &mut self.wanted[crossing.link as usize];
-            if *wanted == 0.0 {
-                self.touched.push(crossing.link);
-            }
-            *wanted += amount * crossing.share;
-        }
-    }
-
     /// Takes the rates of a coflow's flows away. A flow without remaining work ends all the same.
     pub(crate) fn stop(&mut self, slot: u32, now: Time) {
         for active in &mut self.coflows[slot as usize] {
@@ -152,28 +180,24 @@ impl<'a> CoflowRates<'a> {
     /// Shares what links have left among all flows of these coflows. All shares are known before the first is taken.
     pub(crate) fn share(&mut self, slots: &[u32], now: Time) {
         for &slot in slots {
-            for at in 0..self.coflows[slot as usize].len() {
-                let path = self.coflows[slot as usize][at].path;
-                if self.network.least(path, &self.left) > 0.0 {
-                    self.want(path, 1.0);
+            for (active, at) in self.coflows[slot as usize].iter().zip(0..) {
+                if active.is_open(self.network, &self.left) {
+                    self.wanted.add(self.network, active.path, 1.0);
+                    self.sharing.push((slot, at));
                 }
             }
         }
-        for &link in &self.touched {
-            self.shares[link as usize] = self.left[link as usize] / self.wanted[link as usize];
-            self.wanted[link as usize] = 0.0;
+        for &link in &self.wanted.touched {
+            self.shares[link as usize] = self.left[link as usize] / self.wanted.by_link[link as usize];
+            self.wanted.by_link[link as usize] = 0.0;
         }
-        for &slot in slots {
-            for active in &mut self.coflows[slot as usize] {
-                // A link that has nothing left has no share.
-                let share = self.network.least_of(active.path, |link| self.shares[link as usize]);
-                if share > 0.0 {
-                    self.network.take(active.path, share, &mut self.left);
-                    active.speed_up(share, now);
-                }
-            }
+        for (slot, at) in self.sharing.drain(..) {
+            let active = &mut self.coflows[slot as usize][at as usize];
+            let share = self.network.least_of(active.path, |link| self.shares[link as usize]);
+            self.network.take(active.path, share, &mut self.left);
+            active.speed_up(share, now);
         }
-        for link in self.touched.drain(..) {
+        for link in self.wanted.touched.drain(..) {
             self.shares[link as usize] = 0.0;
         }
     }
@@ -181,8 +205,8 @@ impl<'a> CoflowRates<'a> {
     /// Gives each flow of a coflow in turn all that is left on its links.
     pub(crate) fn fill(&mut self, slot: u32, now: Time) {
         for active in &mut self.coflows[slot as usize] {
-            let more = self.network.least(active.path, &self.left);
-            if more > 0.0 {
+            if active.is_open(self.network, &self.left) {
+                let more = self.network.least(active.path, &self.left);
                 self.network.take(active.path, more, &mut self.left);
                 active.speed_up(more, now);
             }

@@ -112,6 +112,14 @@ impl<'a> Coflows<'a> {
         }
     }
 
+    /// Sets a coflow's remaining demands to those of a table by port, and clears what it takes there.
+    pub(crate) fn take_left(&mut self, slot: u32, at_ports: &mut [f64]) {
+        let active = &mut self.slots[slot as usize];
+        for (&port, left) in active.ports.iter().zip(&mut active.left) {
+            *left = std::mem::take(&mut at_ports[port as usize]);
+        }
+    }
+
     /// Returns a coflow's key.
     pub(crate) fn key(&self, slot: u32) -> u32 {
         self.slots[slot as usize].key
@@ -156,7 +164,7 @@ impl<'a> Coflows<'a> {
     }
 
     /// Returns the ports of a path: its sender's and its receiver's.
-    fn ports(&self, path: u32) -> [u32; 2] {
+    pub(crate) fn ports(&self, path: u32) -> [u32; 2] {
         let path = &self.network.paths[path as usize];
         [path.from, path.to + self.network.hosts() as u32]
     }

@@ -4,6 +4,9 @@
 //! Flows on one path have one rate, so the filling handles claims: a path, and its number of flows. Claims belong to
 //! classes; a class is filled with what the classes before it have left.
 //!
+//! Nearly all time goes into visits of claims, each in another line of the cache. So what a visit needs stands together,
+//! the links of a path without inner links included.
+//!
 //! A link's level is its remaining rate divided by the number of flows that still rise there. The level can only grow
 //! while other flows stop rising below it. So a heap with levels that may be too low finds the next link: a link whose
 //! level has grown goes back.
@@ -16,16 +19,18 @@ use crate::network::Network;
 /// Claims on links, and their rates.
 pub(crate) struct Filling<'a> {
     network: &'a Network,
+    /// No path has a link between those of its hosts.
+    only_hosts: bool,
     claims: Vec<Claim>,
+    /// By claim.
+    fills: Vec<Fill>,
     free: Vec<u32>,
     /// By class and link: the claims there.
     places: Vec<Place>,
     /// By class: the links with claims.
     used: Vec<Vec<u32>>,
-    /// By link: its remaining rate, the flows that still rise there, and their claims.
-    left: Vec<f64>,
-    rising: Vec<f64>,
-    open: Vec<u32>,
+    /// By link.
+    links: Vec<Link>,
     heap: BinaryHeap<Reverse<(u64, u32)>>,
     /// Number of fillings.
     round: u64,
@@ -39,12 +44,38 @@ pub(crate) struct Filling<'a> {
 struct Claim {
     path: u32,
     class: u32,
+    /// By link of its path: its index among the claims there.
+    at: Vec<u32>,
+}
+
+/// What a filling needs of a claim.
+#[derive(Clone, Copy)]
+struct Fill {
     flows: f64,
     rate: f64,
     /// The filling that set its rate.
     round: u64,
-    /// By link of its path: its index among the claims there.
-    at: Vec<u32>,
+    /// The links of its hosts.
+    ends: [u32; 2],
+}
+
+/// A link during a filling.
+#[derive(Clone, Copy, Default)]
+struct Link {
+    /// Its remaining rate.
+    left: f64,
+    /// The flows that still rise there, and their claims.
+    rising: f64,
+    open: u32,
+}
+
+impl Link {
+    /// Takes a claim that has stopped rising.
+    fn fix(&mut self, flows: f64, level: f64) {
+        self.left -= flows * level;
+        self.rising -= flows;
+        self.open -= 1;
+    }
 }
 
 /// The claims of a class at a link.
@@ -64,13 +95,13 @@ impl<'a> Filling<'a> {
         let links = network.rates.len();
         Filling {
             network,
+            only_hosts: network.paths.iter().all(|path| path.links.len() == 2),
             claims: Vec::new(),
+            fills: Vec::new(),
             free: Vec::new(),
             places: vec![Place::default(); classes * links],
             used: vec![Vec::new(); classes],
-            left: vec![0.0; links],
-            rising: vec![0.0; links],
-            open: vec![0; links],
+            links: vec![Link::default(); links],
             heap: BinaryHeap::new(),
             round: 0,
             moved: Vec::new(),
@@ -82,10 +113,14 @@ impl<'a> Filling<'a> {
     /// Adds a claim without flows.
     pub(crate) fn claim(&mut self, path: u32, class: u32) -> u32 {
         let claim = self.free.pop().unwrap_or(self.claims.len() as u32);
-        let new = Claim { path, class, flows: 0.0, rate: 0.0, round: 0, at: Vec::new() };
-        match self.claims.get_mut(claim as usize) {
-            Some(old) => *old = new,
-            None => self.claims.push(new),
+        let hosts = &self.network.paths[path as usize];
+        let ends = [self.network.up[hosts.from as usize], self.network.down[hosts.to as usize]];
+        let (new, fill) = (Claim { path, class, at: Vec::new() }, Fill { flows: 0.0, rate: 0.0, round: 0, ends });
+        if claim as usize == self.claims.len() {
+            self.claims.push(new);
+            self.fills.push(fill);
+        } else {
+            (self.claims[claim as usize], self.fills[claim as usize]) = (new, fill);
         }
         self.enter(claim);
         claim
@@ -99,8 +134,8 @@ impl<'a> Filling<'a> {
 
     /// Sets the number of flows of a claim.
     pub(crate) fn set_flows(&mut self, claim: u32, flows: usize) {
-        let Claim { path, class, flows: before, .. } = self.claims[claim as usize];
-        let flows = flows as f64;
+        let Claim { path, class, .. } = self.claims[claim as usize];
+        let (before, flows) = (self.fills[claim as usize].flows, flows as f64);
         for crossing in &self.network.paths[path as usize].links {
             let place = self.place(class, crossing.link);
             self.places[place].flows += (flows - before) * crossing.share;
@@ -108,13 +143,13 @@ impl<'a> Filling<'a> {
                 self.touched.push(crossing.link);
             }
         }
-        self.claims[claim as usize].flows = flows;
+        self.fills[claim as usize].flows = flows;
     }
 
     /// Moves a claim to another class.
     pub(crate) fn set_class(&mut self, claim: u32, class: u32) {
-        let Claim { class: before, flows, .. } = self.claims[claim as usize];
-        if before == class {
+        let flows = self.fills[claim as usize].flows;
+        if self.claims[claim as usize].class == class {
             return;
         }
         self.set_flows(claim, 0);
@@ -126,7 +161,7 @@ impl<'a> Filling<'a> {
 
     /// Returns the rate of each flow of a claim after the last filling; 0 before the first.
     pub(crate) fn rate(&self, claim: u32) -> f64 {
-        self.claims[claim as usize].rate
+        self.fills[claim as usize].rate
     }
 
     /// Returns the claims whose rate the last filling changed.
@@ -148,11 +183,11 @@ impl<'a> Filling<'a> {
         for &link in &touched {
             self.is_touched[link as usize] = false;
             for &(number, _) in &self.places[link as usize].claims {
-                let claim = &mut self.claims[number as usize];
+                let path = self.claims[number as usize].path;
                 let part = |link: u32| level(self.network.rates[link as usize], self.places[link as usize].flows);
-                let rate = self.network.least_of(claim.path, part);
-                if rate != claim.rate {
-                    claim.rate = rate;
+                let rate = self.network.least_of(path, part);
+                if rate != self.fills[number as usize].rate {
+                    self.fills[number as usize].rate = rate;
                     self.moved.push(number);
                 }
             }
@@ -164,7 +199,7 @@ impl<'a> Filling<'a> {
         self.forget();
         self.round += 1;
         for &link in self.used.iter().flatten() {
-            self.left[link as usize] = self.network.rates[link as usize];
+            self.links[link as usize].left = self.network.rates[link as usize];
         }
         for class in 0..self.used.len() {
             self.fill_class(class as u32);
@@ -174,15 +209,16 @@ impl<'a> Filling<'a> {
     fn fill_class(&mut self, class: u32) {
         for &link in &self.used[class as usize] {
             let place = &self.places[self.place(class, link)];
-            let at = link as usize;
-            (self.rising[at], self.open[at]) = (place.flows, place.claims.len() as u32);
-            self.heap.push(Reverse((level(self.left[at], place.flows).to_bits(), link)));
+            let of_link = &mut self.links[link as usize];
+            (of_link.rising, of_link.open) = (place.flows, place.claims.len() as u32);
+            self.heap.push(Reverse((level(of_link.left, place.flows).to_bits(), link)));
         }
         while let Some(Reverse((before, link))) = self.heap.pop() {
-            if self.open[link as usize] == 0 {
+            let Link { left, rising, open } = self.links[link as usize];
+            if open == 0 {
                 continue;
             }
-            let level = level(self.left[link as usize], self.rising[link as usize]);
+            let level = level(left, rising);
             if level.to_bits() > before && self.heap.peek().is_some_and(|next| next.0.0 < level.to_bits()) {
                 self.heap.push(Reverse((level.to_bits(), link)));
                 continue;
@@ -195,26 +231,27 @@ impl<'a> Filling<'a> {
     fn saturate(&mut self, class: u32, link: u32, level: f64) {
         let place = self.place(class, link);
         for &(number, _) in &self.places[place].claims {
-            let claim = &mut self.claims[number as usize];
-            if claim.round == self.round {
+            let fill = &mut self.fills[number as usize];
+            if fill.round == self.round {
                 continue;
             }
-            if claim.rate != level {
+            if fill.rate != level {
                 self.moved.push(number);
             }
-            (claim.round, claim.rate) = (self.round, level);
-            for crossing in &self.network.paths[claim.path as usize].links {
-                let (link, flows) = (crossing.link as usize, claim.flows * crossing.share);
-                self.left[link] -= flows * level;
-                self.rising[link] -= flows;
-                self.open[link] -= 1;
+            (fill.round, fill.rate) = (self.round, level);
+            if self.only_hosts {
+                fill.ends.iter().for_each(|&link| self.links[link as usize].fix(fill.flows, level));
+                continue;
+            }
+            for crossing in &self.network.paths[self.claims[number as usize].path as usize].links {
+                self.links[crossing.link as usize].fix(fill.flows * crossing.share, level);
             }
         }
-        self.left[link as usize] = 0.0;
+        self.links[link as usize].left = 0.0;
     }
 
     fn place(&self, class: u32, link: u32) -> usize {
-        class as usize * self.left.len() + link as usize
+        class as usize * self.links.len() + link as usize
     }
 
     fn enter(&mut self, number: u32) {

@@ -9,6 +9,7 @@
 //!
 //! The paper leaves open how the rest is shared. Steps 2 and 3 are CoflowSim's, by the same author (`CoflowSimulator.java`):
 //! if skipped coflows got it flow by flow, some of their flows would be fast, and the coflow would wait for the others.
+//! In step 3 CoflowSim adds a deadline to the start, one to two times the coflow's bottleneck time, drawn.
 //!
 //! Rates are renewed when a coflow comes or ends, as in Varys and in CoflowSim: the rate of a flow that ends alone
 //! stays unused until then.
@@ -36,31 +37,32 @@ impl<'a> Madd<'a> {
 
 /// Sets the rates of a coflow whose flows end together; returns whether it was skipped.
 fn together(rates: &mut CoflowRates<'_>, slot: u32, now: Time) -> bool {
-    for at in 0..rates.coflows[slot as usize].len() {
-        let active = rates.coflows[slot as usize][at];
-        rates.want(active.path, active.left);
-    }
-    let time = |&link: &u32| rates.wanted[link as usize] / rates.left[link as usize];
-    // In ps. If a link has nothing left, it is infinite, and NaN if nothing is wanted there either.
-    let bottleneck = rates.touched.iter().map(time).fold(0.0, f64::max);
-    let skipped = !bottleneck.is_finite();
-    for link in rates.touched.drain(..) {
-        let link = link as usize;
-        if !skipped && bottleneck > 0.0 {
-            let rest = rates.left[link] - rates.wanted[link] / bottleneck;
-            rates.left[link] = if rest > NOTHING * rates.network.rates[link] { rest } else { 0.0 };
-        }
-        rates.wanted[link] = 0.0;
-    }
-    if skipped {
+    let CoflowRates { network, coflows, left, wanted, .. } = rates;
+    let flows = &mut coflows[slot as usize];
+    if flows.iter().any(|active| active.left > 0.0 && !active.is_open(network, left)) {
         rates.stop(slot, now);
         return true;
     }
-    for active in &mut rates.coflows[slot as usize] {
+    for active in &*flows {
+        wanted.add(network, active.path, active.left);
+    }
+    // In ps. If a link has nothing left, nothing is wanted there, and this is NaN.
+    let time = |&link: &u32| wanted.by_link[link as usize] / left[link as usize];
+    let bottleneck = wanted.touched.iter().map(time).fold(0.0, f64::max);
+    for link in wanted.touched.drain(..) {
+        let link = link as usize;
+        if bottleneck > 0.0 {
+            let rest = left[link] - wanted.by_link[link] / bottleneck;
+            left[link] = if rest > NOTHING * network.rates[link] { rest } else { 0.0 };
+        }
+        wanted.by_link[link] = 0.0;
+    }
+    let end = after(now, span(bottleneck, 1.0));
+    for active in flows {
         // A flow without remaining work ends now, at any rate.
         let alone = active.left <= 0.0;
         active.rate = if alone { 0.0 } else { active.left / bottleneck };
-        active.end = if alone { now } else { after(now, span(bottleneck, 1.0)) };
+        active.end = if alone { now } else { end };
     }
     false
 }

@@ -244,6 +244,10 @@ mod tests {
         assert_eq!(level("dsred"), Ok((Rates::MaxMin, None)));
         assert_eq!(level("sincronia"), Ok((Rates::Greedy, Some(OrderRule::Bssi))));
         assert_eq!(level("varys"), Ok((Rates::Madd, Some(OrderRule::Sebf))));
+        assert_eq!(level("aalo"), Ok((Rates::Shares, None)));
+        assert_eq!(of("aalo").unwrap().queues, Some(AttainedQueues { first: 10_000_000, factor: 10, count: 10 }));
+        assert_eq!(level("per-flow-fair"), Ok((Rates::Equal, None)));
+        assert_eq!(level("per-flow-priority"), Ok((Rates::Smallest, None)));
         let order = of("sebf").unwrap().order.unwrap();
         assert_eq!((order.rule, order.levels), (OrderRule::Sebf, Some((LevelRule::Rank, 8))));
         let refused = REGISTRY.iter().filter(|entry| of(entry.name).is_err());
@@ -265,10 +269,20 @@ mod tests {
         let level = of("sincronia", &[("coflow_order", "tcf"), ("rates", "madd")]).unwrap();
         assert_eq!((level.rates, level.order.unwrap().rule), (Rates::Madd, OrderRule::Tcf));
         assert_eq!(of("sincronia", &[("rates", "max-min")]).unwrap().order, None);
+        assert_eq!(of("ps", &[("rates", "equal")]).unwrap().rates, Rates::Equal);
+        let level = of("aalo", &[("coflow_order", "fifo")]).unwrap();
+        assert_eq!((level.rates, level.order.unwrap().rule, level.queues), (Rates::Shares, OrderRule::Fifo, None));
+        let settings = none_given().with(Some("sebf"), "coflow_order", "d-clas").with(Some("sebf"), "rates", "shares");
+        let settings = settings.with(Some("sebf"), "dclas_first", "1KB").with(Some("sebf"), "dclas_factor", 2);
+        let level = read("sebf", &settings.with(Some("sebf"), "queues", 3).scheme("sebf")).unwrap();
+        assert_eq!(level.queues, Some(AttainedQueues { first: 1_000, factor: 2, count: 3 }));
         let fault = |name, keys| of(name, keys).unwrap_err();
         assert_eq!(fault("dctcp", &[("rates", "greedy")]), Some("rates".to_owned()));
         assert_eq!(fault("dsred", &[("rates", "greedy")]), Some("rates".to_owned()));
         assert_eq!(fault("sebf", &[("coflow_order", "d-clas")]), Some("coflow_order".to_owned()));
+        assert_eq!(fault("per-flow-fair", &[("rates", "shares")]), Some("rates".to_owned()));
+        assert_eq!(of("aalo", &[("dclas_between", "strict")]).map(|level| level.rates), Ok(Rates::Shares));
+        assert_eq!(fault("aalo", &[("dclas_between", "weighted")]), Some("dclas_between".to_owned()));
     }
 
     #[test]

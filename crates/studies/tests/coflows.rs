@@ -157,7 +157,9 @@ fn experiments__can_be_planned() {
     let trace = folder.path().join("trace.txt");
     std::fs::write(&trace, "150 1\n1 0 2 0 1 1 2:3\n").unwrap();
     let set = format!("coflows={}", trace.display());
-    let path = project("experiments/coflows/facebook.toml");
-    let planned = flowsieve_experiment::plan::read(&path, &changes(&[&set]), &built_in());
-    assert_eq!(planned.unwrap_or_else(|error| panic!("{error}")).points.len(), 9);
+    for (name, points) in [("facebook", 9), ("coflowsim", 8)] {
+        let path = project(&format!("experiments/coflows/{name}.toml"));
+        let planned = flowsieve_experiment::plan::read(&path, &changes(&[&set]), &built_in());
+        assert_eq!(planned.unwrap_or_else(|error| panic!("{error}")).points.len(), points);
+    }
 }

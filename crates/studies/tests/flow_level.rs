@@ -29,7 +29,7 @@ fabric_link = "5Gbps"
 coflows = "coflows.txt"
 [sweep]
 load_balancing = ["ecmp", "spray"]
-scheme = ["dctcp", "sebf", "sincronia", "varys"]
+scheme = ["dctcp", "sebf", "sincronia", "varys", "aalo", "per-flow-fair", "per-flow-priority"]
 [run]
 fidelity = "flow"
 "#;
@@ -103,7 +103,10 @@ fn one_flow__takes_as_long_as_its_packets_but_for_their_way() {
     let file = FILE
         .replace("coflows = \"coflows.txt\"", "list = \"one.csv\"")
         .replace("load_balancing = [\"ecmp\", \"spray\"]", "fidelity = [\"packet\", \"flow\"]")
-        .replace("[\"dctcp\", \"sebf\", \"sincronia\", \"varys\"]", "[\"ps\"]")
+        .replace(
+            "[\"dctcp\", \"sebf\", \"sincronia\", \"varys\", \"aalo\", \"per-flow-fair\", \"per-flow-priority\"]",
+            "[\"ps\"]",
+        )
         .replace("fidelity = \"flow\"\n", "fct_end = \"arrival\"\n");
     let folder = folder();
     std::fs::write(folder.path().join("one.csv"), "0,0,1,14600000\n").unwrap();
