@@ -267,6 +267,27 @@ mod tests {
         assert_eq!(walk(&qclimb, bounds(3, 5), 7), [1, 0, 0, 1, 1, 2, 2]);
     }
 
+    /// On its way to the lower bound L a flow that has sent B bytes is at level(L − B), so that it visits the levels of L, …, 1
+    /// bytes; under PIAS, with the same thresholds, those of 0, …, L − 1. Beyond L, without slack and up to U, both are at
+    /// level(B). So each level takes as many bytes as under PIAS, up to one (here a unit): only their order differs. Whatever
+    /// small flows gain under the same thresholds, it is not that the highest queue carries less.
+    #[test]
+    fn climb__visits_each_level_for_as_long_as_pias_does() {
+        let (qclimb, mut pias) = (params(0, SizeKnowledge::Bounds), Demotion { thresholds: vec![2, 5] });
+        for size in 1..40 {
+            for lower in 1..=size {
+                let climbed = walk(&qclimb, bounds(lower, size), size);
+                for level in 0..3u8 {
+                    let of_pias = (0..size).filter(|&sent| {
+                        pias.tag(&FlowFacts { offset: sent, payload: 1, size, ..FlowFacts::default() }).priority() == level
+                    });
+                    let of_climb = climbed.iter().filter(|&&priority| priority == level).count();
+                    assert!(of_pias.count().abs_diff(of_climb) <= 1, "level {level}, lower bound {lower}, size {size}");
+                }
+            }
+        }
+    }
+
     #[test]
     fn climb__a_slack_at_the_highest_priority() {
         let qclimb = params(2, SizeKnowledge::Bounds);
