@@ -166,6 +166,8 @@ proptest! {
             "qclimb" | "qclimb-ps" | "qclimb-pp" | "pcoflow-sp-pifo" => &[("queues", "1")],
             // And so does one whose coflow rises or sinks, where switches do not keep its order.
             "sincronia" | "sebf" | "sp-elastic" | "aalo" => &[("coflow_order", "none")],
+            // A flow that is held until it has a place is not alone with its packets.
+            "pcoflow-ecn" | "pcoflow-drop" | "pcoflow-move" => &[("until_placed", "first")],
             _ => &[],
         };
         let mut case = plain(name, &[given.as_slice(), tagger].concat(), vec![flow(0, 777, bytes)]);

@@ -402,8 +402,7 @@ enum Outcome {
 }
 
 /// The defaults that are not part of the configuration.
-const UNSAID: [(&str, &str); 4] =
-    [("reordering", "tcp"), ("gaps", "first"), ("until_placed", "last"), ("until_placed", "first")];
+const UNSAID: [(&str, &str); 3] = [("reordering", "tcp"), ("gaps", "first"), ("nic_order", "turns")];
 
 fn outcome(name: &str, situation: &Settings, key: &str, choice: &str) -> Outcome {
     // A scheme that needs one path refuses spraying, for any other choice.
