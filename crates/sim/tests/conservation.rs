@@ -163,10 +163,11 @@ proptest! {
             // A flow that sinks would do so where all queues have a share.
             "qc-coflow" => &[("order", "sp")],
             // A flow that climbs overtakes itself, and so does one by its places in a queue that moves.
-            "qclimb" | "qclimb-ps" | "qclimb-pp" | "pcoflow-sp-pifo" => &[("queues", "1")],
+            "qclimb" | "qclimb-ps" | "qclimb-pp" => &[("queues", "1")],
             // And so does one whose coflow rises or sinks, where switches do not keep its order.
             "sincronia" | "sebf" | "sp-elastic" | "aalo" => &[("coflow_order", "none")],
-            // A flow that is held until it has a place is not alone with its packets.
+            // A flow that is held until it has a place takes longer than its packets.
+            "pcoflow-sp-pifo" => &[("queues", "1"), ("until_placed", "first")],
             "pcoflow-ecn" | "pcoflow-drop" | "pcoflow-move" => &[("until_placed", "first")],
             _ => &[],
         };
