@@ -279,7 +279,8 @@ mod tests {
                 let climbed = walk(&qclimb, bounds(lower, size), size);
                 for level in 0..3u8 {
                     let of_pias = (0..size).filter(|&sent| {
-                        pias.tag(&FlowFacts { offset: sent, payload: 1, size, ..FlowFacts::default() }).priority() == level
+                        pias.tag(&FlowFacts { offset: sent, payload: 1, size, ..FlowFacts::default() }).priority()
+                            == level
                     });
                     let of_climb = climbed.iter().filter(|&&priority| priority == level).count();
                     assert!(of_pias.count().abs_diff(of_climb) <= 1, "level {level}, lower bound {lower}, size {size}");
