@@ -219,7 +219,7 @@ fn after_five(change: f64) -> (Verdict, Option<usize>) {
     let run: fn(&str, f64, u64, &mut PointResult) = |scheme, _, seed, run| {
         let log: f64 = if seed % 2 == 1 { 0.05 } else { -0.09 };
         for flow in run.flows.iter_mut().filter(|_| scheme == "new") {
-            flow.fct_ps = flow.fct_ps.map(|fct_ps| (fct_ps as f64 / 0.8 * log.exp()) as u64);
+            flow.fct_ps = flow.fct_ps.map(|fct_ps| (fct_ps as f64 / 0.8 * libm::exp(log)) as u64);
         }
     };
     let claims = vec![Claim { loads: vec![0.5], tolerance: 0.05, ..claim(Expected::Change(change)) }];
