@@ -77,8 +77,8 @@ pub trait TagPackets: Send {
     /// Returns the tag of a packet that is about to be emitted. Built-in taggers see only packets with payload.
     fn tag(&mut self, facts: &FlowFacts) -> Tag;
 
-    /// Returns how urgent a packet is among those of its own host, 0 the most: whoever serves its connections by tag asks
-    /// before a packet is emitted, and several times. A tagger whose tags do not order packets at the host has none.
+    /// Returns how urgent a packet is among those of its own host, 0 the most. A host that serves connections by tag asks
+    /// before it emits the packet, perhaps several times. A tagger whose tags do not rank packets at the host returns 0.
     #[inline]
     fn urgency(&self, _facts: &FlowFacts) -> u64 {
         0

@@ -16,7 +16,7 @@ use crate::reproduce::HOPS_PER_SECOND;
 use crate::shards::hops_in_words;
 use flowsieve_report::LeftOut;
 
-/// The processor cores of the machine in terms of which prices are told.
+/// The number of cores for which prices are stated.
 const CORES: f64 = 2.0;
 
 /// A claim that is not resolved.

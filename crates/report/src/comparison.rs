@@ -13,7 +13,7 @@ use crate::first_answers;
 use crate::format::{count, flows_of, per_cent};
 use crate::text_table::{Cell, Column, TextTable, Tone, paragraph};
 
-/// What the second table shows, and of which kind its intervals are.
+/// The heading of the second table: its figures, and the kind of its intervals.
 const BY_FLOW: &str = "The typical flow, paired flow by flow (coflow by coflow): geometric mean of the ratios, with an interval \
                        over seeds. ± is the standard error over the flows, as if they were independent.";
 

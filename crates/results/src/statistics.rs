@@ -141,7 +141,7 @@ impl Figures {
     }
 }
 
-/// The geometric mean of so many values, from the sum of their logarithms.
+/// The geometric mean of a number of values, from the sum of their logarithms.
 pub(crate) fn geometric_mean(sum_of_logs: f64, values: u64) -> f64 {
     libm::exp(sum_of_logs / values as f64)
 }
