@@ -15,7 +15,8 @@
 //! - *Packets* go to an [`Out`]. Answers (ACKs, SYN-ACKs, grants) leave from within the call that causes them, whatever the
 //!   port's backlog, and so does everything of an open loop. Data leaves in a turn. Where hosts never pause
 //!   ([`HostSite::pauses`]) an endpoint may send its data from within the call instead.
-//! - *Turns:* a host that pauses gives a turn to each that wants one, round and round, a packet a turn. TCP wants one for each
+//! - *Turns:* a host that pauses gives a turn to each that wants one, round and round, a packet a turn. Which of its connections
+//!   an endpoint sends from in a turn is its own choice ([`crate::tcp::NicOrder`]). TCP wants one for each
 //!   connection that may send; an endpoint that ranks all its messages itself wants one for all.
 //! - *One thing a call:* [`Endpoint::on_timer`] handles one due timer and [`Endpoint::poll`] sends one packet at most, so that
 //!   what one causes is done before the next. Both may be called too early and too often; then they do nothing.
