@@ -76,7 +76,7 @@ declare! {
     );
     static MIN_WINDOW: Setting<u64> = Setting::count(
         Section::Transport, "min_window", 1, 1_000_000,
-        "smallest congestion window in packets that marks leave; not given: 1, as a timeout leaves",
+        "smallest congestion window in packets that marks leave; not given: 2, as in Linux; \"ns2\": 1",
     );
     /// Whether the timeout is constant.
     static RTO: Setting<bool> = Setting::choice(
@@ -228,7 +228,8 @@ pub(super) fn transport(
         4_096
     };
     let max_window = scope.read_or(&MAX_WINDOW, largest)?.max(initial_window);
-    let min_window = min_window(scope, max_window)?;
+    let ecn = scope.read_or(&ECN, parts.marking != port::MarkingName::Off && name != TransportName::Pfabric)?;
+    let min_window = min_window(scope, ecn && !ns2, max_window)?;
     let loss_detection = loss_detection(scope, parts, set, sprayed)?;
     let of_the_set = Time::from_us(if ns2 { 2_000 } else { 10_000 });
     let rto_min = Time(scope.read_or(&RTO_MIN, parts.rto_min.unwrap_or(of_the_set).0)?);
@@ -248,7 +249,7 @@ pub(super) fn transport(
         min_window: min_window as u32,
         window: if ns2 { WindowRule::FromCumulative } else { WindowRule::Pipe },
         congestion,
-        ecn: scope.read_or(&ECN, parts.marking != port::MarkingName::Off && name != TransportName::Pfabric)?,
+        ecn,
         loss_detection,
         rto: rto(scope, set, constant, rto_min)?,
         most_doublings: most_doublings(scope, constant)?,
@@ -264,9 +265,13 @@ pub(super) fn transport(
     Ok(TransportSpec::Tcp(Arc::new(TcpRules { params, connections, handshake, header, order: NicOrder::Turns })))
 }
 
-/// Reads the smallest window that marks leave: 1 as in ns-2 (`slowdown` in `tcp.cc`), unless given.
-fn min_window(scope: &Scope<'_>, max_window: u64) -> Result<u64, SettingsError> {
-    let min_window = scope.optional(&MIN_WINDOW)?.unwrap_or(1);
+/// Reads the smallest window that marks leave. Not given, it is 2 where marks act under `rfc`, as in Linux (`dctcp_ssthresh` in
+/// `tcp_dctcp.c`), and 1 otherwise, as in ns-2 (`slowdown` in `tcp.cc`).
+fn min_window(scope: &Scope<'_>, linux: bool, max_window: u64) -> Result<u64, SettingsError> {
+    let min_window = match linux {
+        true => scope.read_or(&MIN_WINDOW, max_window.min(2))?,
+        false => scope.optional(&MIN_WINDOW)?.unwrap_or(1),
+    };
     if min_window > max_window {
         return Err(scope.invalid(&MIN_WINDOW, format!("at most `max_window`, {max_window} packets")));
     }
