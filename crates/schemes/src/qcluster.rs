@@ -358,6 +358,7 @@ mod tests {
         for (scheme, key, value, expected) in [
             ("qc-las", "sketch", Raw::from("12B"), "at least 13 B"),
             ("qc-las", "initial_thresholds", list(["1B", "2B", "3B", "5B", "4B", "6B", "7B"]), "rise"),
+            ("qc-las", "initial_thresholds", list(["0B", "1B", "0B", "2B", "4B", "6B", "7B"]), "rise"),
             ("qc-ddl", "special_queues", Raw::from(8), "fewer than the 8"),
             ("qc-min-rate", "special_weight", Raw::from("sent-packets"), "the unit of `weight`"),
         ] {

@@ -45,7 +45,8 @@ pub enum ClusterSize {
 /// How queue weights are kept.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WeightParams {
-    /// The initial thresholds, rising, one fewer than queues; in the unit of weights.
+    /// The initial thresholds, one fewer than queues, in the unit of weights: they rise, after zeros, whose queues no packet
+    /// enters before the first update.
     pub initial: Vec<u32>,
     /// The rule by which they move.
     pub rule: ThresholdRule,
@@ -81,7 +82,7 @@ impl QueueWeights {
     /// If the thresholds do not rise or a time is zero; set-up checks both.
     pub fn new(params: &WeightParams) -> QueueWeights {
         let WeightParams { initial, rule, period, half_life } = params;
-        assert!(initial.is_sorted_by(|a, b| a < b), "thresholds rise");
+        assert!(initial.is_sorted_by(|a, b| a < b || *b == 0 && a == b), "thresholds rise");
         assert!(*period > Time::ZERO && *half_life > Time::ZERO, "a period is above zero");
         let queues = initial.len() + 1;
         let alpha = if let ThresholdRule::Adaptive { alpha, .. } = rule { *alpha } else { 1.0 };

@@ -14,6 +14,17 @@ fn choose__the_first_queue_whose_threshold_is_not_exceeded() {
     assert_eq!([1, 100, 101, 200, 201, u32::MAX].map(|weight| weights.choose(weight)), [0, 0, 1, 1, 2, 2]);
 }
 
+/// QCluster §6.2: "all flows will go to the queue with the lowest ... priority at the beginning".
+#[test]
+fn choose__zeros_leave_the_last_queue_until_the_first_update() {
+    let mut weights = weights(&[0, 0, 0], ThresholdRule::Geometric);
+    assert_eq!([1, 2, u32::MAX].map(|weight| weights.choose(weight)), [3; 3]);
+    [1, 2, 9].into_iter().for_each(|weight| weights.note(3, weight));
+    weights.update(1);
+    assert_eq!((weights.means(), weights.thresholds()), (&[0.0, 1.0, 2.0, 4.0][..], &[0, 1, 2][..]));
+    assert_eq!([1, 2, 3].map(|weight| weights.choose(weight)), [1, 2, 3]);
+}
+
 #[test]
 fn thresholds__lie_at_the_means_of_the_rule() {
     for (rule, threshold) in
