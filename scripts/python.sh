@@ -1,6 +1,6 @@
 #!/bin/sh
 # Tests what there is in Python, each in a virtual environment of its own: python/, the trainer of forests, and python/analysis/,
-# the examples of docs/analysis.md and the report in a browser. Where an environment cannot be made it says why and tests nothing there.
+# the examples of docs/guide/figures.md and the report in a browser. Where an environment cannot be made it says why and tests nothing there.
 #   scripts/python.sh [FOLDER [OPTION OF PYTEST]...]
 # Both call the command as `cargo test --profile ci` has built it, or the one that FLOWSIEVE names.
 set -eu

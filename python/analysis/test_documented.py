@@ -1,4 +1,4 @@
-"""The examples of docs/analysis.md are executed as they stand there; what they compute is what the command says."""
+"""The examples of docs/guide/figures.md are executed as they stand there; what they compute is what the command says."""
 
 import contextlib
 import csv
@@ -14,7 +14,7 @@ import pypdfium2
 import pytest
 from conftest import ROOT
 
-PAGE = (ROOT / "docs/analysis.md").read_text()
+PAGE = (ROOT / "docs/guide/figures.md").read_text()
 
 
 def block(section: str, language: str) -> str:

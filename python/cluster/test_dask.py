@@ -1,4 +1,4 @@
-"""The backend that docs/sweeps.md shows as one of one's own, as it stands there."""
+"""The backend that docs/guide/big-sweeps.md shows as one of one's own, as it stands there."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from conftest import files
 
 distributed = pytest.importorskip("distributed")
-PAGE = Path(__file__).parents[2] / "docs" / "sweeps.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guide" / "big-sweeps.md"
 
 
 

@@ -5,7 +5,7 @@
 >>> print(exp.plan().points[0])
 pias, load 0.5
 
-Whatever is computed is computed by the command's own code: the package shows it. See docs/python.md.
+Whatever is computed is computed by the command's own code: the package shows it. See docs/guide/python.md.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from flowsieve._result import PathLike, Table
 from flowsieve.errors import ExperimentError
 
 REQUIRED = ("start_s", "src", "dst", "bytes")
-"""The columns that every list has; docs/workloads.md names the others."""
+"""The columns that every list has; docs/reference/flow-lists.md names the others."""
 
 
 class Flows(Table):

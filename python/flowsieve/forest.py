@@ -1,6 +1,6 @@
 """Forests that predict the sizes of flows (QCLIMB): training them, and what they are worth.
 
-Training needs the package that ``pip install ./python`` brings in a clone of Flowsieve. See docs/forest-format.md.
+Training needs the package that ``pip install ./python`` brings in a clone of Flowsieve. See docs/reference/predicted-sizes.md.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 `python -m flowsieve_forest train TRACE.csv --out FOREST` writes a forest file, which Flowsieve reads and applies;
 `python -m flowsieve_forest bounds TRACE.csv --out LIST.csv --beta 0.9` writes bounds into a flow list.
-docs/forest-format.md says what a bound is and what stands in a file.
+docs/reference/forest-format.md says what a bound is and what stands in a file.
 """
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""Writes a forest as Flowsieve reads it; docs/forest-format.md describes every byte."""
+"""Writes a forest as Flowsieve reads it; docs/reference/forest-format.md describes every byte."""
 
 import struct
 

@@ -1,10 +1,10 @@
-//! `docs/convert.md` has a row for every format, and the registry says of each what it loses.
+//! `docs/reference/convert.md` has a row for every format, and the registry says of each what it loses.
 
 use flowsieve_convert::formats;
 
 #[test]
 fn convert_md__has_every_format_and_what_it_becomes() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/convert.md");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/convert.md");
     let text = std::fs::read_to_string(path).unwrap();
     let rows = text
         .lines()

@@ -489,7 +489,7 @@ impl MethodArg {
   flowsieve validate --case srpt-uniform-64-0.7 --case dctcp-2
       two of them, by their names
 
-Exit status: 1 where a case fails. What is compared, and how, is in docs/validation.md.")]
+Exit status: 1 where a case fails. What is compared, and how, is in docs/reference/validation.md.")]
 pub(crate) struct Validate {
     /// Only this case; may be given several times [default: all]
     #[arg(long, value_name = "NAME", conflicts_with_all = ["quick", "list"])]

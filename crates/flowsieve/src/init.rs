@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// Flowsieve's own repository.
 const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
 
-/// The scheme of docs/own-scheme.md, its name there, and its experiment.
+/// The scheme of docs/extend/scheme.md, its name there, and its experiment.
 const SCHEME: &str = include_str!("../examples/own_scheme/shortest_first.rs");
 const SCHEME_NAME: &str = "shortest-first";
 const EXPERIMENT: &str = include_str!("../examples/own_scheme/comparison.toml");
@@ -47,7 +47,7 @@ fn scheme_crate(name: &str, args: &Init) -> Result<(), Error> {
     let named = |template: &str| template.replace("NAME", name);
     let of_scheme = |text: &str| text.replace(SCHEME_NAME, name);
     let experiment = format!("experiments/{name}.toml");
-    let scheme = of_scheme(SCHEME).replace("docs/own-scheme.md", "not published");
+    let scheme = of_scheme(SCHEME).replace("docs/extend/scheme.md", "not published");
     let files = [
         ("Cargo.toml", source.fill(&named(MANIFEST))),
         ("Cargo.lock", LOCK.to_owned()),

@@ -1,5 +1,5 @@
 //! The command `flowsieve`, which runs experiments and shows and reports their results, as a function. A program that
-//! passes custom schemes is the complete command with these schemes in it (docs/own-scheme.md).
+//! passes custom schemes is the complete command with these schemes in it (docs/extend).
 
 mod args;
 mod completions;
@@ -40,7 +40,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// Asks for huge pages, without which large fabrics spend much of their time translating addresses (docs/performance.md).
+/// Asks for huge pages, without which large fabrics spend much of their time translating addresses (docs/reference/performance.md).
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

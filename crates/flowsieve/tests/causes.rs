@@ -174,7 +174,7 @@ fn reproduce__runs_a_figure_and_prints_its_claims_or_shows_what_is_kept() {
 fn reproduce__totals_from_measured_are_those_of_the_page() {
     let folder = tempfile::tempdir().unwrap();
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
-    let page = std::fs::read_to_string(root.join("docs/reproduction/nos2.md")).unwrap();
+    let page = std::fs::read_to_string(root.join("docs/reproduce/nos2.md")).unwrap();
     // "- agrees: 19 (7 of them in ...)" on the page is "agrees 19 (7 of them in ...)" in the line of the terminal.
     let counts: Vec<String> = page
         .lines()

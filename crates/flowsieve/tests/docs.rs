@@ -38,11 +38,12 @@ fn listed() -> BTreeMap<String, BTreeMap<String, String>> {
     sections
 }
 
-/// The rows of `docs/experiments.md`: section → name → row.
+/// The rows of `docs/reference/settings-*.md`: section → name → row.
 fn documented() -> BTreeMap<String, BTreeMap<String, String>> {
     let mut sections: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
     let mut section = String::new();
-    for line in read("docs/experiments.md").lines() {
+    let settings = pages().into_iter().filter(|(name, _)| name.starts_with("docs/reference/settings-"));
+    for line in settings.map(|(_, text)| text).collect::<String>().lines() {
         if let Some(title) = line.strip_prefix("### [") {
             section = title.trim_matches(['[', ']']).to_owned();
         } else if let Some(row) = line.strip_prefix("| `") {
@@ -54,7 +55,7 @@ fn documented() -> BTreeMap<String, BTreeMap<String, String>> {
 }
 
 #[test]
-fn experiments_md_describes_every_setting_as_the_command_does() {
+fn reference__describes_every_setting_as_the_command_does() {
     let (listed, documented) = (listed(), documented());
     assert!(listed.len() == 8 && listed.values().map(BTreeMap::len).sum::<usize>() > 70, "{listed:?}");
     assert_eq!(listed.keys().collect::<Vec<_>>(), documented.keys().collect::<Vec<_>>(), "sections");
@@ -62,13 +63,10 @@ fn experiments_md_describes_every_setting_as_the_command_does() {
         let rows = &documented[section];
         for (name, row) in keys {
             let found = rows.get(name).map_or("nothing", String::as_str);
-            assert!(
-                found.starts_with(row.as_str()),
-                "docs/experiments.md, [{section}]\nexpected: {row}\nfound: {found}"
-            );
+            assert!(found.starts_with(row.as_str()), "docs/reference, [{section}]\nexpected: {row}\nfound: {found}");
         }
         let unknown: Vec<_> = rows.keys().filter(|name| !keys.contains_key(*name)).collect();
-        assert!(unknown.is_empty(), "docs/experiments.md, [{section}]: there is no {unknown:?}");
+        assert!(unknown.is_empty(), "docs/reference, [{section}]: there is no {unknown:?}");
     }
 }
 
@@ -135,7 +133,7 @@ fn defaults(out: &Path) -> BTreeMap<(String, String), (String, BTreeSet<String>)
 }
 
 #[test]
-fn experiments_md_states_the_defaults() {
+fn reference__states_the_defaults() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("defaults.toml"), DEFAULTS).unwrap();
     let out = folder.path().join("out");
@@ -175,12 +173,24 @@ fn readme_shows_an_experiment_that_runs() {
     assert!(shown.contains("pias-2") && shown.contains("report.html"), "{shown}");
 }
 
+/// Every document below a folder, but the generated pages of papers, whose links have a test of their own.
+fn documents(folder: &str, names: &mut Vec<String>) {
+    for entry in std::fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap()) {
+        let name = format!("{folder}/{}", entry.file_name().to_str().unwrap());
+        if entry.path().is_dir() {
+            documents(&name, names);
+        } else if name.ends_with(".md") {
+            names.push(name);
+        }
+    }
+}
+
 /// The pages that people read: name and text. Older sections of the changelog may name what is gone.
 fn pages() -> Vec<(String, String)> {
     let mut names: Vec<String> = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(str::to_owned).into();
-    let docs = std::fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().file_name());
-    names.extend(docs.map(|name| format!("docs/{}", name.to_str().unwrap())).filter(|name| name.ends_with(".md")));
-    assert!(names.len() > 20, "{names:?}");
+    documents("docs", &mut names);
+    assert!(names.len() > 60, "{names:?}");
+    names.sort();
     names.into_iter().map(|name| (name.clone(), read(&name))).collect()
 }
 
@@ -256,7 +266,7 @@ fn paths_in_documents_lead_somewhere() {
     let wrong: Vec<String> = pages.flat_map(|(name, text)| wrong_paths(&name, &text, &found)).collect();
     assert!(wrong.is_empty(), "these paths lead nowhere:\n{}", wrong.join("\n"));
 
-    let made_up = "In `docs/model.md`, [docs](docs/gone.md#load), `scripts/venv.sh python` and `experiments/PAPER/checks.md`.\n\
+    let made_up = "In `docs/compare.md`, [docs](docs/gone.md#load), `scripts/venv.sh python` and `experiments/PAPER/checks.md`.\n\
         ```\ncrates/fenced/src\n```\n\
         `flowsieve/tests/docs.rs`, `nowhere/docs.rs`, `crates/gone/*.rs` and `x.org/docs/gone.md`.\n\
         \n    flowsieve run experiments/mine.toml\n";
@@ -278,9 +288,9 @@ fn number_before(text: &str, word: &str) -> Option<u64> {
 
 #[test]
 fn reproductions_have_the_totals_with_which_their_pages_begin() {
-    let readme = read("docs/reproduction/README.md");
+    let readme = read("docs/reproduce/README.md");
     for paper in ["qcluster", "nos2", "awafs", "qclimb", "pcoflow"] {
-        let page = read(&format!("docs/reproduction/{paper}.md"));
+        let page = read(&format!("docs/reproduce/{paper}.md"));
         let head = page.split("\n## ").next().unwrap();
         // A line for each verdict that some claim has: "- agrees: 24 (14 of them in runs shorter ...)".
         let line = |verdict: &str| head.lines().find_map(|line| line.strip_prefix(&format!("- {verdict}: ")));
@@ -303,6 +313,6 @@ fn reproductions_have_the_totals_with_which_their_pages_begin() {
             count("not tested here"),
             count("not measured"),
         );
-        assert!(readme.contains(&row), "docs/reproduction/README.md has no row {row}");
+        assert!(readme.contains(&row), "docs/reproduce/README.md has no row {row}");
     }
 }

@@ -1,4 +1,4 @@
-//! docs/own-scheme.md is what the example's files say, and what comes of them.
+//! The pages of docs/extend are what the example's files say, and what comes of them.
 
 #[path = "../examples/own_scheme/coflow_order.rs"]
 mod coflow_order;
@@ -61,39 +61,49 @@ fn blocks(page: &str) -> Vec<(String, String)> {
     fenced.iter().skip(1).step_by(2).filter_map(block).collect()
 }
 
-#[test]
-fn page__shows_the_files_and_what_comes_of_them() {
-    let page = std::fs::read_to_string(root().join("docs/own-scheme.md")).unwrap();
-    let blocks = blocks(&page);
-    let texts = |language: &str| -> Vec<&str> {
-        blocks.iter().filter(|block| block.0 == language).map(|block| block.1.trim_end()).collect()
-    };
-    let (files, experiments, comparisons) = (texts("rust"), texts("toml"), texts("text"));
-    let file = |name: &str| std::fs::read_to_string(example(name)).unwrap();
-    let sources = ["shortest_first.rs", "main.rs", "emptier_uplink.rs", "coflow_order.rs", "coflow_turns.rs"];
-    let parts = ["credits.rs", "paced_rate.rs"];
-    assert_eq!(files.len(), sources.len() + parts.len());
-    for (shown, name) in files.iter().zip(sources) {
-        assert!(*shown == file(name).trim_end(), "docs/own-scheme.md does not show {name}");
-    }
-    for (shown, name) in files[sources.len()..].iter().zip(parts) {
-        assert!(file(name).contains(shown), "docs/own-scheme.md shows something else of {name}");
-    }
-    let lines = files[0].lines().count();
-    assert!(lines < 60 && page.contains(&format!("in {lines} lines")), "{lines} lines");
+/// The blocks in this language of a page of docs/extend.
+fn shown(page: &str, language: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(root().join(format!("docs/extend/{page}.md"))).unwrap();
+    let of_language = blocks(&text).into_iter().filter(|block| block.0 == language);
+    of_language.map(|block| block.1.trim_end().to_owned()).collect()
+}
 
-    let own = ["shortest-first", "emptier-uplink", "coflow-order", "coflow-turns", "credits"];
-    let names = ["comparison", "uplinks", "coflows", "turns", "credits"];
-    assert_eq!((experiments.len(), comparisons.len()), (own.len(), own.len()));
-    for (at, (own, name)) in own.into_iter().zip(names).enumerate() {
-        assert!(
-            experiments[at] == file(&format!("{name}.toml")).trim_end(),
-            "docs/own-scheme.md does not show {name}.toml"
-        );
+#[test]
+fn pages__show_the_files() {
+    let file = |name: &str| std::fs::read_to_string(example(name)).unwrap().trim_end().to_owned();
+    for (page, sources) in [
+        ("scheme", &["shortest_first.rs", "main.rs"][..]),
+        ("switch-program", &["emptier_uplink.rs"]),
+        ("port", &["coflow_order.rs"]),
+        ("controller", &["coflow_turns.rs"]),
+    ] {
+        let files: Vec<String> = sources.iter().map(|name| file(name)).collect();
+        assert!(shown(page, "rust") == files, "docs/extend/{page}.md does not show {sources:?}");
+    }
+    for (page, source) in [("transport", "credits.rs"), ("congestion-control", "paced_rate.rs")] {
+        let shown = shown(page, "rust");
+        assert!(shown.len() == 1 && file(source).contains(&shown[0]), "docs/extend/{page}.md does not show {source}");
+    }
+    let lines = file("shortest_first.rs").lines().count();
+    let page = std::fs::read_to_string(root().join("docs/extend/scheme.md")).unwrap();
+    assert!(lines < 60 && page.contains(&format!("in {lines} lines")), "{lines} lines");
+}
+
+#[test]
+fn pages__show_what_comes_of_the_experiments() {
+    for (page, own, name) in [
+        ("scheme", "shortest-first", "comparison.toml"),
+        ("switch-program", "emptier-uplink", "uplinks.toml"),
+        ("port", "coflow-order", "coflows.toml"),
+        ("controller", "coflow-turns", "turns.toml"),
+        ("transport", "credits", "credits.toml"),
+    ] {
+        let experiment = std::fs::read_to_string(example(name)).unwrap();
+        assert!(shown(page, "toml") == [experiment.trim_end()], "docs/extend/{page}.md does not show {name}");
         let out = tempfile::tempdir().unwrap();
-        let result = result(&format!("{name}.toml"), out.path());
+        let result = result(name, out.path());
         let text = report::compared(&result, None, Some((own, "dctcp"))).unwrap()[0].text(false);
-        assert!(comparisons[at] == text.trim_end(), "docs/own-scheme.md does not show:\n{text}");
+        assert!(shown(page, "text") == [text.trim_end()], "docs/extend/{page}.md does not show:\n{text}");
         let table = report::table(&result, &report::Layout::new(&result.manifest().experiment, None).unwrap(), false);
         assert!(table.contains(own), "{table}");
     }
@@ -104,7 +114,7 @@ fn coflow_order__leaves_nothing_out_of_order() {
     let out = tempfile::tempdir().unwrap();
     let result = result("coflows.toml", out.path());
     let counted = result.manifest().runs.iter().map(|run| (run.measured.out_of_order, run.measured.retransmissions));
-    // DCTCP, priorities alone, and with order: the numbers of docs/own-scheme.md.
+    // DCTCP, priorities alone, and with order: the numbers of docs/extend/port.md.
     assert_eq!(counted.collect::<Vec<_>>(), [(0, 50), (1_793, 4_802), (0, 60)]);
     let by_priority = report::compared(&result, None, Some(("coflow-priority", "dctcp"))).unwrap()[0].text(false);
     assert!(by_priority.contains("\ncoflows (CCT)  1.002"), "{by_priority}");

@@ -1,4 +1,4 @@
-//! `docs/results.md` has a row for each column of flows, made of its declaration.
+//! `docs/reference/flow-columns.md` has a row for each column of flows, made of its declaration.
 
 use flowsieve_record::{Column, FlowRow, Sums};
 
@@ -20,10 +20,10 @@ fn table() -> String {
 
 #[test]
 fn results_md__describes_every_column_of_flows() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/results.md");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/flow-columns.md");
     let text = std::fs::read_to_string(path).unwrap();
     let section = text.split("## Columns of flows\n").nth(1).unwrap().split("\n## ").next().unwrap();
     let found: String = section.lines().filter(|line| line.starts_with('|')).map(|line| format!("{line}\n")).collect();
     let expected = table();
-    assert!(found == expected, "docs/results.md, Columns of flows. The table has to be:\n{expected}");
+    assert!(found == expected, "docs/reference/flow-columns.md, Columns of flows. The table has to be:\n{expected}");
 }

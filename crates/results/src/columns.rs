@@ -26,7 +26,7 @@ const COLUMNS: [(&str, &str, &str); 14] = [
     ("series", "", "what is measured over time"),
     ("of", "", "where: a link, a host, a queue; empty: the whole run"),
     ("step_ps", "ps", "length of the step"),
-    ("value", "", "the value in that step; docs/results.md has the unit of each series"),
+    ("value", "", "the value in that step; docs/reference/samples.md has the unit of each series"),
 ];
 
 /// For the columns of this schema; the names of those of swept keys explain themselves.

@@ -3,7 +3,7 @@
 //!
 //! The numbers are those of the large-scale experiments (§5.4): eight queues, percentiles from 0.1 in steps of 0.1, first
 //! thresholds from 7 KB in steps of 7 KB, an update each 200 ms over a window of 250 ms. For what the thesis leaves open,
-//! see [docs/awafs.md](../../../docs/awafs.md).
+//! see [docs/reference/awafs.md](../../../docs/reference/awafs.md).
 
 use flowsieve_core::awafs::actuator::WHOLE;
 use flowsieve_core::awafs::completed::{ENTRY_BYTES, LARGEST};

@@ -1,4 +1,4 @@
-//! The reference run of `docs/performance.md`: 144 hosts, 9 leaves of 16 at 10 Gbit/s, 4 spines at 40 Gbit/s, web search
+//! The reference run of `docs/reference/performance.md`: 144 hosts, 9 leaves of 16 at 10 Gbit/s, 4 spines at 40 Gbit/s, web search
 //! at load 0.6, sprayed, the `ns2` parameters.
 //!
 //!     cargo bench -p flowsieve-sim --bench reference -- [SCHEME ...] [--flows N] [--runs N] [--fat-tree | --racks-of-8]
@@ -115,7 +115,7 @@ fn settings(fabric: &FabricKind) -> Settings {
 
 fn main() {
     let options = options();
-    // The papers' hosts, as in every measurement that docs/performance.md has.
+    // The papers' hosts, as in every measurement that docs/reference/performance.md has.
     let mut settings = settings(&options.fabric).with(None, "nic", "scheme");
     if let Some(balancing) = &options.balancing {
         settings = settings.with(None, "load_balancing", balancing.as_str());

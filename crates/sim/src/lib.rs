@@ -3,7 +3,7 @@
 //! [`run`] takes a [`RunSpec`] (a fabric, a scheme, flows, a seed) and returns the measurements. The same specification
 //! gives the same result on any machine and for any partitioning of the fabric.
 //!
-//! What is modelled, in which order, and what is left out: `docs/model.md` and `docs/limits.md`.
+//! What is modelled, in which order, and what is left out: `docs/reference/model.md` and `docs/reference/limits.md`.
 
 mod build;
 mod controllers;

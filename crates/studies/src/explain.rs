@@ -18,9 +18,26 @@ use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// The pages with tables of defaults and metrics.
-const SETTINGS_PAGE: &str = include_str!("../../../docs/experiments.md");
-const METRICS_PAGE: &str = include_str!("../../../docs/results.md");
+/// A page of docs/reference: its name and text.
+macro_rules! page {
+    ($name:literal) => {
+        ($name, include_str!(concat!("../../../docs/reference/", $name)))
+    };
+}
+
+/// The pages with tables of settings and their defaults.
+const SETTINGS_PAGES: [(&str, &str); 8] = [
+    page!("settings-topology.md"),
+    page!("settings-workload.md"),
+    page!("settings-network.md"),
+    page!("settings-transport.md"),
+    page!("settings-run.md"),
+    page!("settings-schemes.md"),
+    page!("settings-schemes-coflows.md"),
+    page!("settings-schemes-qcluster.md"),
+];
+/// The page with the table of metrics.
+const METRICS_PAGE: (&str, &str) = page!("metrics.md");
 
 /// One meaning of a name.
 #[derive(Debug, Serialize)]
@@ -71,7 +88,7 @@ pub fn explain(name: &str, engines: &Engines) -> Result<Vec<Explained>, Error> {
         let facts = vec![
             ("is", kind.summary().to_owned()),
             ("keys", kind.keys().join(", ")),
-            ("source", "docs/experiments.md, [topology]".to_owned()),
+            ("source", "docs/reference/settings-topology.md".to_owned()),
         ];
         Explained { name: name.to_owned(), kind: "a kind of fabric, for `kind`", facts }
     }));
@@ -117,8 +134,11 @@ fn key_of(name: &str, keys: &Keys) -> Option<&'static Key> {
 
 fn setting(key: &'static Key, engines: &Engines) -> Explained {
     let mut facts = vec![("is", key.help.to_owned()), ("takes", key.kind.expects())];
-    if let Some(row) = rows(SETTINGS_PAGE).find(|row| row[0] == format!("`{}`", key.name)) {
-        let default = row.last().copied().unwrap_or_default();
+    let documented = SETTINGS_PAGES.iter().find_map(|&(page, text)| {
+        let row = rows(text).find(|row| row[0] == format!("`{}`", key.name))?;
+        Some((page, row[2]))
+    });
+    if let Some((_, default)) = documented {
         facts.push(("default", if default == "–" { "none".to_owned() } else { plain(default) }));
     }
     let stands_in = match key.section {
@@ -128,7 +148,8 @@ fn setting(key: &'static Key, engines: &Engines) -> Explained {
     };
     facts.push(("stands in", stands_in));
     facts.push(("read by", readers(key, engines)));
-    facts.push(("source", format!("docs/experiments.md, {}", document::home(key))));
+    let page = documented.map_or("README.md", |(page, _)| page);
+    facts.push(("source", format!("docs/reference/{page}, {}", document::home(key))));
     Explained { name: key.name.to_owned(), kind: "a setting", facts }
 }
 
@@ -200,7 +221,7 @@ fn metric(figure: Figure) -> Explained {
     let mut facts = Vec::new();
     if let Figure::Count(Count::OfFlows(count)) = figure {
         facts.extend([("is", format!("sum over a run: {}", count.about())), ("unit", "number".to_owned())]);
-    } else if let Some(row) = rows(METRICS_PAGE).find(|row| is_of(row[0], &name)) {
+    } else if let Some(row) = rows(METRICS_PAGE.1).find(|row| is_of(row[0], &name)) {
         facts.extend([("is", plain(row[1])), ("unit", plain(row[2]))]);
     }
     let of = match figure {
@@ -211,7 +232,7 @@ fn metric(figure: Figure) -> Explained {
     facts.extend([
         ("of", of.to_owned()),
         ("read by", "`metric` in [[claims]], and --resolve".to_owned()),
-        ("source", "docs/results.md, What claims are about; docs/definitions.md".to_owned()),
+        ("source", format!("docs/reference/{}, docs/reference/definitions.md", METRICS_PAGE.0)),
     ]);
     Explained { name, kind: "a metric of claims", facts }
 }

@@ -2,7 +2,7 @@
 //!
 //! One link behind an unlimited queue is an M/G/1 queue if messages arrive whole, as a Poisson process. Each case is an
 //! ordinary experiment ([`Case::experiment`]), planned and run like any other. Its FCTs are compared with the theory's
-//! mean response time. docs/validation.md describes the method, and why packets may make a difference.
+//! mean response time. docs/reference/validation.md describes the method, and why packets may make a difference.
 
 mod batches;
 mod case;

@@ -124,8 +124,8 @@ fn project(path: &str) -> std::path::PathBuf {
 }
 
 #[test]
-fn coflows_md__has_a_first_comparison_that_runs() {
-    let text = std::fs::read_to_string(project("docs/coflows.md")).unwrap();
+fn guide__has_a_first_comparison_that_runs() {
+    let text = std::fs::read_to_string(project("docs/guide/coflows.md")).unwrap();
     let (_, first) = text.split_once("## A first comparison").unwrap();
     let trace: String =
         first.lines().filter_map(|line| line.strip_prefix("    ")).take(4).map(|l| format!("{l}\n")).collect();

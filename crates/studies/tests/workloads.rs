@@ -13,9 +13,12 @@ use std::path::Path;
 
 const FABRIC: &str = "[topology]\nleaves = 2\nspines = 2\nhosts_per_leaf = 4\n";
 
-/// The experiments in a document of `docs/`.
-fn examples(document: &str) -> Vec<String> {
-    let text = std::fs::read_to_string(format!("{}/../../docs/{document}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+/// The experiments in the pages of docs/reference about workloads.
+fn examples() -> Vec<String> {
+    let pages = ["sizes", "arrivals", "many-workloads", "queries-and-deadlines", "flow-lists"];
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference");
+    let text: String =
+        pages.iter().map(|page| std::fs::read_to_string(format!("{folder}/{page}.md")).unwrap()).collect();
     text.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
 }
 
@@ -64,10 +67,10 @@ fn plan__a_measure_beside_a_list_is_read() {
 }
 
 #[test]
-fn workloads_md__has_examples_that_run() {
+fn reference__has_examples_that_run() {
     let folder = folder_with_files();
-    let examples = examples("workloads.md");
-    assert!(examples.len() >= 8, "{examples:?}");
+    let examples = examples();
+    assert!(examples.len() >= 16, "{examples:?}");
     for example in examples {
         let plan = planned(&example, "\"pias\"", folder.path()).unwrap_or_else(|error| panic!("{example}\n{error}"));
         let result = built_in().run(&plan.points[0], 1, &mut go_on, None);
@@ -89,7 +92,7 @@ fn workloads_md__has_examples_that_run() {
 fn flows__are_the_same_under_every_scheme_and_differ_by_seed() {
     let folder = folder_with_files();
     let is_told_by_a_run = |example: &String| example.contains("closed-loop") || example.contains("queries =");
-    for example in examples("workloads.md").into_iter().filter(|example| !is_told_by_a_run(example)) {
+    for example in examples().into_iter().filter(|example| !is_told_by_a_run(example)) {
         let schemes = ["dctcp", "pias", "pfabric"];
         let each =
             schemes.map(|scheme| flows_of(&planned(&example, &format!("{scheme:?}"), folder.path()).unwrap(), 2));

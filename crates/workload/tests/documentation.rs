@@ -1,9 +1,9 @@
-//! `docs/workloads.md` states every built-in distribution as it is.
+//! `docs/reference/sizes.md` states every built-in distribution as it is.
 
 use flowsieve_workload::{SOURCE_MEAN, builtins};
 
 fn document() -> String {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/workloads.md");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/sizes.md");
     std::fs::read_to_string(path).unwrap()
 }
 
@@ -40,7 +40,7 @@ fn workloads_md__lists_every_distribution_with_its_figures() {
             )
         })
         .collect();
-    assert!(rows(false) == expected, "docs/workloads.md should have these rows:\n{}", expected.join("\n"));
+    assert!(rows(false) == expected, "docs/reference/sizes.md should have these rows:\n{}", expected.join("\n"));
 }
 
 #[test]
@@ -51,5 +51,5 @@ fn workloads_md__lists_every_mean_of_a_source() {
         Some(format!("| `{}{SOURCE_MEAN}` | {mean} B | {share:.1} % |", builtin.name))
     };
     let expected: Vec<String> = builtins().iter().filter_map(row).collect();
-    assert!(rows(true) == expected, "docs/workloads.md should have these rows:\n{}", expected.join("\n"));
+    assert!(rows(true) == expected, "docs/reference/sizes.md should have these rows:\n{}", expected.join("\n"));
 }

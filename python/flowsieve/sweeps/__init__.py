@@ -6,7 +6,7 @@
 >>> len(res.experiment["points"])
 2
 
-However the runs are spread, the result has the same bytes as that of ``exp.run``, but for ``run.json``. See docs/sweeps.md.
+However the runs are spread, the result has the same bytes as that of ``exp.run``, but for ``run.json``. See docs/guide/big-sweeps.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The examples of docs/python.md, executed one after the other as a reader would."""
+"""The examples of docs/guide/python.md, executed one after the other as a reader would."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import flowsieve as fs
 import pytest
 
-PAGE = Path(__file__).parents[3] / "docs" / "python.md"
+PAGE = Path(__file__).parents[3] / "docs" / "guide" / "python.md"
 
 
 def test_page__every_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

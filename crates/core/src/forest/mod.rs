@@ -6,7 +6,7 @@
 //! −∞ as printed.) The predicted size is the mean, over the trees, of the mean size in the leaf.
 //!
 //! [`Forest::parse`] reads and checks a file; [`Forest::bounds`] and [`Forest::predicted`] apply it. Both are integer and
-//! allocate nothing. The Python package in `python/` trains forests; `docs/forest-format.md` describes the file byte by
+//! allocate nothing. The Python package in `python/` trains forests; `docs/reference/forest-format.md` describes the file byte by
 //! byte. In short, all of it little-endian:
 //!
 //! | bytes | what |

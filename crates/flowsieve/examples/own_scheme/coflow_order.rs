@@ -17,7 +17,7 @@ use std::collections::btree_map::{BTreeMap, Entry::Occupied};
 pub(crate) const PRIORITY: Entry = Entry {
     name: "coflow-priority",
     summary: "DCTCP; the less is left of a coflow at its host, the higher its priority",
-    paper: "docs/own-scheme.md",
+    paper: "docs/extend/port.md",
     knows: Knows::Coflow,
     build: by_priority,
 };

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 pub(crate) const ENTRY: Entry = Entry {
     name: "coflow-turns",
     summary: "DCTCP; a controller gives each coflow a priority when it begins",
-    paper: "docs/own-scheme.md",
+    paper: "docs/extend/controller.md",
     knows: Knows::Coflow,
     build,
 };

@@ -17,7 +17,7 @@ use std::num::NonZeroU32;
 pub(crate) const ENTRY: Entry = Entry {
     name: "credits",
     summary: "receivers give credits, the shortest message first; FIFO queues",
-    paper: "docs/own-scheme.md",
+    paper: "docs/extend/transport.md",
     knows: Knows::Size,
     build: |context: &Context<'_>| with_credits(context, 100),
 };

@@ -11,7 +11,7 @@ use flowsieve_settings::SettingsError;
 pub(crate) const ENTRY: Entry = Entry {
     name: "emptier-uplink",
     summary: "DCTCP; leaves ask how much waits at spines, and packets take the emptiest way",
-    paper: "docs/own-scheme.md",
+    paper: "docs/extend/switch-program.md",
     knows: Knows::Nothing,
     build,
 };

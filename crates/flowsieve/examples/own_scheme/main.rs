@@ -1,4 +1,4 @@
-//! The command with the schemes of docs/own-scheme.md in it.
+//! The command with the schemes of docs/extend in it.
 
 mod coflow_order;
 mod coflow_turns;

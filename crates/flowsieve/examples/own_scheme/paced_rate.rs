@@ -12,7 +12,7 @@ use std::num::NonZeroU64;
 pub(crate) const ENTRY: Entry = Entry {
     name: "paced-rate",
     summary: "TCP that is paced at a rate, which marks lower; one FIFO queue with per-port ECN",
-    paper: "docs/own-scheme.md",
+    paper: "docs/extend/congestion-control.md",
     knows: Knows::Nothing,
     build: |context: &Context<'_>| {
         let most = host_rate(&context.scope)?.bps();

@@ -13,7 +13,7 @@ use flowsieve_settings::SettingsError;
 pub(crate) const ENTRY: Entry = Entry {
     name: "shortest-first",
     summary: "messages up to a threshold before longer ones; two queues with per-port ECN",
-    paper: "docs/own-scheme.md",
+    paper: "docs/extend/scheme.md",
     knows: Knows::Size,
     build,
 };

@@ -16,7 +16,7 @@ use std::path::PathBuf;
       a distribution of ns-2 or YAPS, whose sizes are packets: cdf = \"sizes.csv\" in [workload]
 
 The contents tell most formats; `flowsieve list formats` has them all, with what each loses. What a file does not tell is asked for and
-never guessed; what Flowsieve does not have is refused, or said with its count. docs/convert.md has the details.")]
+never guessed; what Flowsieve does not have is refused, or said with its count. docs/reference/convert.md has the details.")]
 pub(crate) struct Convert {
     /// The file of another simulator
     #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]

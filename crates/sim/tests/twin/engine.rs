@@ -1,6 +1,6 @@
 //! The naive twin of the simulator: links, ports and switches. Hosts are in [`crate::hosts`].
 //!
-//! Written from `docs/model.md` and not from the simulator: a heap of events, an event for every departure, packets
+//! Written from `docs/reference/model.md` and not from the simulator: a heap of events, an event for every departure, packets
 //! that are never reused, no partitions, nothing lazy. It shares with the simulator what has tests of its own: port
 //! schedulers, balancers, taggers, endpoints, fabrics, random streams. Left out: measuring windows.
 
