@@ -1,7 +1,7 @@
 # What a person needs of Flowsieve beside cargo: `make help` says it. How is in scripts/.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: run test test-random test-cluster wheel bench fuzz doc clean help
+.PHONY: run test test-random test-cluster wheel bench fuzz doc book prose clean help
 
 # Everything is built with the versions of Cargo.lock, or not at all.
 CARGO := cargo
@@ -17,6 +17,7 @@ test: ## everything that has to pass: format, lints, tests, documentation, licen
 	@scripts/setup.sh test
 	$(CARGO) fmt --all --check
 	rustfmt --check --edition 2024 fuzz/fuzz_targets/*.rs
+	@scripts/prose.py
 	$(CARGO) clippy --locked --workspace --all-targets --profile ci -- -D warnings
 	$(CARGO) test --locked --workspace --profile ci --no-fail-fast
 	@scripts/python.sh
@@ -47,6 +48,14 @@ fuzz: ## fuzz the readers of files for a minute each (SECONDS_EACH=600: ten)
 doc: ## build the documentation of the code into target/doc
 	@scripts/setup.sh
 	$(DOC)
+
+book: ## build docs/ as a book into target/book, with search; brings mdBook if it is not there
+	@scripts/setup.sh
+	@scripts/book.sh
+	@echo target/book/index.html
+
+prose: ## check the English of the documents: lengths of pages, paragraphs and sentences, and words to avoid
+	@scripts/prose.py
 
 clean: ## remove what was built and the tools that were installed; results stay
 	$(CARGO) clean

@@ -488,6 +488,8 @@ impl MethodArg {
   flowsieve validate --list
   flowsieve validate --case srpt-uniform-64-0.7 --case dctcp-2
       two of them, by their names
+  flowsieve validate --against crosscheck
+      replays the runs of other simulators in this folder, and prints how well they agree
 
 Exit status: 1 where a case fails. What is compared, and how, is in docs/reference/validation.md.")]
 pub(crate) struct Validate {
@@ -503,4 +505,7 @@ pub(crate) struct Validate {
     /// Print the names of the cases without running them
     #[arg(long)]
     pub(crate) list: bool,
+    /// Replay the runs of other simulators in this folder instead: NAME.csv with NAME.toml
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["case", "jobs", "quick", "list"])]
+    pub(crate) against: Option<PathBuf>,
 }

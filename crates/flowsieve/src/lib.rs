@@ -30,7 +30,7 @@ use flowsieve_results::ResultDir;
 use flowsieve_results::claims::Measured;
 use flowsieve_schemes::Entry;
 use flowsieve_settings::Key;
-use flowsieve_studies::explain::{self, Explained};
+use flowsieve_studies::explain::{self, Detail, Explained};
 use flowsieve_studies::{catalogue, export};
 use output::{errors_in_colour, in_colour, is_closed_output, print, print_json, tell, to_output};
 use progress::Progress;
@@ -243,7 +243,8 @@ fn list(args: &List, engines: &Engines) -> Result<(), Error> {
 }
 
 fn explained(args: &Explain, engines: &Engines) -> Result<(), Error> {
-    let explained = explain::explain(&args.name, engines)?;
+    let detail = if args.all { Detail::All } else { Detail::Short };
+    let explained = explain::explain(&args.name, detail, engines)?;
     if args.json {
         return print_json(&explained);
     }

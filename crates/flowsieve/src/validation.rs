@@ -3,13 +3,19 @@
 use crate::args::Validate;
 use crate::output::{print, tell};
 use crate::progress::{STEPS, bar, in_words};
+use flowsieve_engines::built_in;
 use flowsieve_experiment::{Error, machine};
+use flowsieve_studies::validate::against::{Recorded, recorded};
 use flowsieve_studies::validate::{self, Case, Event, Extent, Outcome, Picked};
 use indicatif::ProgressBar;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 pub(crate) fn validate(args: &Validate) -> Result<(), Error> {
+    if let Some(folder) = &args.against {
+        return against(folder);
+    }
     let all = || Picked::all(if args.quick { Extent::Quick } else { Extent::All });
     if args.list {
         return print(&(all().names().join("\n") + "\n"));
@@ -32,6 +38,17 @@ pub(crate) fn validate(args: &Validate) -> Result<(), Error> {
             problem: format!("{failed} of {} cases fail", outcomes.len() + steady.len()),
         }),
     }
+}
+
+/// Replays the runs of other simulators in a folder.
+fn against(folder: &Path) -> Result<(), Error> {
+    let runs = recorded(folder)?;
+    let replay = |run: &Recorded| {
+        tell(format!("replaying {}", run.name));
+        run.replay(&built_in())
+    };
+    let agreements = runs.iter().map(replay).collect::<Result<Vec<_>, _>>()?;
+    print(&validate::against::table(&agreements))
 }
 
 /// Runs the cases of queueing theory, if there are any, and shows progress.

@@ -24,7 +24,7 @@ use flowsieve_results::ResultDir;
 use flowsieve_schemes::Entry;
 use flowsieve_schemes::{Context, WorkloadFacts};
 use flowsieve_settings::Settings;
-use flowsieve_studies::explain;
+use flowsieve_studies::explain::{self, Detail};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -293,8 +293,8 @@ fn part__of_an_own_scheme_alone_tells_the_program() {
 
 #[test]
 fn explain__knows_an_own_scheme() {
-    let explained = explain::explain("shortest-first", &ENGINES).unwrap();
+    let explained = explain::explain("shortest-first", Detail::All, &ENGINES).unwrap();
     assert!(explained[0].text().contains("messages up to a threshold before longer ones"), "{}", explained[0].text());
-    let queues = explain::explain("queues", &ENGINES).unwrap();
+    let queues = explain::explain("queues", Detail::All, &ENGINES).unwrap();
     assert!(queues[0].text().contains("shortest-first"), "{}", queues[0].text());
 }

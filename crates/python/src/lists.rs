@@ -10,7 +10,7 @@ use flowsieve_files::{MOST_BYTES, digest_of};
 use flowsieve_report::looks;
 use flowsieve_settings::units;
 use flowsieve_studies::catalogue::{self, What};
-use flowsieve_studies::explain::{self as explaining, Explained};
+use flowsieve_studies::explain::{self as explaining, Detail, Explained};
 use flowsieve_studies::thresholds::{self as computing, Column, Deployment, Marking, Method, Network, Trial, Wanted};
 use pyo3::prelude::*;
 use std::ffi::OsString;
@@ -38,7 +38,7 @@ pub(crate) fn list_of(py: Python<'_>, what: &str, word: Option<String>, folder: 
 /// `flowsieve explain NAME`.
 #[pyfunction]
 pub(crate) fn explain(py: Python<'_>, name: String) -> PyResult<String> {
-    let explained = working(py, || explaining::explain(&name, &built_in()))?;
+    let explained = working(py, || explaining::explain(&name, Detail::All, &built_in()))?;
     Ok(explained.iter().map(Explained::text).collect::<Vec<_>>().join("\n"))
 }
 

@@ -13,6 +13,7 @@ use flowsieve_settings::{Key, Origin, Place, Section, SettingsError, units};
 use flowsieve_workload::{Builtin, SOURCE_MEAN, StandIn, builtins, stand_ins};
 use serde_json::{Value, json};
 use std::fmt::Write;
+use std::iter::once;
 use std::path::{Path, PathBuf};
 
 /// The kinds of lists.
@@ -43,6 +44,7 @@ pub fn text(what: What, word: Option<&str>, engines: &Engines, folder: &Path) ->
         What::Workloads => workloads(),
         What::Topologies => topologies()?,
         What::Experiments => experiments(folder, engines),
+        What::Settings if word.is_none() => once(most_changed(engines)).chain(settings(engines)).collect(),
         What::Settings => settings(engines),
         What::Formats => formats(),
     };
@@ -229,6 +231,40 @@ fn topologies() -> Result<Vec<Group>, Error> {
     Ok(vec![Group { title: String::new(), items: kinds().map(of).collect::<Result<_, Error>>()? }])
 }
 
+/// The settings that people change most, which a complete list begins with.
+const MOST_CHANGED: [&str; 20] = [
+    "kind",
+    "leaves",
+    "spines",
+    "hosts_per_leaf",
+    "host_link",
+    "fabric_link",
+    "rtt",
+    "sizes",
+    "cdf",
+    "list",
+    "load",
+    "flows",
+    "buffer",
+    "ecn_threshold",
+    "load_balancing",
+    "rto_min",
+    "queues",
+    "thresholds",
+    "seeds",
+    "parameters",
+];
+
+/// Lists the settings that people change most, each with its section.
+fn most_changed(engines: &Engines) -> Group {
+    let item = |name: &&str| {
+        let key = engines.keys().find(name)?;
+        Some(Item::new(name, [format!("[{}]  {}", key.section.path(), key.help)]))
+    };
+    let title = "Changed most often (`flowsieve explain NAME` has the details):".to_owned();
+    Group { title, items: MOST_CHANGED.iter().filter_map(item).collect() }
+}
+
 /// Lists every setting, by section.
 fn settings(engines: &Engines) -> Vec<Group> {
     let of = |section: Section| {
@@ -364,8 +400,10 @@ mod tests {
     }
 
     #[test]
-    fn settings__lists_every_key() {
+    fn settings__lists_every_key_after_those_that_are_changed_most() {
         let text = list(What::Settings);
+        let (most, _) = text.split_once("\n\n").unwrap();
+        assert_eq!(most.lines().count(), 1 + MOST_CHANGED.len(), "{most}");
         for key in built_in().keys().iter() {
             assert!(text.contains(&format!("  {} ", key.name)) && text.contains(key.help), "{}", key.name);
         }

@@ -1,7 +1,9 @@
-//! Explains a name: a setting, a scheme, a workload, a kind of fabric or a metric of claims.
+//! Explains a name: a setting, a scheme, a workload, a kind of fabric, a metric of claims, or a word that is not modelled.
 //!
 //! Defaults and metrics are read from the documentation, which tests compare with what runs use. To find the readers of
 //! a setting, every scheme is built.
+
+mod words;
 
 use crate::catalogue::{about_stand_in, about_workload, needs};
 use flowsieve_engines::USUAL_WORKLOAD;
@@ -39,6 +41,9 @@ const SETTINGS_PAGES: [(&str, &str); 8] = [
 /// The page with the table of metrics.
 const METRICS_PAGE: (&str, &str) = page!("metrics.md");
 
+/// The most schemes that a short answer lists.
+const MOST_LISTED: usize = 6;
+
 /// One meaning of a name.
 #[derive(Debug, Serialize)]
 pub struct Explained {
@@ -70,13 +75,35 @@ impl Explained {
     }
 }
 
-/// Returns all meanings of a name, or of the path of a setting.
+/// How much is said of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// Long lists are counted.
+    Short,
+    /// Everything.
+    All,
+}
+
+/// Returns all meanings of a name, or of the path of a setting, in any case.
 ///
 /// # Errors
 /// Fails if it has no meaning.
-pub fn explain(name: &str, engines: &Engines) -> Result<Vec<Explained>, Error> {
+pub fn explain(name: &str, detail: Detail, engines: &Engines) -> Result<Vec<Explained>, Error> {
+    let lower = name.to_lowercase();
+    let mut found = meanings(name, detail, engines);
+    if found.is_empty() {
+        found = meanings(&lower, detail, engines);
+    }
+    if found.is_empty() {
+        found.extend(words::word(&lower));
+    }
+    if found.is_empty() { Err(unknown(name, engines)) } else { Ok(found) }
+}
+
+/// The meanings of a name as it is spelt.
+fn meanings(name: &str, detail: Detail, engines: &Engines) -> Vec<Explained> {
     let mut found = Vec::new();
-    found.extend(key_of(name, engines.keys()).map(|key| setting(key, engines)));
+    found.extend(key_of(name, engines.keys()).map(|key| setting(key, detail, engines)));
     found.extend(engines.schemes().iter().find(|info| info.name == name).map(|info| scheme(info, engines)));
     found.extend(builtin(name).map(workload));
     found.extend(stand_ins().iter().find(|of| of.name == name).map(|of| Explained {
@@ -93,7 +120,7 @@ pub fn explain(name: &str, engines: &Engines) -> Result<Vec<Explained>, Error> {
         Explained { name: name.to_owned(), kind: "a kind of fabric, for `kind`", facts }
     }));
     found.extend(Figure::all().find(|figure| figure.name() == name).map(metric));
-    if found.is_empty() { Err(unknown(name, engines)) } else { Ok(found) }
+    found
 }
 
 /// Returns every name that can be explained.
@@ -104,6 +131,7 @@ pub fn names(engines: &Engines) -> Vec<String> {
     names.extend(stand_ins().iter().map(|of| of.name.to_owned()));
     names.extend(kinds().map(|kind| kind.name().to_owned()));
     names.extend(Figure::all().map(Figure::name));
+    names.extend(words::words());
     names
 }
 
@@ -132,7 +160,7 @@ fn key_of(name: &str, keys: &Keys) -> Option<&'static Key> {
     }
 }
 
-fn setting(key: &'static Key, engines: &Engines) -> Explained {
+fn setting(key: &'static Key, detail: Detail, engines: &Engines) -> Explained {
     let mut facts = vec![("is", key.help.to_owned()), ("takes", key.kind.expects())];
     let documented = SETTINGS_PAGES.iter().find_map(|&(page, text)| {
         let row = rows(text).find(|row| row[0] == format!("`{}`", key.name))?;
@@ -147,13 +175,13 @@ fn setting(key: &'static Key, engines: &Engines) -> Explained {
         _ => document::home(key),
     };
     facts.push(("stands in", stands_in));
-    facts.push(("read by", readers(key, engines)));
+    facts.push(("read by", readers(key, detail, engines)));
     let page = documented.map_or("README.md", |(page, _)| page);
     facts.push(("source", format!("docs/reference/{page}, {}", document::home(key))));
     Explained { name: key.name.to_owned(), kind: "a setting", facts }
 }
 
-fn readers(key: &'static Key, engines: &Engines) -> String {
+fn readers(key: &'static Key, detail: Detail, engines: &Engines) -> String {
     match key.section {
         Section::Topology => {
             let of_kinds: Vec<&str> =
@@ -169,9 +197,12 @@ fn readers(key: &'static Key, engines: &Engines) -> String {
             let reads = |info: &&SchemeInfo| read_by(&info.name, engines).contains_key(key.name);
             let reading: Vec<&str> = all.iter().filter(reads).map(|info| info.name.as_str()).collect();
             match reading.len() {
-                0 => "schemes whose other settings ask for it".to_owned(),
+                0 => "schemes whose settings ask for it".to_owned(),
                 some if some == all.len() => "every scheme".to_owned(),
-                _ => format!("{}; others where their other settings ask for it", reading.join(", ")),
+                some if some > MOST_LISTED && detail == Detail::Short => {
+                    format!("{some} of {} schemes (--all lists them); others if their settings ask for it", all.len())
+                }
+                _ => format!("{}; others if their settings ask for it", reading.join(", ")),
             }
         }
     }
@@ -280,7 +311,7 @@ mod tests {
     use flowsieve_engines::built_in;
 
     fn of(name: &str) -> Vec<Explained> {
-        explain(name, &built_in()).unwrap_or_else(|error| panic!("{error}"))
+        explain(name, Detail::All, &built_in()).unwrap_or_else(|error| panic!("{error}"))
     }
 
     fn fact(explained: &Explained, heading: &str) -> String {
@@ -296,6 +327,7 @@ mod tests {
                     "a setting" => &["is", "takes", "default", "stands in", "read by", "source"],
                     "a scheme" => &["is", "needs", "source", "in a file"],
                     "a metric of claims" => &["is", "unit", "of", "read by", "source"],
+                    "not modelled" => &["is", "nearest", "source"],
                     _ => &["is", "source"],
                 };
                 for heading in headings {
@@ -318,7 +350,31 @@ mod tests {
         assert_eq!(fact(&of("topology.link.loss")[0], "default"), "0");
         assert_eq!(fact(&of("list")[0], "default"), "none");
         assert!(fact(&of("k")[0], "read by").contains("fat-tree"));
-        assert!(explain("topology.ecn_threshold", &built_in()).is_err());
+        assert!(explain("topology.ecn_threshold", Detail::All, &built_in()).is_err());
+    }
+
+    #[test]
+    fn explain__in_any_case_and_in_short() {
+        assert_eq!(of("ECN_Threshold")[0].text(), of("ecn_threshold")[0].text());
+        assert_eq!((of("PIAS")[0].name.as_str(), of("P99 FCT")[0].name.as_str()), ("pias", "p99 fct"));
+        let short = &explain("ecn_threshold", Detail::Short, &built_in()).unwrap()[0];
+        assert!(fact(short, "read by").contains("(--all lists them)"), "{}", short.text());
+        let few = |detail| fact(&explain("sketch", detail, &built_in()).unwrap()[0], "read by");
+        assert!(few(Detail::Short).contains("of") && few(Detail::All).contains("qc-las"), "{}", few(Detail::Short));
+    }
+
+    #[test]
+    fn explain__parts_of_metrics_and_what_is_absent() {
+        let fct = &of("FCT")[0];
+        assert!(
+            fact(fct, "metrics").contains("mean fct, ") && fact(fct, "metrics").contains("p99 fct"),
+            "{}",
+            fct.text()
+        );
+        assert!(!fact(fct, "metrics").contains("slowdown"), "{}", fct.text());
+        assert!(fact(&of("p99")[0], "metrics").contains("p99 slowdown"));
+        assert_eq!((of("pfc")[0].kind, of("HPCC")[0].kind), ("not modelled", "not modelled"));
+        assert!(fact(&of("homa")[0], "source").contains("limits.md"));
     }
 
     #[test]
@@ -340,7 +396,7 @@ mod tests {
 
     #[test]
     fn explain__what_is_nothing_has_the_nearest_name() {
-        let refused = |name: &str| explain(name, &built_in()).unwrap_err().details();
+        let refused = |name: &str| explain(name, Detail::All, &built_in()).unwrap_err().details();
         assert_eq!(refused("ecn_treshold").nearest.as_deref(), Some("ecn_threshold"));
         assert_eq!(refused("web-serch").nearest.as_deref(), Some("web-search"));
         assert_eq!(refused("p99 fcts").nearest.as_deref(), Some("p99 fct"));

@@ -55,11 +55,16 @@ pub(crate) struct Init {
       a setting by its path, as --set takes it
   flowsieve explain pias
       a scheme, with its parameters
+  flowsieve explain fct
+      a word in the names of metrics; pfc, hpcc and others that are not modelled have an answer, too
   flowsieve explain \"p99 slowdown\" --json
       a metric of claims, as JSON")]
 pub(crate) struct Explain {
-    /// Its name, or the path of a setting
+    /// Its name in any case, or the path of a setting
     pub(crate) name: String,
+    /// List every scheme that reads a setting, where they are counted otherwise
+    #[arg(long)]
+    pub(crate) all: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -1,0 +1,97 @@
+//! Runs of other simulators are replayed, and agreement is what it is by hand.
+
+use flowsieve_engines::built_in;
+use flowsieve_studies::validate::against::{Agreement, recorded, table};
+use std::path::Path;
+
+/// Two hosts and a switch without delays: a packet of 1,500 bytes takes 1.2 us on each of two links.
+const EXPERIMENT: &str = r#"
+[topology]
+kind = "single-switch"
+hosts = 2
+host_link = "10Gbps"
+link_delay = "0ns"
+host_delay = "0ns"
+forwarding = "store-and-forward"
+[workload]
+list = "flows.csv"
+[network]
+mtu = "1500B"
+header = "40B"
+wire_overhead = "0B"
+[transport]
+handshake = "none"
+[sweep]
+scheme = ["dctcp"]
+[run]
+parameters = "ns2"
+fct_end = "arrival"
+[report]
+size_classes = ["2KB"]
+"#;
+
+fn replayed(flows: &str, experiment: &str) -> Result<Vec<Agreement>, String> {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("by-hand.csv"), flows).unwrap();
+    std::fs::write(folder.path().join("by-hand.toml"), experiment).unwrap();
+    let runs = recorded(folder.path()).map_err(|error| error.to_string())?;
+    runs.iter().map(|run| run.replay(&built_in()).map_err(|error| error.to_string())).collect()
+}
+
+/// A packet takes 2.4 us, two take 3.6 us. The other simulator is said to have 1.2 and 3.6.
+#[test]
+fn replay__two_flows_by_hand() {
+    let flows = "flow,bytes,src,dst,start_us,fct_us\n1,2920,1,0,50,3.6\n0,1460,0,1,2.5e-1,1.2\n";
+    let agreements = replayed(flows, EXPERIMENT).unwrap();
+    let text = table(&agreements);
+    insta::assert_snapshot!(text, @r"
+    by-hand: dctcp
+    flows of         flows  mean FCT there  mean FCT here  difference  typical ratio
+    0-2KB                1          1.2 us         2.4 us   +100.00 %         2.0000
+    >2KB                 1          3.6 us         3.6 us     +0.00 %         1.0000
+    all                  2          2.4 us         3.0 us    +25.00 %         1.4142
+    correlation of the logarithms of FCT: 1.00000
+    ");
+}
+
+#[test]
+fn replay__what_is_wrong_is_said() {
+    let head = "bytes,src,dst,start_us,fct_us\n";
+    let good = "bytes,src,dst,start_us,fct_us\n1460,0,1,0,2.4\n";
+    let two_schemes = EXPERIMENT.replace("\"dctcp\"", "\"dctcp\", \"pias\"");
+    for (flows, experiment, expected) in [
+        (head, EXPERIMENT, "has no flow"),
+        ("", EXPERIMENT, "has no flow"),
+        ("bytes,src,dst,start_us\n1,0,1,0\n", EXPERIMENT, "missing field `fct_us`"),
+        (&format!("{head}1460,0,1,-1,2.4\n"), EXPERIMENT, "by-hand.csv:2: a flow that starts at -1 us"),
+        (&format!("{head}1460,0,1,0,2.4\n1460,0,1,0,NaN\n"), EXPERIMENT, "by-hand.csv:3: "),
+        (&format!("{head}1460,0,1,inf,2.4\n"), EXPERIMENT, "starts at inf us"),
+        (&format!("{head}1460,0,1,0,0\n"), EXPERIMENT, "takes 0 us"),
+        (&format!("{head}-5,0,1,0,2.4\n"), EXPERIMENT, "by-hand.csv:2: "),
+        (&format!("{head}1460,0,7,0,2.4\n"), EXPERIMENT, "7"),
+        (good, &two_schemes, "has 2 points; expected one scheme"),
+        (good, "[topology]\nhosts = ", "by-hand.toml"),
+    ] {
+        let error = replayed(flows, experiment).unwrap_err();
+        assert!(error.contains(expected), "{error}");
+    }
+    let nowhere = recorded(Path::new("no/such/folder")).unwrap_err().to_string();
+    assert!(nowhere.contains("cannot be read"), "{nowhere}");
+    let alone = tempfile::tempdir().unwrap();
+    assert!(recorded(alone.path()).unwrap_err().to_string().contains("has no run"));
+    std::fs::write(alone.path().join("a.csv"), good).unwrap();
+    assert!(recorded(alone.path()).unwrap_err().to_string().contains("has no experiment"));
+}
+
+/// pFabric as its authors' simulator has it: queues of packets are chaotic, so that classes agree and not each flow.
+#[test]
+fn replay__of_yaps_agrees() {
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../crosscheck"));
+    let runs = recorded(folder).unwrap();
+    let agreement = runs.iter().find(|run| run.name.starts_with("yaps")).unwrap().replay(&built_in()).unwrap();
+    assert!(agreement.correlation.unwrap() > 0.9999, "{agreement:?}");
+    assert_eq!(agreement.classes.last().unwrap().flows, 2_000);
+    for class in &agreement.classes {
+        assert!((class.here_us / class.theirs_us - 1.0).abs() < 0.005, "{class:?}");
+    }
+}
