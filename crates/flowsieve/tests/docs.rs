@@ -226,8 +226,10 @@ fn exists(path: &str, sources: &[PathBuf]) -> bool {
     if !FOLDERS.iter().any(|folder| path.starts_with(folder)) {
         return sources.iter().any(|source| source.ends_with(path));
     }
-    let is_placeholder =
-        |part: &&str| part.contains(['*', '<']) || part.len() > 1 && part.bytes().all(|byte| byte.is_ascii_uppercase());
+    let is_placeholder = |part: &&str| {
+        let name = part.split('.').next().unwrap_or_default();
+        part.contains(['*', '<']) || name.len() > 1 && name.bytes().all(|byte| byte.is_ascii_uppercase())
+    };
     root().join(path.split('/').take_while(|part| !is_placeholder(part)).collect::<PathBuf>()).exists()
 }
 
@@ -245,7 +247,7 @@ fn wrong_paths(document: &str, text: &str, sources: &[PathBuf]) -> Vec<String> {
         let targets = line.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
         for word in spans.chain(targets) {
             let is_path = FOLDERS.iter().any(|folder| word.starts_with(folder)) || word.ends_with(".rs");
-            if is_path && !word.starts_with("../") && !exists(word, sources) {
+            if is_path && !word.starts_with("../") && !word.contains("://") && !exists(word, sources) {
                 wrong.push(format!("{document}:{number}: {word}"));
             }
         }

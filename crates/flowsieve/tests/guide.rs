@@ -7,7 +7,11 @@ use std::path::Path;
 const PAGES: [&str; 5] = ["first-steps", "experiment", "results", "comparing", "figures"];
 
 /// Runs of many minutes.
-const LEFT_OUT: [&str; 2] = ["flowsieve run nos2/fig06 --scale quick", "flowsieve run quickstart --seeds 12"];
+const LEFT_OUT: [&str; 3] = [
+    "flowsieve run nos2/fig06 --scale quick",
+    "flowsieve run quickstart --seeds 12",
+    "flowsieve run mine.toml --resolve \"mean fct\" --budget 10m",
+];
 
 fn page(name: &str) -> String {
     let path = format!("{}/../../docs/guide/{name}.md", env!("CARGO_MANIFEST_DIR"));
