@@ -24,7 +24,9 @@ def page(path):
         kind = "tree" if there.is_dir() else "blob"
         return f"]({REPOSITORY}/{kind}/main/{there.relative_to(ROOT)}{mark}{anchor})"
 
-    return LINK.sub(link, path.read_text())
+    # A heading may name a key such as [schemes.<name>], which is no HTML.
+    text = re.sub(r"(?m)^(#+ .*)<(\w+)>", r"\1&lt;\2&gt;", path.read_text())
+    return LINK.sub(link, text)
 
 
 def contents():
