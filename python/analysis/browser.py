@@ -12,6 +12,7 @@ from selenium.common.exceptions import TimeoutException
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.ui import WebDriverWait
 
 # Nothing is asked of the network, by the browser itself neither.
 QUIET = [
@@ -60,7 +61,11 @@ class Page:
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
     def open(self, path: Path) -> None:
+        """Opens a page, and waits for plotly.js if it is packed there."""
         self.driver.get(path.resolve().as_uri())
+        WebDriverWait(self.driver, 60).until(
+            lambda driver: driver.execute_script("return !document.getElementById('plotly') || !!window.Plotly")
+        )
 
     def run(self, script: str, *arguments: object) -> object:
         return self.driver.execute_script(script, *arguments)

@@ -68,7 +68,8 @@ impl Shown {
     }
 }
 
-const PLOTLY_JS: &str = include_str!(concat!(env!("OUT_DIR"), "/plotly.js"));
+/// plotly.js, as the build script packs it.
+const PLOTLY: &str = include_str!(concat!(env!("OUT_DIR"), "/plotly.85"));
 
 /// A point's rows in the tables of counts.
 struct PointRows {
@@ -116,7 +117,7 @@ pub(crate) fn write(dir: &ResultDir, layout: &Layout, over_time: Vec<Shown>) -> 
         fabrics: fabrics(experiment),
         common,
         differing,
-        plotly: PLOTLY_JS,
+        plotly: PLOTLY,
         x: layout.x_name(),
         cases,
     };

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use flowsieve_record::{Drops, FlowRow, Goodput, LinkClass, PeriodicPart, PointResult};
@@ -203,13 +204,36 @@ fn write(dir: &ResultDir) -> Result<PathBuf, ResultError> {
     crate::write(dir, &layout(dir))
 }
 
+/// The page without plotly.js, and this.
+fn in_two(dir: &ResultDir) -> (String, String) {
+    let text = fs::read_to_string(write(dir).unwrap()).unwrap();
+    let (before, rest) = text.split_once("<script type=\"text/plain\" id=\"plotly\">").expect("plotly.js is there");
+    let (plotly, after) = rest.split_once("</script>").unwrap();
+    (format!("{before}{after}"), plotly.to_owned())
+}
+
 /// The page without plotly.js.
 fn page(dir: &ResultDir) -> String {
-    let text = fs::read_to_string(write(dir).unwrap()).unwrap();
-    let plotly = text.find("* plotly.js v").expect("plotly.js is there");
-    let begin = text[..plotly].rfind("<script>").unwrap();
-    let end = plotly + text[plotly..].find("</script>").unwrap();
-    format!("{}{}", &text[..begin], &text[end..])
+    in_two(dir).0
+}
+
+/// As `unpacked` in report.js does it. Nothing in it ends a script or begins a comment.
+#[test]
+fn plotly__is_packed_and_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let (page, packed) = in_two(&made_up(folder.path(), &QUICKSTART));
+    let digits = page.split_once("const digits = \"").unwrap().1.split_once('"').unwrap().0;
+    assert_eq!(digits.len(), 85);
+    let (padding, words) = packed.split_at(1);
+    let value = |digit: u8| digits.bytes().position(|one| one == digit).unwrap() as u32;
+    let words = words.as_bytes().chunks(5);
+    let mut gzip: Vec<u8> =
+        words.flat_map(|word| word.iter().fold(0, |sum, &digit| 85 * sum + value(digit)).to_be_bytes()).collect();
+    gzip.truncate(gzip.len() - padding.parse::<usize>().unwrap());
+    let mut plotly = String::new();
+    flate2::read::GzDecoder::new(&gzip[..]).read_to_string(&mut plotly).unwrap();
+    assert!(plotly.contains("* plotly.js v") && plotly.trim_end().ends_with(';'), "{}", &plotly[plotly.len() - 99..]);
+    assert!(page.len() + packed.len() < 2_000_000, "{} B", page.len() + packed.len());
 }
 
 #[test]
