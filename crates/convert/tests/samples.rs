@@ -77,7 +77,8 @@ const FLOWS: &[FlowCase] = &[
     FlowCase {
         file: "ns3-rdma-flows.txt", from: None, options: Options { hosts_first: true, ..packets(1_000) }, with: None,
         format: "ns3-rdma", bytes: 712_000, flows: &[(2, 1, 2_000_000_000), (3, 1, 2_500_000_000)],
-        says: &["2 stop times are not carried over", "1 lines behind the promised records are not read", "packets of 1000 B"],
+        says: &["2 stop times are not carried over", "1 lines after the promised records are not read", "packets of \
+            1000 B"],
     },
     FlowCase {
         file: "parsimon-flows.txt", from: None, options: HOSTS_FIRST, with: None, format: "parsimon", bytes: 67_769,
@@ -208,7 +209,7 @@ fn convert__topologies_hold_what_the_samples_say() {
         assert_eq!(cables(topology), links.to_vec(), "{file}");
     }
     let outcome = converted("htsim.topo", None, PLAIN, None).unwrap();
-    assert!(said(&outcome.notes, "2 switches of tier 0 have a latency of 50 ns inside"), "{:?}", outcome.notes);
+    assert!(said(&outcome.notes, "the internal latency of 50 ns of 2 switches in tier 0"), "{:?}", outcome.notes);
 }
 
 #[test]

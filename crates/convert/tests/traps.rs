@@ -101,7 +101,7 @@ fn parallel__links_become_a_bundle_or_are_refused_where_they_differ() {
         "{written}"
     );
     assert!(
-        outcome.notes.all().iter().any(|note| note.starts_with("1 links lie beside another")),
+        outcome.notes.all().iter().any(|note| note.starts_with("1 links are parallel to another link")),
         "{:?}",
         outcome.notes
     );
