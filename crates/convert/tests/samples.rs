@@ -72,7 +72,7 @@ const FLOWS: &[FlowCase] = &[
     FlowCase {
         file: "conweave-flows.txt", from: None, options: HOSTS_FIRST, with: None, format: "conweave", bytes: 154_097,
         flows: &[(0, 2, 2_000_000_100), (1, 3, 2_000_000_200), (2, 0, 2_000_350_000)],
-        says: &["1 sizes of 0 are 1 byte"],
+        says: &["1 sizes of 0 become 1 byte"],
     },
     FlowCase {
         file: "ns3-rdma-flows.txt", from: None, options: Options { hosts_first: true, ..packets(1_000) }, with: None,
@@ -123,7 +123,7 @@ const FLOWS: &[FlowCase] = &[
         file: "coflow-fb.txt", from: None, options: PLAIN, with: None, format: "coflow", bytes: 7_864_320,
         flows: &[(2, 5, 0), (0, 3, 150_000_000), (0, 1, 150_000_000), (1, 3, 150_000_000), (0, 4, 2_048_000_000),
                  (1, 4, 2_048_000_000), (2, 4, 2_048_000_000)],
-        says: &["1 flows of 1572864 B are from a port to itself", "3 coflows between 6 ports"],
+        says: &["1 flows of 1572864 B from a port to itself", "3 coflows between 6 ports"],
     },
     FlowCase {
         file: "coflow-sincronia.txt", from: None, options: PLAIN, with: None, format: "coflow", bytes: 15_728_640,

@@ -13,7 +13,7 @@ fn coflows__writes_a_trace_as_a_list_or_nothing() {
     let done = flowsieve(folder.path(), &["coflows", "trace.txt", "--like", "coflowsim"]);
     let list = "start_s,src,dst,bytes,coflow\n10,0,2,2097152,1\n10,1,2,2097152,1\n20,3,0,1048576,2\n";
     assert_eq!((done.status, done.out.as_str()), (0, list), "{}", done.err);
-    assert_eq!(done.err, "1 flows of 1048576 B are from a host to itself, and left out\n");
+    assert_eq!(done.err, "1 flows of 1048576 B from a host to itself are left out\n");
     // Ports 0 and 3 are the first of three hosts.
     let done = flowsieve(folder.path(), &["coflows", "trace.txt", "--hosts", "3"]);
     assert_eq!(done.out, "start_s,src,dst,bytes,coflow\n20.48,0,2,1572864,1\n20.48,1,2,1572864,1\n");

@@ -51,14 +51,14 @@ fn init__overwrites_nothing() {
     std::fs::write(folder.path().join("first.toml"), "mine").unwrap();
     let done = flowsieve(folder.path(), &["init"]);
     assert_eq!(done.status, 2);
-    assert!(done.err.contains("first.toml: is there already"), "{}", done.err);
+    assert!(done.err.contains("first.toml: already exists"), "{}", done.err);
     assert_eq!(std::fs::read_to_string(folder.path().join("first.toml")).unwrap(), "mine");
 
     std::fs::create_dir_all(folder.path().join("own/src")).unwrap();
     std::fs::write(folder.path().join("own/src/scheme.rs"), "mine").unwrap();
     let done = flowsieve(folder.path(), &["init", "own", "--scheme", "own"]);
     assert_eq!(done.status, 2);
-    assert!(done.err.contains("scheme.rs: is there already"), "{}", done.err);
+    assert!(done.err.contains("scheme.rs: already exists"), "{}", done.err);
     assert_eq!(
         (names(&folder.path().join("own")), names(&folder.path().join("own/src"))),
         (vec!["src".to_owned()], vec!["scheme.rs".to_owned()])

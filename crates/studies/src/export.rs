@@ -62,7 +62,7 @@ pub fn coflows(path: &Path, hosts: Option<u32>, like: Like, out: &mut impl Write
     let placed = trace.place(hosts.unwrap_or(trace.ports), placing, OwnRack::Drop);
     write(&FlowList { flows: placed.flows, ..FlowList::default() }, out)?;
     let left_out =
-        || format!("{} flows of {} B are from a host to itself, and left out", placed.own_host, placed.own_host_bytes);
+        || format!("{} flows of {} B from a host to itself are left out", placed.own_host, placed.own_host_bytes);
     Ok((placed.own_host > 0).then(left_out))
 }
 
