@@ -169,7 +169,7 @@ fn thresholds__advice_first() {
         (&["thresholds", "--sizes", "sizes.csv", "--load", "0"], "--load 0"),
         (&["thresholds", "--sizes", "sizes.csv", "--method", "simulate"], "give --workload or --cdf"),
         (&["thresholds", "--workload", "web-search", "--rtt", "40"], "--rtt"),
-        (&["thresholds", "--workload", "web-search", "--model-only", "--flows", "9"], "nothing else runs flows"),
+        (&["thresholds", "--workload", "web-search", "--model-only", "--flows", "9"], "otherwise no flows are run"),
         (&["thresholds", "--workload", "web-search", "--fabric", "none.toml"], "none.toml"),
     ] {
         let wrong = flowsieve(folder.path(), arguments);
@@ -236,22 +236,18 @@ fn reproduce__estimates_then_runs_and_writes_the_page() {
     std::fs::write(paper.join("fig-1.toml"), format!("{SMALL}{CLAIMS}")).unwrap();
     std::fs::write(paper.join("fig-2.toml"), SMALL.replace("[0.5, 0.8]", "[0.8]")).unwrap();
     let estimate = flowsieve(folder.path(), &["reproduce", "paper", "--dry-run"]);
-    assert!(
-        estimate.err.starts_with("paper: 2 experiments, 6 points, 12 runs, of which 8 are to be made"),
-        "{}",
-        estimate.err
-    );
+    assert!(estimate.err.starts_with("paper: 2 experiments, 6 points, 12 runs, 8 of them to make"), "{}", estimate.err);
     assert!(!folder.path().join("results").exists());
     let done = flowsieve(folder.path(), &["reproduce", "paper", "--page", "page.md"]);
     assert_eq!(done.status, 0, "{}", done.err);
-    assert!(done.err.contains("4 of 4 runs are there already"), "{}", done.err);
+    assert!(done.err.contains("4 of 4 runs exist already"), "{}", done.err);
     let page = std::fs::read_to_string(folder.path().join("page.md")).unwrap();
     assert!(page.contains("| small-1 | Fig 1 | mean FCT of all flows, pias / dctcp | lower |"), "{page}");
     for file in ["fig-1/report.html", "fig-2/manifest.json", "parts"] {
         assert!(folder.path().join("results/paper").join(file).exists(), "{file}");
     }
     let again = flowsieve(folder.path(), &["reproduce", "paper/fig-1"]);
-    assert!(again.err.contains("of which 0 are to be made"), "{}", again.err);
+    assert!(again.err.contains("0 of them to make"), "{}", again.err);
     assert!(folder.path().join("results/paper/reproduction.md").exists());
     let wrong = flowsieve(folder.path(), &["reproduce", "papre"]);
     assert!(wrong.status == 2 && wrong.err.contains("did you mean `paper`?"), "{}", wrong.err);
@@ -273,14 +269,14 @@ fn reproduce__reads_back_what_was_kept() {
     assert!(page("here").contains("](figures/paper-fig-1.svg)"), "{}", page("here"));
     let again = reproduce(&["--keep", "--out", "there"]);
     assert!(
-        again.err.contains("of which 0 are to be made") && again.err.contains("8 runs were measured before"),
+        again.err.contains("0 of them to make") && again.err.contains("8 runs were measured before"),
         "{}",
         again.err
     );
     assert_eq!(page("there"), page("here"));
     assert!(!folder.path().join("there/fig-1").exists());
     let fresh = reproduce(&["--fresh", "--out", "there"]);
-    assert!(fresh.err.contains("of which 8 are to be made"), "{}", fresh.err);
+    assert!(fresh.err.contains("8 of them to make"), "{}", fresh.err);
     assert!(folder.path().join("there/fig-1/report.html").exists());
     std::fs::remove_file(paper.join("fig-1.toml")).unwrap();
     std::fs::write(paper.join("fig-2.toml"), SMALL).unwrap();
@@ -300,7 +296,7 @@ fn run__adds_seeds_until_a_claim_is_resolved_or_twice_as_many_would_not_do() {
     assert_eq!(done.status, 0, "{}", done.err);
     assert!(done.err.contains("4 points, 20 runs") && done.err.contains("small-1 is not resolved"), "{}", done.err);
     let ends =
-        ["every claim is resolved, or has all the seeds that there are", "twice their seeds would not resolve them"];
+        ["every claim is resolved, or has the largest number of seeds", "twice their seeds would not resolve them"];
     assert!(ends.iter().any(|end| done.err.contains(end)), "{}", done.err);
     // What was claimed and measured stands below what is claimed of.
     let shown = done.out.replace("\n    ", " ");
@@ -313,8 +309,8 @@ fn run__adds_seeds_until_a_claim_is_resolved_or_twice_as_many_would_not_do() {
     assert_eq!(bytes(&folder.path().join("r")), before);
 
     for (arguments, problem) in [
-        (&["--resolve", "p99 fct"][..], "no claim of the experiment is of the metric \"p99 fct\""),
-        (&["--resolve", "mean fct", "--budget", "0s"], "a budget of nothing adds no seeds"),
+        (&["--resolve", "p99 fct"][..], "no claim of the experiment is about the metric \"p99 fct\""),
+        (&["--resolve", "mean fct", "--budget", "0s"], "a budget of zero adds no seeds"),
         (&["--resolve", "mean fct", "--budget", "soon"], "invalid value 'soon'"),
         (&["--resolve", "mean fct", "--seeds", "3"], "cannot be used with"),
         (&["--budget", "1m"], "--resolve"),

@@ -90,7 +90,7 @@ fn export__tables_have_the_numbers_of_the_result() {
         (&["--class", "elephants"], "no flows called `elephants`; expected one of 0-100KB"),
         (&["--x", "buffer"], "nothing that the sweep varies is called `buffer`"),
         (&["--what", "flows", "--format", "latex"], "--what flows is CSV"),
-        (&["--format", "svg"], "a table is not drawn; expected --what figure"),
+        (&["--format", "svg"], "a table cannot be an SVG; expected --what figure"),
         (&["--columns", "2"], "CSV has no width"),
         (&["--x", "size"], "nothing that the sweep varies is called `size`"),
         (&["--what", "figure", "--x", "buffer"], "load, size, time"),
@@ -99,7 +99,7 @@ fn export__tables_have_the_numbers_of_the_result() {
             "no link, flow, host or controller was sampled; expected `sample_interval`",
         ),
         (&["--what", "figure", "--class", "elephants"], "expected one of 0-100KB"),
-        (&["--what", "figure", "--x", "size", "--class", "all"], "a figure by flow size is not by `--class`"),
+        (&["--what", "figure", "--x", "size", "--class", "all"], "a figure by flow size takes no `--class`"),
         (&["--what", "figure", "--at", "load=0.9"], "expected one of 0.5, 0.8"),
     ] {
         let refused = export(arguments);
@@ -140,7 +140,7 @@ fn export__over_time_what_was_sampled_a_line_for_each_link_or_flow() {
     assert!(export(&["--y", "goodput"]).out.starts_with("<svg "));
     for (arguments, problem) in [
         (&["--y", "window"][..], "is called `window`; expected one of goodput, utilisation. Windows"),
-        (&["--class", "all"], "a figure over time is not by `--class`"),
+        (&["--class", "all"], "a figure over time takes no `--class`"),
     ] {
         let refused = export(arguments);
         assert!(refused.status == 2 && refused.err.contains(problem), "{arguments:?}: {}", refused.err);

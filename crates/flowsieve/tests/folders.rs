@@ -47,7 +47,7 @@ fn run_stopped_by(signal: &str) {
         for out in ["killed", "whole"] {
             let done = flowsieve(folder.path(), &[&arguments[..], &[out]].concat());
             assert_eq!(done.status, 0, "{}", done.err);
-            let there = format!("of {} runs are there already", 4 * seeds);
+            let there = format!("of {} runs exist already", 4 * seeds);
             assert_eq!(done.err.contains(&there), out == "killed", "{}", done.err);
         }
         assert!(bytes(&out) == bytes(&folder.path().join("whole")));
@@ -134,8 +134,8 @@ fn run__a_damaged_part_is_made_again() {
     std::fs::write(parts[3].join("point.json"), point).unwrap();
     let again = flowsieve(folder.path(), &["run", "small.toml"]);
     assert_eq!(again.status, 0, "{}", again.err);
-    assert_eq!(again.err.matches("what was kept is damaged, and is made again").count(), 4, "{}", again.err);
-    assert!(again.err.contains("4 of 8 runs are there already"), "{}", again.err);
+    assert_eq!(again.err.matches("the kept part is damaged and is made again").count(), 4, "{}", again.err);
+    assert!(again.err.contains("4 of 8 runs exist already"), "{}", again.err);
     assert!(bytes(&out) == before);
 }
 
@@ -218,7 +218,7 @@ fn run__that_a_signal_ends_says_what_is_kept_with_the_status_of_the_signal() {
     for (signal, status) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
         let (code, rest, _folder) = signalled(&["--default-signal"], &[signal]);
         assert_eq!(code, Some(status), "{rest}");
-        assert!(rest.contains(" of 4000 runs are kept; the same command goes on"), "{rest}");
+        assert!(rest.contains(" of 4000 runs are kept; repeat the command"), "{rest}");
     }
 }
 

@@ -92,7 +92,7 @@ fn reproduce__has_no_folder_to_keep_into() {
     for arguments in [&["--keep"][..], &["--keep", "--folder", "built-in:"]] {
         let done = flowsieve(folder.path(), &[&["reproduce", "nos2/fig01"], arguments].concat());
         assert_eq!(done.status, 2);
-        assert!(done.err.contains("no folder beside them to keep into"), "{}", done.err);
+        assert!(done.err.contains("so there is no folder to keep measurements in"), "{}", done.err);
         assert!(done.err.contains("expected --folder with a folder"), "{}", done.err);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }

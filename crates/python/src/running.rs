@@ -70,6 +70,6 @@ pub(crate) fn run<T: Send>(
         (_, Some(error)) => Err(error),
         (Some(Ok(done)), None) => done.map_err(|error| raised(py, &error)),
         (Some(Err(panic)), None) => Err(panicked(py, &*panic)),
-        (None, None) => Err(panicked(py, &"a run ended without a message")),
+        (None, None) => Err(panicked(py, &"a run ended without an error message")),
     }
 }

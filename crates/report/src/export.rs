@@ -74,7 +74,7 @@ pub enum ExportError {
     #[error(transparent)]
     Result(#[from] ResultError),
     /// An option that this kind of figure does not use.
-    #[error("{figure} is not by `{option}`; expected {expected}")]
+    #[error("{figure} takes no `{option}`; expected {expected}")]
     Unread {
         /// Which figure.
         figure: &'static str,

@@ -76,11 +76,7 @@ impl LeftOut {
 impl fmt::Display for LeftOut {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let LeftOut { claim, seeds, packet_hops, .. } = self;
-        write!(
-            out,
-            "{claim}: about {seeds} seeds would do, {packet_hops} packet-hops, {} min of two cores",
-            self.time()
-        )
+        write!(out, "{claim}: about {seeds} seeds, {packet_hops} packet-hops, {} min of two cores", self.time())
     }
 }
 

@@ -388,8 +388,8 @@ fn figures__what_makes_no_sense_is_refused_with_what_does() {
     let layout = layout(&dir);
     let refused = |by_size, y, class| figures(&dir, &layout, by_size, y, class).err().unwrap().to_string();
     assert!(refused(true, Some("drops"), None).contains("expected FCT or slowdown"));
-    assert!(refused(true, None, Some("all")).contains("not by `--class`"));
-    assert!(refused(false, Some("utilisation"), Some("all")).contains("not by `--class`"));
+    assert!(refused(true, None, Some("all")).contains("takes no `--class`"));
+    assert!(refused(false, Some("utilisation"), Some("all")).contains("takes no `--class`"));
     assert!(refused(false, Some("p99 slowdown ratio"), None).contains("is no measure"));
     assert!(refused(false, Some("mean fct ratio"), None).contains("there is no second scheme"));
     for (at, problem) in

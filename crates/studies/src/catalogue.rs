@@ -73,7 +73,7 @@ pub fn text(what: What, word: Option<&str>, engines: &Engines, folder: &Path) ->
         if items().next().is_none() {
             let folder = folder.display();
             text = format!(
-                "No experiment in {folder}. Name another folder; --folder built-in: has those of the program.\n"
+                "No experiment in {folder}. Name another folder; for the program's own use --folder built-in:.\n"
             );
         }
     }

@@ -394,7 +394,7 @@ fn reproduce__what_does_not_fit_together_is_refused() {
     std::fs::write(&kept, &text[..text.len() / 2]).unwrap();
     assert!(refused().contains("damaged result"), "{}", refused());
     std::fs::rename(&kept, measured.join("fig-9.paper.json")).unwrap();
-    assert!(refused().contains("measured of `fig-9`, and there is no fig-9.toml"), "{}", refused());
+    assert!(refused().contains("has measurements of `fig-9`, but there is no fig-9.toml"), "{}", refused());
     std::fs::remove_dir_all(&measured).unwrap();
     let reading = GOOD.replacen("id = \"first\"", "id = \"first\"\nrepeats = \"lost\"\nreading = \"as one may\"", 1);
     std::fs::write(folder.path().join("paper/fig-1.toml"), reading).unwrap();

@@ -287,7 +287,7 @@ fn set__a_name_alone_does_not_say_which_workload() {
     assert_eq!((details(&error).line, details(&error).expected.as_deref()), (Some(19), Some(both)));
     let one = "[topology]\n[workload]\nsizes = \"web-search\"\nload = 0.1\nflows = 5\n[sweep]\nscheme = [\"dctcp\"]\n";
     let error = planned_with(one, folder.path(), &["workload.incast.load=0.2"]).map(drop).unwrap_err();
-    assert_eq!(details(&error).expected.as_deref(), Some("`workload.load`, as there is one workload"));
+    assert_eq!(details(&error).expected.as_deref(), Some("`workload.load`, since there is one workload"));
 }
 
 #[test]

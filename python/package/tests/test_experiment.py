@@ -134,7 +134,7 @@ def test_from_dict__a_list_in_itself_is_refused() -> None:
     for wrong in (endless, deep):
         with pytest.raises(fs.ExperimentError, match="too deep"):
             fs.Experiment.from_dict({"workload": wrong})
-    with pytest.raises(fs.ExperimentError, match="a key that is no text"):
+    with pytest.raises(fs.ExperimentError, match="a key that is not a text"):
         fs.Experiment.from_dict({"workload": {1: 2}})
 
 
