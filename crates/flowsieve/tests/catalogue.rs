@@ -163,7 +163,7 @@ fn reproduced(paper: &str) -> String {
                 || claim.figure.name().ends_with("cct");
             // Of a rare size there may be no flow at all, whatever a stand-in could tell of it.
             let none = verdict.starts_with("not resolved: nothing to compare")
-                || verdict.starts_with("not resolved: a stand-in tells no value") && measured == "–";
+                || verdict.starts_with("not resolved: a stand-in gives no value") && measured == "–";
             if verdict.starts_with("not tested here") || none && claim.stand_in.is_some() {
                 continue;
             }

@@ -114,7 +114,7 @@ fn compare__values_of_a_swept_setting() {
     for (arguments, says) in [
         (&["compare", "out", "--vary", "ecn_treshold"][..], "did you mean `ecn_threshold`?"),
         (&["compare", "out", "--vary", "ecn_threshold", "20pkt", "64pkt"], "did you mean `65pkt`?"),
-        (&["report", "out", "--x", "buffer"], "nothing that the sweep varies is called `buffer`"),
+        (&["report", "out", "--x", "buffer"], "the sweep varies no setting `buffer`"),
     ] {
         let wrong = flowsieve(folder.path(), arguments);
         assert!(wrong.status == 2 && wrong.err.contains(says), "{}", wrong.err);
@@ -125,7 +125,7 @@ fn compare__values_of_a_swept_setting() {
 fn compare__a_load_changes_the_flows() {
     let folder = small_result();
     let wrong = flowsieve(folder.path(), &["compare", "results/small", "--vary", "load"]);
-    assert!(wrong.status == 2 && wrong.err.contains("with another load flows are others"), "{}", wrong.err);
+    assert!(wrong.status == 2 && wrong.err.contains("another load means other flows"), "{}", wrong.err);
 }
 
 #[test]

@@ -86,13 +86,13 @@ fn export__tables_have_the_numbers_of_the_result() {
     assert_eq!(flows.lines().count(), 1 + 2 * 2 * 2 * 40);
     assert!(flows.starts_with("scheme,load,seed,flow,src,dst,traffic_class,bytes,"), "{flows}");
     for (arguments, problem) in [
-        (&["--y", "median"][..], "`median` is no measure"),
+        (&["--y", "median"][..], "`median` is not a measure"),
         (&["--class", "elephants"], "no flows called `elephants`; expected one of 0-100KB"),
-        (&["--x", "buffer"], "nothing that the sweep varies is called `buffer`"),
+        (&["--x", "buffer"], "the sweep varies no setting `buffer`"),
         (&["--what", "flows", "--format", "latex"], "--what flows is CSV"),
         (&["--format", "svg"], "a table cannot be an SVG; expected --what figure"),
         (&["--columns", "2"], "CSV has no width"),
-        (&["--x", "size"], "nothing that the sweep varies is called `size`"),
+        (&["--x", "size"], "the sweep varies no setting `size`"),
         (&["--what", "figure", "--x", "buffer"], "load, size, time"),
         (
             &["--what", "figure", "--x", "time"],

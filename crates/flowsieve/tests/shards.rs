@@ -107,7 +107,7 @@ fn join__refuses_parts_that_are_damaged_or_differ_or_of_others() {
     reseal(&path, "\"simulated_ps\": ", "\"simulated_ps\": 1");
     let error = refused(folder, &join);
     assert!(
-        error.contains("differ, though they are the same run") && error.matches(part.as_str()).count() == 2,
+        error.contains("differ, although they are the same run") && error.matches(part.as_str()).count() == 2,
         "{error}"
     );
     // Where they came from, and neither stays in the result.

@@ -118,17 +118,23 @@ fn sentence(place: &str, what: &str, time: &str, sides: &[Side<'_>]) -> Option<S
         let found = found(side, first, *ratio);
         let is_first = index == 0;
         match (what.is_empty(), is_first) {
-            (true, true) => format!("{}'s mean {time} {}", side.name, found.beside(&format!("{}'s", first.name))),
+            (true, true) => {
+                format!("{}'s mean {time} {}", side.name, found.compared_with(&format!("{}'s", first.name)))
+            }
             (true, false) => format!("{}'s {}", side.name, found.alone()),
             (false, true) => {
                 let the = if place.is_empty() { "The" } else { "the" };
-                format!("{the} mean {time} {what}{} {}", side.name, found.beside(&format!("that with {}", first.name)))
+                format!(
+                    "{the} mean {time} {what}{} {}",
+                    side.name,
+                    found.compared_with(&format!("that with {}", first.name))
+                )
             }
             (false, false) => format!("with {} {}", side.name, found.alone()),
         }
     };
     let said: Vec<String> = others.iter().enumerate().map(one).collect();
-    let unsure = if seeds < 2 { " (one seed: nobody knows how sure that is)" } else { "" };
+    let unsure = if seeds < 2 { " (one seed, so no interval)" } else { "" };
     Some(format!("{place}{}{unsure}.", said.join("; ")))
 }
 
@@ -138,16 +144,19 @@ enum Found {
     Is(String, String),
     /// Equal in every seed.
     Same,
-    /// Why it is not judged.
+    /// By how many seeds it is not resolved, the interval, and what to try.
     Open(String),
+    /// Why it is not judged.
+    NotCompared(String),
 }
 
 impl Found {
-    fn beside(&self, other: &str) -> String {
+    fn compared_with(&self, other: &str) -> String {
         match self {
             Found::Is(what, interval) => format!("is {what} {other}{interval}"),
             Found::Same => format!("is as long as {other}"),
-            Found::Open(why) => format!("beside {other} is not resolved{why}"),
+            Found::Open(how) => format!("cannot be distinguished from {other}{how}"),
+            Found::NotCompared(why) => format!("cannot be compared with {other}{why}"),
         }
     }
 
@@ -155,7 +164,8 @@ impl Found {
         match self {
             Found::Is(what, interval) => format!("{what}{interval}"),
             Found::Same => "as long".into(),
-            Found::Open(why) => format!("is not resolved{why}"),
+            Found::Open(how) => format!("cannot be distinguished{how}"),
+            Found::NotCompared(why) => format!("cannot be compared{why}"),
         }
     }
 }
@@ -163,9 +173,9 @@ impl Found {
 fn found(side: &Side<'_>, first: &Side<'_>, ratio: Option<Ratio>) -> Found {
     let unfinished = side.summary.unfinished() + first.summary.unfinished();
     if unfinished > 0 {
-        return Found::Open(format!(" ({} unfinished)", count(unfinished)));
+        return Found::NotCompared(format!(" ({} unfinished)", count(unfinished)));
     }
-    let Some(ratio) = ratio else { return Found::Open(" (nothing finished in the same seed)".into()) };
+    let Some(ratio) = ratio else { return Found::NotCompared(" (nothing finished in the same seed)".into()) };
     match ratio.interval {
         None | Some((1.0, 1.0)) if ratio.value == 1.0 => Found::Same,
         None => Found::Is(change(ratio.value), String::new()),
@@ -173,13 +183,12 @@ fn found(side: &Side<'_>, first: &Side<'_>, ratio: Option<Ratio>) -> Found {
             Found::Is(change(ratio.value), ratio.interval.map(within).unwrap_or_default())
         }
         Some((low, high)) => {
-            let more = match side.summary.more_seeds(first.summary, Metric::Fct, Statistic::Mean, MOST_SEEDS) {
-                Some(more) => {
-                    format!("about {} more {} would do", count(more as u64), if more == 1 { "seed" } else { "seeds" })
-                }
-                None => format!("not even {} seeds would do", count(MOST_SEEDS as u64)),
+            let seeds = side.summary.seeds.len().max(first.summary.seeds.len());
+            let advice = match side.summary.more_seeds(first.summary, Metric::Fct, Statistic::Mean, MOST_SEEDS) {
+                Some(more) => format!("try `--seeds {}`", seeds + more),
+                None => format!("even {} seeds would not be enough", count(MOST_SEEDS as u64)),
             };
-            Found::Open(format!(" ({} to {}; {more})", change(low), change(high)))
+            Found::Open(format!(" by {} seeds ({} to {}; {advice})", count(seeds as u64), signed(low), signed(high)))
         }
     }
 }
@@ -190,6 +199,15 @@ fn change(ratio: f64) -> String {
         _ if ratio >= 2.0 => format!("{ratio:.1} times"),
         _ if ratio > 1.0 => format!("{} % above", digits(ratio - 1.0)),
         _ => format!("{} % below", digits(1.0 - ratio)),
+    }
+}
+
+/// "−13 %", "+4 %", "3.2 times".
+fn signed(ratio: f64) -> String {
+    match ratio {
+        _ if ratio >= 2.0 => format!("{ratio:.1} times"),
+        _ if ratio > 1.0 => format!("+{} %", digits(ratio - 1.0)),
+        _ => format!("−{} %", digits(1.0 - ratio)),
     }
 }
 

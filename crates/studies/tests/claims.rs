@@ -245,7 +245,7 @@ fn flow_records__without_flows_the_report_is_still_whole() {
     assert!(page.contains("<h2>Claims</h2>") && page.contains("Fig 1"));
     let again = ResultDir::open(&out).unwrap();
     assert_eq!(table(&again), table(&result));
-    assert!(report::doctor(&again).contains("percentiles are those of sketches"));
+    assert!(report::doctor(&again).contains("percentiles come from sketches"));
     let plots = std::fs::read_to_string(out.join("plots.csv")).unwrap();
     let header = plots.lines().next().unwrap();
     let expected = "plot,case,at,class,series,kind,x_name,x_unit,x,from_bytes,to_bytes,y_name,y_unit,y,low,high";
@@ -313,7 +313,14 @@ fn reproduce__claims_that_more_seeds_would_resolve_are_listed_with_their_price()
     for claim in &left_out {
         assert!(claim.seeds == 7 || claim.seeds == 10, "{claim}");
         assert!(page.contains(&format!("\n| {} | {} | ", claim.claim, claim.seeds)), "{page}");
-        assert!(page.contains(&format!("not resolved (after 5 seeds; about {} would do)", claim.seeds)), "{page}");
+        assert!(
+            page.contains(&format!(
+                "not resolved (after 5 seeds; about {} would be \
+            enough)",
+                claim.seeds
+            )),
+            "{page}"
+        );
     }
 }
 

@@ -248,7 +248,7 @@ def test_run__folders_that_are_taken_or_hold_something_else(
     small: fs.Experiment, result: fs.Result, tmp_path: Path
 ) -> None:
     (tmp_path / "thesis.tex").write_text("mine")
-    with pytest.raises(fs.ResultError, match="holds something else"):
+    with pytest.raises(fs.ResultError, match="holds other files"):
         small.run(tmp_path)
     with pytest.raises(fs.ResultError, match="would be replaced"):
         small.set(load=0.3).run(result.path)

@@ -303,7 +303,7 @@ impl Fields<'_> {
         }
         let (origin, name) = self.text("class")?;
         SizeClass::parse(&name).ok_or_else(|| {
-            Wrong::new(origin, format!("{name:?} is no size class")).expected(
+            Wrong::new(origin, format!("{name:?} is not a size class")).expected(
                 "such as \"0-100KB\", \">10MB\" or \"all\"; for a metric of coflows \"SN\", \"LN\", \"SW\" or \"LW\"",
             )
         })
