@@ -137,14 +137,14 @@ fn thresholds__advice_first() {
     let link = ["--rate", "25Gbps,100Gbps", "--rtt", "40us"];
     let text = flowsieve(folder.path(), &[&sizes[..], &link, &["--flows", "40"]].concat());
     assert!(
-        text.out.starts_with("At load 0.6 take the foreground-background thresholds of "),
+        text.out.starts_with("At load 0.6 use the foreground-background thresholds of "),
         "{}{}",
         text.out,
         text.err
     );
     // The simulator's word, then the model's.
     let at = |part: &str| text.out.find(part).unwrap_or_else(|| panic!("{part}: {}", text.out));
-    assert!(at("\nSimulated: the mean FCT is ") < at("\nBy the model, "), "{}", text.out);
+    assert!(at("\nSimulated: the mean FCT is ") < at("\nIn the model, "), "{}", text.out);
     assert!(at("marking per-queue; 16 hosts of 25Gbps at one switch, 5 seeds of 40 flows.") > 0);
     // 65 packets at 10 Gbit/s are 162.5 at 25 and 650 at 100.
     assert!(text.out.contains("ecn_threshold = \"243.75KB\"") && text.out.contains("975KB"), "{}", text.out);
@@ -449,10 +449,10 @@ fn list__and_the_rest_say_what_there_is() {
         (&["list", "topologies"], "leaf-spine: 144 hosts"),
         (&["list", "settings"], "ecn_threshold"),
         (&["list", "experiments", "--folder", "."], "Eight hosts"),
-        (&["thresholds", "--workload", "web-search", "--load", "0.8", "--queues", "8"], "At load 0.8 take the "),
+        (&["thresholds", "--workload", "web-search", "--load", "0.8", "--queues", "8"], "At load 0.8 use the "),
         (
             &["thresholds", "--workload", "data-mining", "--method", "two-level"],
-            "two exponential phases: 80.6 % of the flows",
+            "two exponential phases replace the sizes: 80.6 % of the flows",
         ),
         (&["thresholds", "--workload", "web-search", "--load", "0.5,0.8", "--method", "published"], "1.32714MB"),
         (&["completions", "bash"], "_flowsieve"),

@@ -77,7 +77,7 @@ fn closed_loop__needs_acks() {
     let error = run(&trial.run_spec(flows, Partitioning::Whole), &mut flowsieve_sim::go_on).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "in a closed loop a flow follows the last ACK of another, and class 0 of this scheme has no ACKs"
+        "in a closed loop a flow follows the last ACK of another, but class 0 of this scheme has no ACKs"
     );
 }
 

@@ -33,7 +33,7 @@ pub enum PaceError {
     #[error("at this load the last flow starts after more than 196 days")]
     TooLong,
     /// The numbers are too long to be multiplied.
-    #[error("a load of {0} has too many digits for a list of so many bytes")]
+    #[error("a load of {0} has too many digits for a list of this size")]
     Digits(f64),
 }
 
