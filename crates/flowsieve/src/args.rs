@@ -196,18 +196,18 @@ pub(crate) struct Coflows {
     /// Number of hosts; a port's host is its number modulo this [default: a host for each port]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=65_535))]
     pub(crate) hosts: Option<u32>,
-    /// How sizes and arrivals are taken
+    /// How sizes and arrivals are read
     #[arg(long, value_enum, default_value_t)]
     pub(crate) like: LikeArg,
 }
 
-/// How sizes and arrivals of a coflow trace are taken.
+/// How sizes and arrivals of a coflow trace are read.
 #[derive(Debug, Clone, Copy, Default, ValueEnum)]
 pub(crate) enum LikeArg {
-    /// As they stand
+    /// Unchanged
     #[default]
     Trace,
-    /// As CoflowSim takes them, so that results can be compared with its own
+    /// As CoflowSim reads them, so that results can be compared with its own
     Coflowsim,
 }
 
@@ -231,7 +231,7 @@ pub(crate) struct Flows {
     /// Change a setting, by its name or path
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// The seed that draws the flows
+    /// Seed of the flows
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 }
@@ -489,7 +489,7 @@ impl MethodArg {
   flowsieve validate --case srpt-uniform-64-0.7 --case dctcp-2
       two of them, by their names
 
-Exit status: 1 where a case fails. What is compared, and how, is in docs/reference/validation.md.")]
+Exit status: 1 if a case fails. docs/reference/validation.md says what is compared, and how.")]
 pub(crate) struct Validate {
     /// Only this case; may be given several times [default: all]
     #[arg(long, value_name = "NAME", conflicts_with_all = ["quick", "list"])]
