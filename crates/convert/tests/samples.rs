@@ -12,7 +12,7 @@ fn text(name: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// Converts a sample with the file that stands beside it, by detection unless a format is named.
+/// Converts a sample with the file that stands next to it, by detection unless a format is named.
 fn converted(
     name: &str,
     from: Option<&str>,

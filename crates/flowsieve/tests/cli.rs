@@ -302,7 +302,7 @@ fn run__adds_seeds_until_a_claim_is_resolved_or_twice_as_many_would_not_do() {
     let shown = done.out.replace("\n    ", " ");
     let judged = shown.lines().find(|line| line.starts_with("small-1: ")).unwrap();
     assert!(judged.contains("(after ") && !judged.contains("(after 5 seeds"), "{judged}");
-    // Whoever asks again gets the same, and runs nothing.
+    // The same command again gives the same, and runs nothing.
     let before = bytes(&folder.path().join("r"));
     let again = resolve(&["--resolve", "mean fct", "--budget", "24h", "--out", "r"]);
     assert_eq!((again.status, again.out), (0, done.out));

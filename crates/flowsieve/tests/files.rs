@@ -305,7 +305,7 @@ fn export__safe_csv_has_no_formulas() {
     refused(&other, "--safe-csv");
 }
 
-/// A header of this type and name, which says so many bytes.
+/// A header of this type and name, which says this many bytes.
 fn header(kind: u8, name: &str, bytes: u64) -> tar::Header {
     let mut header = tar::Header::new_ustar();
     header.set_path(name).unwrap();

@@ -10,7 +10,7 @@ use std::time::Duration;
 #[cfg(unix)]
 fn stopped(folder: &Path, arguments: &[&str], signal: &str) -> bool {
     let parts = || std::fs::read_dir(folder.join("killed/parts")).map_or(0, |parts| parts.count());
-    // Whoever starts the tests may ignore signals, which a child inherits.
+    // The parent of the tests may ignore signals, which a child inherits.
     let mut child = std::process::Command::new("env")
         .arg("--default-signal")
         .arg(assert_cmd::cargo::cargo_bin("flowsieve"))
@@ -168,7 +168,7 @@ fn report__that_cannot_be_written_is_status_1_with_the_rest_kept() {
     let folder = small_result();
     let report = folder.path().join("results/small/report.html");
     std::fs::remove_file(&report).unwrap();
-    // Root may write into a folder that is read-only; nobody may replace a folder by a file.
+    // Root may write into a folder that is read-only; no user may replace a folder by a file.
     std::fs::create_dir_all(report.join("in-the-way")).unwrap();
     for command in [&["report", "results/small"][..], &["run", "small.toml"]] {
         let done = flowsieve(folder.path(), command);
@@ -183,7 +183,7 @@ fn report__that_cannot_be_written_is_status_1_with_the_rest_kept() {
 }
 
 /// Sends a run these signals once two of its runs are there; gives its status, what it said then, and its folder. It is started with
-/// these arguments of env(1): whoever starts the tests may ignore signals, which a child inherits.
+/// these arguments of env(1): the parent of the tests may ignore signals, which a child inherits.
 #[cfg(unix)]
 fn signalled(with: &[&str], signals: &[&str]) -> (Option<i32>, String, tempfile::TempDir) {
     use std::io::{BufRead, BufReader, Read};

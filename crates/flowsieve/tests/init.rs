@@ -1,4 +1,4 @@
-//! `flowsieve init`: what it writes runs as it is.
+//! `flowsieve init`: what it writes runs unchanged.
 
 use assert_cmd::Command;
 use std::path::Path;
@@ -123,7 +123,7 @@ fn init__of_a_scheme_is_the_whole_command_with_it() {
         let mut command = Command::new(env!("CARGO"));
         command.current_dir(&own).args(arguments);
         command.env("CARGO_TARGET_DIR", folder.join("target"));
-        // Nobody looks into it with a debugger, and it is built once.
+        // It needs no debugger, and is built once.
         command.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_PROFILE_DEV_INCREMENTAL", "false");
         output(&mut command)
     };

@@ -180,7 +180,7 @@ fn plan__says_what_runs_there_are_and_makes_none() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing but the experiment");
 }
 
-/// An experiment in `deep/er`, with its files beside it and above it.
+/// An experiment in `deep/er`, with its files next to it and above it.
 fn with_files(folder: &Path) {
     fs::create_dir_all(folder.join("deep/er/lists")).unwrap();
     fs::create_dir(folder.join("deep/cdf")).unwrap();

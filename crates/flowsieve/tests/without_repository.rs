@@ -28,7 +28,7 @@ fn run__a_built_in_experiment_anywhere() {
     let done = flowsieve(folder.path(), &["run", "quickstart", "--scale", "smoke"]);
     assert_eq!(done.status, 0, "{}", done.err);
     assert!(done.out.contains("results/quickstart-smoke/report.html"), "{}", done.out);
-    // With the list of flows beside it.
+    // With the list of flows next to it.
     let done = flowsieve(folder.path(), &["run", "nos2/fig01"]);
     assert_eq!(done.status, 0, "{}", done.err);
     assert!(folder.path().join("results/fig01/report.html").is_file());
@@ -98,7 +98,7 @@ fn reproduce__has_no_folder_to_keep_into() {
     }
 }
 
-/// Experiments with files beside them: lists, coflow traces and forests, also of other folders.
+/// Experiments with files next to them: lists, coflow traces and forests, also of other folders.
 #[test]
 fn plan__of_a_built_in_experiment_is_that_of_its_file() {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments"));

@@ -45,7 +45,7 @@ pub(crate) fn run<T: Send>(
             let show = &show;
             scope.spawn(move || {
                 let done = catch_unwind(AssertUnwindSafe(|| work(show)));
-                // Whoever waits for it is in this scope.
+                // Those that wait for it are in this scope.
                 let _ = tell.send(done);
             });
             loop {

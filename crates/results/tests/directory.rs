@@ -369,7 +369,7 @@ fn open__a_result_of_schema_1() {
     assert_eq!(dir.manifest().runs.iter().map(|run| run.flows).sum::<u64>(), 200);
     assert!(mean(0) > 0.0 && mean(1) > 0.0);
     assert!(dir.run_info().unwrap().is_some());
-    // Nobody counted yet what flows waited for.
+    // What flows waited for was not counted yet.
     assert!(dir.manifest().runs.iter().all(|run| run.measured.delays.is_none()));
     assert!(dir.findings().iter().all(|finding| !finding.text.contains("beyond their ideal FCTs")));
 }

@@ -24,7 +24,7 @@ use proptest::prelude::*;
 struct Kept {
     rows: Vec<PacketRow>,
     begun: u32,
-    /// Takes so many rows and no more.
+    /// Takes this many rows and no more.
     takes: Option<usize>,
 }
 

@@ -334,7 +334,7 @@ fn make(reproduction: &mut reproduce::Reproduction, out: &Path) {
     }
 }
 
-/// A paper of one figure, of which three of its five seeds are kept.
+/// A paper of one figure; three of its five seeds are kept.
 fn kept_in_part(folder: &Path, text: &str) {
     let paper = folder.join("paper");
     std::fs::create_dir_all(&paper).unwrap();

@@ -234,7 +234,7 @@ fn coflows__have_numbers_of_their_own() {
     assert_eq!(numbers(&format!("{BACKGROUND}flows = 3\n{listed}")), ["", "7"]);
     let incast = INCAST.replace("flows = 60", "flows = 10");
     assert_eq!(numbers(&format!("{incast}{listed}")), ["", "0", "15", "2"]);
-    // Whoever orders coflows has to know them all.
+    // To order coflows, a scheme has to know them all.
     let ordered = |workloads: &str| planned(&text(workloads, "", "sincronia"), folder.path()).map(drop);
     assert!(ordered(&format!("{BACKGROUND}flows = 3\n{listed}")).is_ok());
     assert!(ordered(&format!("{BACKGROUND}{listed}")).unwrap_err().to_string().contains("without an end"));

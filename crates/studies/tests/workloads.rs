@@ -77,7 +77,7 @@ fn reference__has_examples_that_run() {
         let result = result.unwrap_or_else(|error| panic!("{example}\n{error}"));
         let listed = match () {
             () if example.contains("closed-loop") => 200,
-            // The messages of forty queries, and those beside them.
+            // The messages of forty queries, and those next to them.
             () if example.contains("queries =") => {
                 40 * 2 * 7 + result.flows.iter().filter(|flow| flow.class == 0).count()
             }

@@ -162,7 +162,7 @@ impl Causes {
     pub(super) fn waits(&self) -> Option<String> {
         let [timers, windows, queues] = self.delays?.shares()?.map(per_cent);
         Some(format!(
-            "of the time that flows took beyond their ideal FCTs, they waited {timers} for retransmission timers, \
+            "of the time that flows took beyond their ideal FCTs, {timers} was spent waiting for retransmission timers, \
              {windows} for windows and handshakes, and {queues} in queues or with windows reduced by marks or losses"
         ))
     }

@@ -4,7 +4,7 @@ use super::{Ahead, Ended, Sent, Timeline};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Packets of which each has a line; of more, those that waited longest.
+/// The number of packets with a line each; of more, those that waited longest.
 const PACKETS: usize = 40;
 /// Flows that are named of those ahead.
 const NAMED: usize = 3;

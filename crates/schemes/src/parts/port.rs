@@ -253,7 +253,7 @@ fn weights(of: &PortSettings<'_>, unit: u64) -> Result<Vec<u32>, SettingsError> 
 }
 
 /// Returns the number of queues in a port's place, for a scheme that serves them itself. `None` if the port was given
-/// another discipline than queues by priority: it stays as it is.
+/// another discipline than queues by priority: it stays unchanged.
 pub(crate) fn own_queues(scope: &Scope<'_>, port: &PortSpec) -> Result<Option<usize>, SettingsError> {
     match &port.kind {
         PortKind::Bank(BankRules { queues, discipline: Discipline::StrictPriority }) => Ok(Some(*queues)),

@@ -127,7 +127,7 @@ impl Actuator {
         self.reach = self.list.reach(last, self.window);
     }
 
-    /// Sets the thresholds by the list, which is not empty and stays as it is.
+    /// Sets the thresholds by the list, which is not empty and stays unchanged.
     fn adjust(&mut self) {
         self.sorted.clear();
         self.sorted.extend(self.list.sizes());
