@@ -77,8 +77,7 @@ const FLOWS: &[FlowCase] = &[
     FlowCase {
         file: "ns3-rdma-flows.txt", from: None, options: Options { hosts_first: true, ..packets(1_000) }, with: None,
         format: "ns3-rdma", bytes: 712_000, flows: &[(2, 1, 2_000_000_000), (3, 1, 2_500_000_000)],
-        says: &["2 stop times are not carried over", "1 lines after the promised records are not read", "packets of \
-            1000 B"],
+        says: &["2 stop times are not carried over", "1 lines after the promised records are not read", "packets of 1000 B"],
     },
     FlowCase {
         file: "parsimon-flows.txt", from: None, options: HOSTS_FIRST, with: None, format: "parsimon", bytes: 67_769,

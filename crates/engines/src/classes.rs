@@ -22,8 +22,7 @@ declare! {
     /// The schemes of the classes.
     pub static CLASSES: Setting<Vec<String>> = Setting::texts(
         Section::Scheme, "classes",
-        "scheme of each class of flow, from class 0; ports and load balancing are those of the scheme with this \
-         setting",
+        "scheme of each class of flow, from class 0; ports and load balancing are those of the scheme with this setting",
     );
 }
 

@@ -99,8 +99,8 @@ fn by_forest(scope: &Scope<'_>, workload: &Workload, folder: &Folder) -> Result<
     };
     let path = folder.path().join(file);
     let unfit = |problem: String| {
-        let expected = "a readable forest whose features the flows have; its path is relative to the experiment \
-            file's folder";
+        let expected =
+            "a readable forest whose features the flows have; its path is relative to the experiment file's folder";
         scope.error(&FOREST, format!("{}: {problem}", path.display())).expected(expected)
     };
     let forest = folder.of::<Files>().forest(&path).map_err(&unfit)?;

@@ -225,8 +225,8 @@ pub fn flows(point: &Point, seed: u64) -> Result<(Workload, Flowing, Vec<String>
     if let Extent::Entries { endless: true } = workload.extent {
         let endless = workload.parts().into_iter().find(|(_, part)| part.extent == Extent::Others);
         let name = endless.and_then(|(name, _)| Some(name?.0.to_owned()));
-        let problem = "a workload continues until the flows of the others have finished, so its end is known only \
-            during a run";
+        let problem =
+            "a workload continues until the flows of the others have finished, so its end is known only during a run";
         let scope = point.settings.workload(name.as_deref());
         let key: &Key = if scope.is_given(&CDF) { &CDF } else { &SIZES };
         return Err(scope.error(key, problem).expected("`flows` or `duration` in each [[workload]]").into());

@@ -254,9 +254,8 @@ impl Workload {
     fn flows_of_origin(&self, seed: u64) -> Result<Box<dyn Iterator<Item = Flow> + Send>, String> {
         match &self.origin {
             Origin::Drawn(drawn) if drawn.closed.is_some() => {
-                Err("the flows of a closed loop start after others, so their starts are known only during a \
-                    run"
-                .to_owned())
+                Err("the flows of a closed loop start after others, so their starts are known only during a run"
+                    .to_owned())
             }
             Origin::Drawn(drawn) => {
                 let flows = Generator::of(&drawn.traffic, seed).map_err(|error| error.to_string())?;
@@ -452,10 +451,9 @@ fn extent(scope: &Scope<'_>, recorded: Option<&Recorded>) -> Result<Extent, Sett
     match (scope.optional(&FLOWS)?, scope.optional(&DURATION)?) {
         (Some(flows), None) => Ok(Extent::Flows(flows)),
         (None, Some(duration)) => Ok(Extent::Until(duration)),
-        (Some(_), Some(_)) => Err(scope.error(&DURATION, "`duration` and `flows` are both given").expected(
-            "one of \
-            the two",
-        )),
+        (Some(_), Some(_)) => {
+            Err(scope.error(&DURATION, "`duration` and `flows` are both given").expected("one of the two"))
+        }
         (None, None) if is_window => Ok(Extent::Others),
         (None, None) if recorded.is_some() => Ok(Extent::Flows(recorded.map_or(0, |recorded| recorded.flows as u64))),
         (None, None) if is_one_of_several => Ok(Extent::Others),

@@ -39,13 +39,8 @@ impl FromStr for Shard {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Shard, String> {
-        let wrong = || {
-            format!(
-                "expected a number from 1 and the number of shards, at most {}, such as \
-            3/40",
-                Shard::MOST
-            )
-        };
+        let wrong =
+            || format!("expected a number from 1 and the number of shards, at most {}, such as 3/40", Shard::MOST);
         let (number, of) = text.split_once('/').ok_or_else(wrong)?;
         let read = |text: &str| text.trim().parse::<u32>().map_err(|_| wrong());
         let shard = Shard { number: read(number)?, of: read(of)? };

@@ -164,8 +164,7 @@ fn other_totals(args: &Reproduce, folder: &Path, reproduction: &Reproduction, en
     };
     (is_whole(&kept) && ours != theirs).then(|| {
         format!(
-            "The runs kept next to the experiments (--from-measured) have {}, these have {}. The kept runs say: \
-             {theirs}.",
+            "The runs kept next to the experiments (--from-measured) have {}, these have {}. The kept runs say: {theirs}.",
             seeds(&kept),
             seeds(reproduction),
         )

@@ -58,8 +58,7 @@ macro_rules! measures {
             /// Data packets that reached the receiver a second time: retransmissions of packets that were not lost.
             class_count unneeded: u32, "packets", "data packets that arrived again";
             /// The most payload that its receiver held at once because an earlier part was missing.
-            value held_most_bytes: u64, "B", "largest payload that the receiver held because an earlier part was \
-                missing";
+            value held_most_bytes: u64, "B", "largest payload that the receiver held because an earlier part was missing";
             /// That payload over time, in bytes times nanoseconds.
             value held_byte_ns: u64, "B ns", "payload held for that reason, times the time that it was held";
             /// Duplicate ACKs that its sender received (RFC 5681).

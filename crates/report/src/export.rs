@@ -32,8 +32,7 @@ pub struct Selection {
 pub enum ExportError {
     /// A measure.
     #[error(
-        "`{0}` is not a measure; expected mean, p50, p95, p99 or p99.9, then fct, cct or slowdown, such as \"p99 \
-         slowdown\""
+        "`{0}` is not a measure; expected mean, p50, p95, p99 or p99.9, then fct, cct or slowdown, such as \"p99 slowdown\""
     )]
     Measure(String),
     /// Flows or coflows.

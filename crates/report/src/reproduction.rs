@@ -112,14 +112,13 @@ pub fn reproduction(
             text,
             "\n{stand_ins} of the claims use traces that are not available. They were run on stand-in workloads, \
              which can show a direction but no value. Some claims are repeated with other calibrations of the \
-             stand-in, or with another reading of the paper. If a repetition has another direction, the claim is not \
-             resolved.",
+             stand-in, or with another reading of the paper. If a repetition has another direction, the claim is not resolved.",
         );
     }
     seeds(&mut text, figures, left_out);
     if figures.iter().any(|figure| figure.experiment.changes.iter().any(|change| change == SMOKE)) {
-        text += "\nAt smoke scale there are too few flows for a meaningful verdict. It only shows that everything \
-            runs.\n";
+        text +=
+            "\nAt smoke scale there are too few flows for a meaningful verdict. It only shows that everything runs.\n";
     }
     made(&mut text, figures);
     in_short(&mut text, figures, &claims);
@@ -174,8 +173,7 @@ fn seeds(text: &mut String, figures: &[PageFigure], left_out: &[LeftOut]) {
     let _ = writeln!(
         text,
         "\nMore seeds would resolve {} of the claims and readings, in {all_minutes:.0} min in all. A run that several \
-         of them need is counted for each:\n\n| claim | seeds | packet-hops | minutes of two cores |\n| --- | ---: | \
-         ---: | ---: |",
+         of them need is counted for each:\n\n| claim | seeds | packet-hops | minutes of two cores |\n| --- | ---: | ---: | ---: |",
         left_out.len()
     );
     for claim in left_out {

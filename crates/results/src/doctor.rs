@@ -227,8 +227,7 @@ fn of_run(run: &Run, causes: &Causes, arrivals: Arrivals, mut add: impl FnMut(Se
     }
     if measured.arrivals_end_ps > 0 && measured.arrivals_end_ps < SPAN.saturating_mul(measured.longest_ideal_ps) {
         let text = format!(
-            "flows arrived for less than {SPAN} times as long as the largest flow takes alone: large flows hardly \
-             shared links"
+            "flows arrived for less than {SPAN} times as long as the largest flow takes alone: large flows hardly shared links"
         );
         add(Severity::Note, text, arrivals.more());
     }
@@ -282,8 +281,8 @@ fn of_point(
         add(Severity::Careful, text, "set thresholds for this workload, as `flowsieve thresholds` computes them");
     }
     if all.unfinished() > 0 {
-        let text = "flows had not finished when the run ended: FCT and slowdown count only the others, so they are \
-            too good";
+        let text =
+            "flows had not finished when the run ended: FCT and slowdown count only the others, so they are too good";
         let remedy = match causes.longest_wait() {
             Some(Wait::Timers) => format!("raise `max_time`; {}", causes.against_timeouts()),
             _ => format!("raise `max_time`, or {}", arrivals.less()),

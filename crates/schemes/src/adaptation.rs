@@ -109,13 +109,9 @@ pub(crate) fn controller(
     let scope = &context.scope;
     let Some(rule) = scope.read_or(&CONTROLLER, default)? else { return Ok(None) };
     if rule == Rule::TwoLevel && levels != 2 {
-        return Err(scope.invalid(
-            &CONTROLLER,
-            format!(
-                "another rule for {levels} levels, since it computes one \
-            threshold"
-            ),
-        ));
+        return Err(
+            scope.invalid(&CONTROLLER, format!("another rule for {levels} levels, since it computes one threshold"))
+        );
     }
     Ok(Some(rule))
 }

@@ -78,8 +78,7 @@ declare! {
     )
     .with_default(Time::from_us(10_000).0);
     static FLOW_TABLE: Setting<u64> = Setting::count(
-        Section::Scheme, "flow_table", 1, 1_000_000, "AWAFS: flows that a port can count at once, if it counts them \
-            itself",
+        Section::Scheme, "flow_table", 1, 1_000_000, "AWAFS: flows that a port can count at once, if it counts them itself",
     )
     .with_default(4_096);
     static LIST_MEMORY: Setting<u64> = Setting::size(

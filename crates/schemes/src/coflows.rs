@@ -84,8 +84,7 @@ declare! {
         Section::Scheme,
         "levels",
         &[("rank", LevelsName::Rank), ("sparse", LevelsName::Sparse)],
-        "how places of an order become priorities: one each until they run out, or so that few coflows change their \
-         priority",
+        "how places of an order become priorities: one each until they run out, or so that few coflows change their priority",
     )
     .with_default(LevelsName::Rank);
     static LEVEL_SLACK: Setting<u64> = Setting::count(
@@ -112,16 +111,14 @@ declare! {
     .with_default(Time::from_us(50).0);
     static COORDINATOR_PERIOD: Setting<u64> = Setting::time(
         Section::Scheme, "coordinator_period", 1_000_000, MAX_TIME_PS,
-        "time between two decisions of the coordinator; not given: whenever a coflow begins or ends, and every 10 ms \
-         with d-clas",
+        "time between two decisions of the coordinator; not given: whenever a coflow begins or ends, and every 10 ms with d-clas",
     );
     static DCLAS_FIRST: Setting<u64> = Setting::size(
         Section::Scheme, "dclas_first", 1, 1_000_000_000_000_000, "d-clas: bytes at which a coflow leaves the first level",
     )
     .with_default(10_000_000);
     static DCLAS_FACTOR: Setting<u64> = Setting::count(
-        Section::Scheme, "dclas_factor", 2, 1_000_000, "d-clas: ratio of the bytes of a level to those of the level \
-            before",
+        Section::Scheme, "dclas_factor", 2, 1_000_000, "d-clas: ratio of the bytes of a level to those of the level before",
     )
     .with_default(10);
     static DCLAS_BETWEEN: Setting<bool> = Setting::choice(

@@ -85,8 +85,7 @@ declare! {
 /// Varys, with its own rates: only at flow level.
 pub const VARYS: Entry = Entry {
     name: "varys",
-    summary: "coflows by their smallest effective bottleneck, with rates by which their flows end together; only at \
-        flow level",
+    summary: "coflows by their smallest effective bottleneck, with rates by which their flows end together; only at flow level",
     paper: "Chowdhury, Zhong, Stoica, SIGCOMM 2014",
     knows: Knows::Coflow,
     build: |context| {

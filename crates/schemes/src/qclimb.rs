@@ -34,8 +34,7 @@ declare! {
         Section::Scheme,
         "unseen",
         &[("pias", Unseen::Pias), ("lowest", Unseen::Lowest)],
-        "QCLIMB: treatment of a flow without a prediction: it is demoted by the bytes that it sent, or has the lowest \
-         priority",
+        "QCLIMB: treatment of a flow without a prediction: it is demoted by the bytes that it sent, or has the lowest priority",
     )
     .with_default(Unseen::Pias);
     /// Whether retransmissions come first.

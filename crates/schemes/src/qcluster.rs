@@ -79,8 +79,7 @@ declare! {
             ("audited", Avoidance::Audited),
             ("oracle", Avoidance::Oracle),
         ],
-        "QCluster: packet disorder avoidance by time; by time, with a count of its misses; or by the packets in the \
-         port",
+        "QCluster: packet disorder avoidance by time; by time, with a count of its misses; or by the packets in the port",
     )
     .with_default(Avoidance::Timed);
     static PDA_GAP: Setting<u64> = Setting::time(
@@ -110,8 +109,7 @@ declare! {
         Section::Scheme, "special_queues", 1, 63, "QCluster: queues for flows with the special property",
     );
     static SPECIAL_WEIGHT: Setting<Property> = Setting::choice(
-        Section::Scheme, "special_weight", &PROPERTIES, "QCluster: measure by which packets of these flows are \
-            clustered",
+        Section::Scheme, "special_weight", &PROPERTIES, "QCluster: measure by which packets of these flows are clustered",
     );
     static SPECIAL_ORDER: Setting<OrderName> = Setting::choice(
         Section::Scheme, "special_order", &ORDERS, "QCluster: how their queues share",

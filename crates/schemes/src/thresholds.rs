@@ -48,8 +48,7 @@ declare! {
         ],
         "demotion thresholds, one less than the queues: sizes; the published ones; equal shares of the flows; the \
          best at the point's load in the tandem of M/M/1 queues, in the foreground-background queue or (2 queues) in \
-         two-level processor sharing; 60 % of the bytes in the first queue and 30 % in the last; or none until there \
-         are estimates",
+         two-level processor sharing; 60 % of the bytes in the first queue and 30 % in the last; or none until there are estimates",
     );
 }
 

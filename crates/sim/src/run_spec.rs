@@ -170,8 +170,7 @@ pub enum SimError {
     },
     /// A query would never end.
     #[error(
-        "a query waits until all its answers have arrived, but class {class} of this scheme does not retransmit lost \
-         packets"
+        "a query waits until all its answers have arrived, but class {class} of this scheme does not retransmit lost packets"
     )]
     MayLose {
         /// Class of flows.

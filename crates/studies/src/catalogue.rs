@@ -73,7 +73,7 @@ pub fn text(what: What, word: Option<&str>, engines: &Engines, folder: &Path) ->
         if items().next().is_none() {
             let folder = folder.display();
             text = format!(
-                "No experiment in {folder}. Name another folder; for the program's own use --folder built-in:.\n"
+                "No experiment in {folder}. Name another folder, or use --folder built-in: for the program's own.\n"
             );
         }
     }
@@ -137,9 +137,7 @@ fn has_word(text: &str, word: &str) -> bool {
 /// Returns the note at the end of a complete list.
 fn note(what: What) -> String {
     match what {
-        What::Schemes => "\nA variant is a table [schemes.<name>] with `base` and the settings that \
-            differ.\n"
-            .to_owned(),
+        What::Schemes => "\nA variant is a table [schemes.<name>] with `base` and other settings.\n".to_owned(),
         What::Workloads => "\nYour own: cdf = \"file.csv\" with rows of size_bytes,cdf; or list = \"file.csv\" with \
             start_s,src,dst,bytes.\n"
             .to_owned(),
@@ -147,8 +145,7 @@ fn note(what: What) -> String {
             let places: Vec<&str> = Place::ALL.iter().map(|place| place.name()).collect();
             format!(
                 "\nKeys of [network] can differ by place, as in [network.leaf] and [schemes.pias.leaf]: {}.\n\
-                 [sweep] takes any of these by name, with a list of values. It also takes `scheme`, with a list of \
-                 schemes.\n",
+                 [sweep] takes any of these by name, with a list of values. It also takes `scheme`, with a list of schemes.\n",
                 places.join(", ")
             )
         }

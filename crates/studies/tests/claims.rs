@@ -314,11 +314,7 @@ fn reproduce__claims_that_more_seeds_would_resolve_are_listed_with_their_price()
         assert!(claim.seeds == 7 || claim.seeds == 10, "{claim}");
         assert!(page.contains(&format!("\n| {} | {} | ", claim.claim, claim.seeds)), "{page}");
         assert!(
-            page.contains(&format!(
-                "not resolved (after 5 seeds; about {} would be \
-            enough)",
-                claim.seeds
-            )),
+            page.contains(&format!("not resolved (after 5 seeds; about {} would be enough)", claim.seeds)),
             "{page}"
         );
     }

@@ -226,8 +226,7 @@ impl TagPackets for Climb {
                 let percent = (share * 1e4).round() / 1e2;
                 format!(
                     "hosts gave only {percent} % of the data packets a different priority than PIAS with the same \
-                     thresholds, so the scheme acts like PIAS: the bounds are too loose, or the thresholds exceed \
-                     nearly all flows"
+                     thresholds, so the scheme acts like PIAS: the bounds are too loose, or the thresholds exceed nearly all flows"
                 )
             },
         }));

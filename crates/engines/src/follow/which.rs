@@ -31,9 +31,10 @@ impl FromStr for Which {
             (number, None) if number.parse::<u32>().is_ok() => {
                 number.parse().map(Which::Number).map_err(|_| String::new())
             }
-            _ => Err("expected a flow's number, or `slowest` or `p99`, optionally of a size class, such as \
-                `p99:0-100KB`"
-                .to_owned()),
+            _ => Err(
+                "expected a flow's number, or `slowest` or `p99`, optionally of a size class, such as `p99:0-100KB`"
+                    .to_owned(),
+            ),
         }
     }
 }

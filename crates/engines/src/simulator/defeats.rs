@@ -252,8 +252,7 @@ impl Check<'_> {
             format!("buffer = \"{}\"", units::format_size(buffer))
         };
         Some(format!(
-            "`{key}` = {} is not below the {} that {} may hold, so packets are lost before one is marked; \
-             try {would_do}",
+            "`{key}` = {} is not below the {} that {} may hold, so packets are lost before one is marked; try {would_do}",
             units::format_size(from),
             units::format_size(holds),
             in_words(&ports.places),

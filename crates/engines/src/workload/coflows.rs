@@ -65,8 +65,7 @@ declare! {
         Section::Workload,
         "load_of",
         &[("mean", LoadOf::Mean), ("busiest", LoadOf::Busiest)],
-        "coflows: whether `load` is that of the mean host link or of the busiest one, in one direction; not given: \
-         the mean",
+        "coflows: whether `load` is that of the mean host link or of the busiest one, in one direction; not given: the mean",
     );
     static GENERATED: Setting<u64> = Setting::count(
         Section::Workload, "generated_coflows", 1, 1_000_000,

@@ -23,8 +23,7 @@ declare! {
     .with_default(0);
     static QUERY_SERVERS: Setting<u64> = Setting::count(
         Section::Workload, "query_servers", 1, 65_535,
-        "hosts that answer each query: those with the next numbers after the client's, from the first host again \
-         after the last",
+        "hosts that answer each query: those with the next numbers after the client's, from the first host again after the last",
     );
     static QUERY_REQUEST: Setting<u64> = Setting::size(
         Section::Workload, "query_request", 1, 1_000_000_000, "size of the request to each server",

@@ -69,10 +69,8 @@ impl Recorded {
                 Ok(Some(Recorded { from: at(from), flows: at(to) - at(from), list }))
             }
             _ => {
-                let expected = format!(
-                    "two shares of the {all} flows with at least one flow between them, such as \
-                    [0.8, 1]"
-                );
+                let expected =
+                    format!("two shares of the {all} flows with at least one flow between them, such as [0.8, 1]");
                 Err(scope.invalid(&RECORDED_PART, expected).into())
             }
         }

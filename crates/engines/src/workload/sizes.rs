@@ -78,13 +78,9 @@ impl Reader<'_> {
             return Ok(recorded.sizes());
         }
         match (scope.optional(&CDF)?, scope.optional(&SIZES)?) {
-            (Some(_), Some(_)) => Err(scope
-                .error(&CDF, "`cdf` and `sizes` are both given")
-                .expected(
-                    "one of the \
-                two",
-                )
-                .into()),
+            (Some(_), Some(_)) => {
+                Err(scope.error(&CDF, "`cdf` and `sizes` are both given").expected("one of the two").into())
+            }
             (Some(file), None) => self.of_file(&SIZES, &CDF, &file),
             (None, Some(text)) => self.of_text(&SIZES, &text),
             (None, None) => Err(scope.invalid(&SIZES, "`sizes`, `cdf`, `recorded` or `list` in [workload]").into()),

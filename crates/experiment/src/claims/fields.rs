@@ -346,10 +346,9 @@ impl Fields<'_> {
     fn at(&self) -> Result<Vec<Axis>, Wrong> {
         let Some((origin, value)) = self.find("at") else { return Ok(Vec::new()) };
         let Value::At(axes) = value else {
-            return Err(Wrong::new(origin.clone(), "`at` is not a table").expected(
-                "at = { \"topology.rtt\" = \"80us\" \
-                }",
-            ));
+            return Err(
+                Wrong::new(origin.clone(), "`at` is not a table").expected("at = { \"topology.rtt\" = \"80us\" }")
+            );
         };
         let axis = |(name, raw, origin): &(String, Raw, Origin)| {
             let key = self.settings.find(name.rsplit('.').next().unwrap_or(name)).filter(|key| {

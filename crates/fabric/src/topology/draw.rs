@@ -214,8 +214,7 @@ impl Fabric {
         if self.cut_through && through < into {
             let stored = into - through;
             lines.push(format!(
-                "Packets from {stored} of {into} links into switches are stored and forwarded, since a link out is \
-                 faster."
+                "Packets from {stored} of {into} links into switches are stored and forwarded, since a link out is faster."
             ));
         }
         let lossy = self.links.iter().filter(|link| link.loss > 0.0).count() / 2;

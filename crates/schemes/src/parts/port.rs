@@ -260,8 +260,7 @@ pub(crate) fn own_queues(scope: &Scope<'_>, port: &PortSpec) -> Result<Option<us
         PortKind::Bank(_) => {
             let name = scope.variant();
             let expected = format!(
-                "another discipline, such as \"sp\" in [schemes.{name}], since `{name}` serves its queues \
-                    itself"
+                "another discipline, such as \"sp\" in [schemes.{name}], since `{name}` serves its queues itself"
             );
             Err(scope.invalid(&DISCIPLINE, expected))
         }

@@ -185,8 +185,7 @@ declare! {
         Section::Network,
         "nic_order",
         &[("turns", NicOrder::Turns), ("tag", NicOrder::Tag), ("tag, then age", NicOrder::TagThenAge)],
-        "nic = \"backpressure\": which connection sends next: each in turn, the most urgent by tag, or the oldest of \
-         the most urgent",
+        "nic = \"backpressure\": which connection sends next: each in turn, the most urgent by tag, or the oldest of the most urgent",
     );
 }
 

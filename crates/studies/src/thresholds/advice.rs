@@ -321,8 +321,7 @@ impl Advice {
             let more = (100.0 * (1.0 - all_queues / recommended)).max(0.0);
             let _ = writeln!(
                 text,
-                "In the model more queues do not help: {asked} queues would reduce it by another \
-                {more:.1} %."
+                "In the model more queues do not help: {asked} queues would reduce it by another {more:.1} %."
             );
         }
         text

@@ -118,8 +118,7 @@ impl Thresholds {
                 None => {
                     writeln!(
                         text,
-                        "\nsizes vary too little for two exponential phases, so the threshold is the \
-                        tandem's"
+                        "\nsizes vary too little for two exponential phases, so the threshold is the tandem's"
                     )
                 }
             };
