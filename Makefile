@@ -1,4 +1,4 @@
-# What a person needs of Flowsieve beside cargo: `make help` says it. How is in scripts/.
+# What a person needs of Flowsieve in addition to cargo: `make help` says it. How is in scripts/.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .PHONY: run test test-random test-cluster wheel bench fuzz doc book prose clean help

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""What the package costs beside the command, and sweeps beside local runs. Wants a quiet machine, the package, and Ray.
+"""The cost of the package compared with the command, and of sweeps compared with local runs.
+
+Wants a quiet machine, the package, and Ray.
 
     python scripts/bench_sweep.py [import] [run] [table] [ray] [long] [many]
 

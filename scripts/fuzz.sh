@@ -20,7 +20,7 @@ if [ -n "$missing" ]; then
     exit 2
 fi
 
-# What a target starts from beside the inputs that it has found before.
+# What a target starts from in addition to the inputs that it has found before.
 examples() {
     case $1 in
         experiment) echo experiments ;;

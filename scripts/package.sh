@@ -19,7 +19,7 @@ documented=
 if [ "$folder" = python/package ]; then
     "$python" -m mypy --no-error-summary
     "$python" -m mypy.stubtest --concise flowsieve._flowsieve >&2
-    # The examples of its docstrings, beside the tests.
+    # The examples of its docstrings, in addition to the tests.
     documented='tests --doctest-modules --pyargs flowsieve'
 fi
 # shellcheck disable=SC2086 # several words

@@ -18,7 +18,7 @@ fn apply(bytes: &[u8]) {
 
 fuzz_target!(|bytes: &[u8]| {
     apply(bytes);
-    // Nobody guesses a checksum.
+    // A checksum cannot be guessed.
     let mut whole = bytes.to_vec();
     if whole.len() >= LENGTH.end + CHECKSUM {
         whole[..12].copy_from_slice(b"FSFOREST\x01\0\0\0");

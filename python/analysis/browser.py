@@ -25,7 +25,7 @@ QUIET = [
     "--disable-component-update",
     "--disable-sync",
     "--hide-scrollbars",
-    # A window that nobody sees is drawn, nevertheless: without these, some starts give no animation frame.
+    # An invisible window is drawn nevertheless: without these, some starts give no animation frame.
     "--disable-renderer-backgrounding",
     "--disable-backgrounding-occluded-windows",
     "--disable-background-timer-throttling",
@@ -80,7 +80,7 @@ class Page:
             raise Stalled from None
 
     def _draws_frames(self) -> bool:
-        """Whether a frame comes within some seconds; where the page hangs, nobody answers, and that is its own error."""
+        """Whether a frame comes within some seconds; if the page hangs, there is no answer, and that is its own error."""
         return self.driver.execute_async_script(
             """const done = arguments[arguments.length - 1];
             setTimeout(() => done(false), 5000);
@@ -130,7 +130,7 @@ class Page:
         raise TimeoutError("nothing was saved within ten seconds")
 
     def forget(self) -> None:
-        """What was said and asked for until now is nobody's."""
+        """Forgets what was said and asked for until now."""
         self.complaints()
         self.requests()
 

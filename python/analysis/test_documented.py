@@ -25,7 +25,7 @@ def block(section: str, language: str) -> str:
 
 
 def test_block__are_all_executed_here():
-    """Whoever adds an example adds a test of it."""
+    """Each example has a test."""
     assert re.findall(r"^```(\w+)$", PAGE, re.M) == ["python", "python", "sql", "r", "sh", "latex"]
 
 

@@ -53,7 +53,7 @@ LONG_NAME = "a-variant-with-a-name-as-long-as-names-may-be-".ljust(64, "x")
 
 @pytest.fixture(scope="module")
 def harmful(made, tmp_path_factory):
-    """A result of which every text that a file can choose means harm: its title, a scheme's name, a claim's words."""
+    """A result in which every text that a file can choose is hostile: its title, a scheme's name, a claim's words."""
     text = json.dumps(TITLE).replace("\x7f", "\\u007f")
     file = tmp_path_factory.mktemp("harmful") / "harmful.toml"
     file.write_text(f"""

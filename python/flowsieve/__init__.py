@@ -68,7 +68,7 @@ __all__ = [
     "thresholds",
 ]
 
-# What few need is imported when somebody asks for it.
+# Rarely used modules are imported on demand.
 _LATER = {name: "flowsieve.sweeps" for name in ("Local", "Ray", "Slurm", "sweep")}
 
 

@@ -24,9 +24,9 @@ class Run:
     """A run of a plan: a point with a seed."""
 
     key: str
-    """The name of its part: a hash of all that its result depends on."""
+    """The name of its part: a hash of everything that its result depends on."""
     point: int
-    """Its point, as an index among those of the plan."""
+    """The index of its point in the plan."""
     seed: int
     packet_hops: float
     """About how many packet-hops it takes."""
@@ -35,7 +35,7 @@ class Run:
 
 
 class Plan:
-    """What an experiment would run; nothing is run yet.
+    """The runs of an experiment, before they are made.
 
     >>> import flowsieve as fs
     >>> plan = fs.Experiment.builtin("quickstart").set(flows=10, seeds=2).plan()
@@ -49,9 +49,9 @@ class Plan:
         self._raw = raw
         listing = json.loads(raw.json())
         self.hash: str = listing["plan"]
-        """Names the plan: equal on all machines with the same experiment and program."""
+        """The plan's hash: equal on all machines with the same experiment and program."""
         self.versions: dict[str, str] = listing["versions"]
-        """What would make the runs, ``model`` among it."""
+        """The program that makes the runs, with ``model``."""
         self.title: str = listing["title"]
         self.points: list[str] = listing["points"]
         """Scheme, load and swept settings of each point, in words."""
@@ -61,7 +61,7 @@ class Plan:
         self.warnings: list[str] = listing["warnings"]
 
     def shard(self, shard: str) -> set[str]:
-        """The keys of a share of the runs by their cost, such as ``"3/40"``: the same on every machine.
+        """The keys of a share of the runs by cost, such as ``"3/40"``, the same on every machine.
 
         >>> import flowsieve as fs
         >>> plan = fs.Experiment.builtin("quickstart").set(flows=10, seeds=2).plan()
@@ -73,7 +73,7 @@ class Plan:
     def pack(self, path: PathLike, *, replace: bool = False) -> Path:
         """Writes the experiment with every file that it names as a bundle, for other machines.
 
-        A file that is there already is replaced with ``replace=True`` alone.
+        An existing file is replaced only with ``replace=True``.
 
         >>> import flowsieve as fs, tempfile
         >>> fs.Experiment.builtin("quickstart").plan().pack(tempfile.mkdtemp() + "/quickstart.flowsieve").name
@@ -96,7 +96,7 @@ class Plan:
 
 
 class Experiment:
-    """An experiment: a file, and what is changed in it. It never changes; :meth:`set` gives another.
+    """An experiment: a file and its changes. It is immutable; :meth:`set` returns a new one.
 
     >>> import flowsieve as fs
     >>> exp = fs.Experiment.builtin("quickstart")
@@ -121,7 +121,7 @@ class Experiment:
 
     @classmethod
     def builtin(cls, name: str) -> Experiment:
-        """An experiment that the package carries: see :func:`flowsieve.list_experiments`.
+        """An experiment of the package: see :func:`flowsieve.list_experiments`.
 
         >>> import flowsieve as fs
         >>> fs.Experiment.builtin("nos2/fig06").plan().title
@@ -131,7 +131,7 @@ class Experiment:
 
     @classmethod
     def from_text(cls, text: str, *, name: str = "experiment.toml", folder: PathLike = ".") -> Experiment:
-        """A text as a file has it. Paths in it are relative to ``folder``; messages call it ``name``.
+        """An experiment from the text of a file. Paths in it are relative to ``folder``; messages call it ``name``.
 
         >>> import flowsieve as fs
         >>> text = fs.Experiment.builtin("quickstart").text.replace("seeds = 3", "seeds = 1")
@@ -144,7 +144,7 @@ class Experiment:
     def from_dict(
         cls, experiment: Mapping[str, Any], *, name: str = "experiment.toml", folder: PathLike = "."
     ) -> Experiment:
-        """Tables as dicts, as a file has them. Numbers and arrays of numpy and paths are taken, too.
+        """An experiment from dicts, as the tables of a file. numpy numbers and arrays, and paths, are accepted.
 
         >>> import flowsieve as fs
         >>> exp = fs.Experiment.from_dict({
@@ -160,17 +160,17 @@ class Experiment:
 
     @property
     def text(self) -> str:
-        """Its text, without what is changed in it."""
+        """Its text, without its changes."""
         return self._raw.text
 
     @property
     def name(self) -> str:
-        """What messages call its file."""
+        """The name of its file in messages."""
         return self._raw.name
 
     @property
     def changes(self) -> list[str]:
-        """What is changed in it, each as ``--set`` has it."""
+        """Its changes, each as in ``--set``."""
         return self._raw.changes
 
     def set(
@@ -182,7 +182,7 @@ class Experiment:
         scale: str | None = None,
         **more: Any,
     ) -> Experiment:
-        """Another experiment with settings changed, each by its name; those with dots in their path in a dict.
+        """A new experiment with changed settings, each by its name. Give those with dots in their path in a dict.
 
         A list makes a sweep, for a setting that holds no list itself. ``seeds`` and ``scale`` (smoke, quick or paper) are
         the command's ``--seeds`` and ``--scale``.
@@ -196,9 +196,9 @@ class Experiment:
         return Experiment(self._raw.with_changes(given, whole_or_none("seeds", seeds, 1), scale))
 
     def with_flows(self, table: Any) -> Experiment:
-        """The same with these flows as its workload: :class:`Flows`, or whatever :meth:`Flows.from_table` takes.
+        """The same experiment with these flows as its workload: :class:`Flows`, or a table for :meth:`Flows.from_table`.
 
-        The experiment says nothing else of what is sent: no ``sizes``, ``load`` or ``flows``.
+        The experiment must not set other traffic: no ``sizes``, ``load`` or ``flows``.
 
         >>> import flowsieve as fs
         >>> rack = fs.Experiment.from_dict({"topology": {"kind": "single-switch", "hosts": 3}, "sweep": {"scheme": "pias"}})
@@ -210,9 +210,9 @@ class Experiment:
             return Experiment(self._raw.with_list(path))
 
     def flows(self, seed: int = 1) -> Flows:
-        """The flows that it would send with this seed, as ``flowsieve flows`` writes them: all points have to have the same.
+        """The flows that it sends with this seed, as ``flowsieve flows`` writes them. All points must have the same flows.
 
-        The list is there as long as what this gives.
+        The list exists as long as the returned object.
 
         >>> import flowsieve as fs
         >>> flows = fs.Experiment.builtin("quickstart").set(flows=5, load=0.5).flows(seed=2)
@@ -225,7 +225,7 @@ class Experiment:
         return Flows(path, _keep=folder)
 
     def plan(self) -> Plan:
-        """What it would run: checks everything, and runs nothing.
+        """Checks everything, and returns the runs without making them.
 
         >>> import flowsieve as fs
         >>> print(fs.Experiment.builtin("quickstart").plan())  # doctest: +ELLIPSIS
@@ -244,9 +244,9 @@ class Experiment:
         fresh: bool = False,
         guard: bool = True,
     ) -> Result:
-        """Makes the runs that are not in the folder ``out`` yet, ``jobs`` at a time (as many as there are cores), and joins them.
+        """Makes the runs that the folder ``out`` lacks, ``jobs`` at a time (default: the number of cores), and joins them.
 
-        Other threads go on meanwhile. Ctrl-C keeps what is finished, and the same call goes on with the rest. ``replace``,
+        Other threads continue meanwhile. Ctrl-C keeps finished runs, and the same call makes the rest. ``replace``,
         ``fresh`` and ``guard`` are the command's ``--replace``, ``--fresh`` and (turned off) ``--no-guard``.
 
         >>> import flowsieve as fs, tempfile
@@ -268,7 +268,7 @@ class Experiment:
         progress: bool | Listener = False,
         guard: bool = True,
     ) -> int:
-        """Makes these runs alone, as parts in the folder ``out``, and joins nothing; gives how many of them are there then.
+        """Makes only these runs, as parts in the folder ``out``, without joining them. Returns how many of them exist then.
 
         >>> import flowsieve as fs, tempfile
         >>> exp = fs.Experiment.builtin("quickstart").set(flows=20, load=0.5, seeds=1)
@@ -289,7 +289,7 @@ class Experiment:
     ) -> Result:
         """Joins the parts of these folders, and those in ``out``, to the result.
 
-        ``missing`` says what becomes of runs whose parts are nowhere: ``"refuse"``, ``"leave-out"``, or ``"make"`` them here.
+        ``missing`` says what to do with runs without parts: ``"refuse"``, ``"leave-out"``, or ``"make"`` them here.
 
         >>> import flowsieve as fs, tempfile
         >>> exp = fs.Experiment.builtin("quickstart").set(flows=20, load=0.5, seeds=1)
@@ -306,7 +306,7 @@ class Experiment:
     def pack(self, path: PathLike, *, replace: bool = False) -> Path:
         """Writes it with every file that it names as a bundle, for other machines.
 
-        A file that is there already is replaced with ``replace=True`` alone.
+        An existing file is replaced only with ``replace=True``.
 
         >>> import flowsieve as fs, tempfile
         >>> bundle = fs.Experiment.builtin("quickstart").set(seeds=1).pack(tempfile.mkdtemp() + "/x.flowsieve")
@@ -324,7 +324,7 @@ class Experiment:
 
 
 def _with_report(raw: _flowsieve.Outcome) -> Result:
-    """A result with its report, as the command leaves it. Where the report cannot be written, the result is there all the same."""
+    """A result with its report, as the command leaves it. If the report cannot be written, the result still exists."""
     result = Result(raw)
     try:
         result.report()

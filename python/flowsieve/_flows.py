@@ -35,9 +35,9 @@ class Flows(Table):
 
     @classmethod
     def from_table(cls, table: Any) -> Flows:
-        """Of a DataFrame of polars or pandas, a table of Arrow, or a dict of columns.
+        """Flows from a polars or pandas DataFrame, an Arrow table, or a dict of columns.
 
-        What its values are is looked at where the flows are to be sent: an experiment knows its hosts.
+        Values are checked when an experiment uses the flows, since it knows its hosts.
 
         >>> import flowsieve as fs
         >>> flows = fs.Flows.from_table({"start_s": [0.0], "src": [0], "dst": [1], "bytes": [1000]})
@@ -52,7 +52,7 @@ class Flows(Table):
 
 @contextlib.contextmanager
 def written(table: Any) -> Iterator[str]:
-    """The path of the list of a table; errors about it name rows of the table instead of lines of the list."""
+    """The path of a table's list. Errors about it name rows of the table instead of lines of the list."""
     flows = table if isinstance(table, Flows) else Flows.from_table(table)
     path = str(flows.path)
     try:
@@ -116,6 +116,6 @@ def _columns(table: Any) -> list[str]:
     if hasattr(table, "columns"):
         return [str(name) for name in table.columns]
     raise ExperimentError(
-        f"{type(table).__name__} is no table of flows; expected a DataFrame of polars or pandas, a table of Arrow, or a dict "
+        f"{type(table).__name__} is not a table of flows; expected a polars or pandas DataFrame, an Arrow table, or a dict "
         "of columns"
     )

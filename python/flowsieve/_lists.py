@@ -1,4 +1,4 @@
-"""What there is to choose from, thresholds, and forests."""
+"""Lists of what you can choose, thresholds, and forests."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def list_topologies(word: str | None = None) -> list[dict[str, Any]]:
 
 
 def list_experiments(word: str | None = None, folder: PathLike | None = None) -> list[dict[str, Any]]:
-    """The experiments of a folder; those in ``experiments``, if there is such a folder, else those that the package carries.
+    """The experiments of a folder [default: ``experiments`` if it exists, else those of the package].
 
     >>> import flowsieve as fs
     >>> "nos2/fig06" in [experiment["file"] for experiment in fs.list_experiments(folder="built-in:")]
@@ -78,7 +78,7 @@ def list_formats(word: str | None = None) -> list[dict[str, Any]]:
 
 
 def explain(name: str) -> str:
-    """What a setting, scheme, workload, kind of fabric or metric is, in words.
+    """Explains a setting, scheme, workload, kind of fabric or metric.
 
     >>> import flowsieve as fs
     >>> print(fs.explain("fan_in").splitlines()[0])

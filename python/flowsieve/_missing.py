@@ -1,4 +1,4 @@
-"""Libraries that are there only if somebody wants them."""
+"""Optional libraries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _EXTRAS = {"pyarrow": "arrow", "pyarrow.csv": "arrow", "pyarrow.parquet": "arrow
 
 
 def library(name: str) -> Any:
-    """The module of this name, or an error that says what brings it."""
+    """The module of this name, or an error that says how to install it."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""Whole numbers as arguments: anything that is one, within its bounds, or an error that says what was expected."""
+"""Whole numbers as arguments, within bounds, or an error that says what was expected."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _MOST = 2**63 - 1
 
 
 def whole(name: str, value: Any, least: int = 0) -> int:
-    """The number, of Python or of numpy; a truth value and a fraction are none."""
-    expected = f"a whole number, {least} at least"
+    """A Python or numpy integer; booleans and fractions are refused."""
+    expected = f"a whole number of at least {least}"
     try:
         if isinstance(value, bool):
             raise TypeError

@@ -16,9 +16,9 @@ PathLike = Union[str, "os.PathLike[str]"]
 
 
 class Table:
-    """A table of a result: its file, which is read by whoever wants it, and no earlier.
+    """A table of a result. Its file is read only when you ask for the data.
 
-    A Parquet file is also a stream of Arrow (``__arrow_c_stream__``), which polars, pyarrow, pandas and DuckDB take as it is.
+    A Parquet file is also an Arrow stream (``__arrow_c_stream__``), which polars, pyarrow, pandas and DuckDB accept directly.
 
     >>> import flowsieve as fs, tempfile
     >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2)
@@ -39,7 +39,7 @@ class Table:
         return self.path.suffix == ".csv"
 
     def lazy(self) -> Any:
-        """A ``polars.LazyFrame``: of a large table only what a query needs is read.
+        """A ``polars.LazyFrame``, which reads only the part of a large table that a query needs.
 
         >>> import flowsieve as fs, tempfile
         >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2)
@@ -98,7 +98,7 @@ class Table:
 
 
 class _Said:
-    """What the command says: its text, and the same as data."""
+    """The command's output: its text, and the same as data."""
 
     def __init__(self, data: list[dict[str, Any]], text: str) -> None:
         self.data = data
@@ -119,7 +119,7 @@ class _Said:
 class Comparison(_Said):
     """Schemes, or values of another swept setting, over the same flows.
 
-    ``data`` is what ``flowsieve compare --json`` says: a list with an entry for each pair.
+    ``data`` is the output of ``flowsieve compare --json``: a list with an entry for each pair.
 
     >>> import flowsieve as fs, tempfile
     >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2)
@@ -130,7 +130,7 @@ class Comparison(_Said):
 
 
 class Findings(_Said):
-    """Causes, then what looks wrong in a result, what matters most first: ``data`` is the list of ``flowsieve doctor --json``.
+    """Causes, then problems of a result, the most important first. ``data`` is the list of ``flowsieve doctor --json``.
 
     >>> import flowsieve as fs, tempfile
     >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2)
@@ -170,7 +170,7 @@ class Result:
 
     @property
     def experiment(self) -> dict[str, Any]:
-        """What was run, as the manifest has it: title, text, changes, versions, schemes, points with all settings.
+        """The experiment as in the manifest: title, text, changes, versions, schemes, points with all settings.
 
         >>> import flowsieve as fs, tempfile
         >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2)
@@ -198,7 +198,7 @@ class Result:
         return Table(self.path / "flows.parquet")
 
     def coflows(self) -> Table:
-        """A row for each coflow (``coflows.parquet``), where there are any.
+        """A row for each coflow (``coflows.parquet``), if there are any.
 
         >>> import flowsieve as fs, tempfile
         >>> exp = fs.Experiment.builtin("quickstart").set(pattern="incast", fan_in=4, flows=40, load=0.5, scheme="dctcp", seeds=1)
@@ -208,7 +208,7 @@ class Result:
         return Table(self.path / "coflows.parquet")
 
     def series(self) -> Table:
-        """What changed over time (``series.parquet``).
+        """Series over time (``series.parquet``).
 
         >>> import flowsieve as fs, tempfile
         >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2)
@@ -265,7 +265,7 @@ class Result:
         return data
 
     def conclusions(self) -> list[str]:
-        """What the result answers, a sentence for each question.
+        """The answers of the result, one sentence for each question.
 
         >>> import flowsieve as fs, tempfile
         >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2)
@@ -276,7 +276,7 @@ class Result:
         return [str(sentence) for sentence in self.data()["conclusions"]]
 
     def claims(self) -> list[dict[str, Any]]:
-        """What a paper claims, each with what was measured and the verdict.
+        """The claims of a paper, each with the measured value and the verdict.
 
         >>> import flowsieve as fs, tempfile
         >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2)
@@ -302,7 +302,7 @@ class Result:
         return Comparison(json.loads(data), text)
 
     def doctor(self) -> Findings:
-        """What looks wrong.
+        """Problems of the result.
 
         >>> import flowsieve as fs, tempfile
         >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2)
@@ -314,7 +314,7 @@ class Result:
         return Findings(json.loads(data)["findings"], text)
 
     def report(self, x: str | None = None) -> Path:
-        """Writes ``report.html`` and ``plots.csv``; gives the page's path. ``x`` is the swept setting on the x axis.
+        """Writes ``report.html`` and ``plots.csv``, and returns the page's path. ``x`` is the swept setting on the x axis.
 
         >>> import flowsieve as fs, tempfile
         >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2)

@@ -1,10 +1,10 @@
-"""What can go wrong, each with the text that the command has for it."""
+"""Errors, each with the command's text."""
 
 from __future__ import annotations
 
 
 class Error(Exception):
-    """Whatever Flowsieve says is wrong."""
+    """Any error of Flowsieve."""
 
 
 class ExperimentError(Error, ValueError):
@@ -48,7 +48,7 @@ class ExperimentError(Error, ValueError):
 
 
 class ResultError(Error, OSError):
-    """A result's folder cannot be read or written, or holds something else."""
+    """A result's folder cannot be read or written, or holds other files."""
 
 
 class SimulationError(Error, RuntimeError):
@@ -56,9 +56,7 @@ class SimulationError(Error, RuntimeError):
 
 
 class SweepError(Error, RuntimeError):
-    """A sweep over machines could not be carried out. Runs that were finished are kept.
-
-    ``key`` is that of the run at fault, where there is one.
+    """A sweep over machines failed. Finished runs are kept. ``key`` is that of the run at fault, if there is one.
     """
 
     def __init__(self, text: str, key: str | None = None) -> None:
@@ -70,10 +68,10 @@ class SweepError(Error, RuntimeError):
 
 
 class InternalError(Error, RuntimeError):
-    """A mistake of Flowsieve itself."""
+    """A bug of Flowsieve."""
 
     def __init__(self, said: str) -> None:
-        super().__init__(f"a mistake of Flowsieve: {said}\nplease report it, with the experiment and this text")
+        super().__init__(f"a bug of Flowsieve: {said}\nplease report it, with the experiment and this text")
         self.said = said
 
     def __reduce__(self) -> tuple[type[InternalError], tuple[object, ...]]:

@@ -1,4 +1,4 @@
-"""Forests that predict the sizes of flows (QCLIMB): training them, and what they are worth.
+"""Forests that predict the sizes of flows (QCLIMB): training and evaluation.
 
 Training needs the package that ``pip install ./python`` brings in a clone of Flowsieve. See docs/reference/predicted-sizes.md.
 """
@@ -37,12 +37,12 @@ def train(
     if features is not None:
         arguments += ["--features", ",".join(features)]
     if command.main([str(argument) for argument in arguments]) != 0:
-        raise ExperimentError(f"{os.fspath(trace)}: no forest could be trained on it; the reason stands above", os.fspath(trace))
+        raise ExperimentError(f"{os.fspath(trace)}: no forest could be trained on it; see the reason above", os.fspath(trace))
     return Path(out)
 
 
 def report(forest: PathLike, trace: PathLike, *, start: float = 0.8) -> list[dict[str, Any]]:
-    """What a forest's predictions are worth on the flows of a list behind the first ``start`` of them, by size class.
+    """The quality of a forest's predictions by size class, on the flows of a list after the first ``start`` of them.
 
     >>> fs.forest.report("trace.fsf", "trace.csv")[0]  # doctest: +SKIP
     """

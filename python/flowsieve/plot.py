@@ -124,7 +124,7 @@ def slowdown_by_size(
     columns: int = 1,
     height: float = 2.2,
 ) -> Any:
-    """Slowdown against flow size, with as many flows in each bin, at one load (the highest, if none is named).
+    """Slowdown against flow size, in bins with equal numbers of flows, at one load (default: the highest).
 
     >>> import flowsieve as fs, tempfile
     >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=[0.5, 0.7], scheme=["dctcp", "pias"], seeds=2)
@@ -205,7 +205,7 @@ def series(
 ) -> Any:
     """A time series of ``series.parquet`` by its name, such as ``"most backlog (bytes)"``: a line for each point, of one seed.
 
-    ``of`` chooses among its links, flows or hosts; without it there is a line for each of them, too.
+    ``of`` chooses among its links, flows or hosts; without it there is a line for each of them.
 
     >>> import flowsieve as fs, tempfile
     >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=[0.5, 0.7], scheme=["dctcp", "pias"], seeds=2)
@@ -221,7 +221,7 @@ def series(
     table = table.filter(polars.col("series") == name)
     places = sorted(set(table["of"]))
     if of is not None and of not in places:
-        raise ResultError(f"the series {name!r} has nothing of {of!r}; it has {', '.join(places)}")
+        raise ResultError(f"the series {name!r} has no {of!r}; it has {', '.join(places)}")
     table = table.filter(polars.col("seed") == (seed if seed is not None else table["seed"].min()))
     points = result.experiment["points"]
     with _figure(columns, height) as (figure, axes):
@@ -237,9 +237,9 @@ def series(
 
 
 def claims(result: Result, *, columns: int = 2, height: float | None = None) -> Any:
-    """What a paper claims as a ratio, and what was measured, with its interval: a row for each claim of a change.
+    """A paper's claimed ratios next to the measured ones, with intervals: a row for each claim of a change.
 
-    A dot is what was measured, a hollow mark what is claimed.
+    A dot is the measured ratio, a hollow mark the claimed one.
 
     >>> import flowsieve as fs, tempfile
     >>> res = fs.Experiment.builtin("nos2/fig06").set(scale="smoke").run(tempfile.mkdtemp() + "/out")
@@ -248,7 +248,7 @@ def claims(result: Result, *, columns: int = 2, height: float | None = None) -> 
     """
     judged = [each for each in result.claims() if each["measured"]["ratio"] is not None]
     if not judged:
-        raise ResultError("the result has no claims of changes that were measured")
+        raise ResultError("the result has no measured claims of changes")
     with _figure(columns, height if height is not None else 0.7 + 0.22 * len(judged)) as (figure, axes):
         for row, each in enumerate(judged):
             ratio = each["measured"]["ratio"]

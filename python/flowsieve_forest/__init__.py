@@ -9,4 +9,4 @@ __version__ = "0.1.0"
 
 
 class InputError(Exception):
-    """What a person gave cannot be taken; the message names the file and what was expected."""
+    """The input cannot be used; the message names the file and what was expected."""

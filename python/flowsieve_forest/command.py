@@ -16,7 +16,7 @@ FEW = 100
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs the command; the exit status."""
+    """Runs the command; returns the exit status."""
     options = _parser().parse_args(arguments)
     try:
         options.run(options)
@@ -37,13 +37,13 @@ def _parser() -> argparse.ArgumentParser:
     for command in [train, bounds]:
         command.add_argument("trace", metavar="TRACE.csv", help="flow list with columns `feature:NAME`")
         command.add_argument("--out", required=True, metavar="FILE", help="what to write")
-        command.add_argument("--replace", action="store_true", help="replace that file, if it is there")
+        command.add_argument("--replace", action="store_true", help="replace that file if it exists")
         command.add_argument("--features", metavar="A,B,...", help="features to read (all of the list, in its order)")
         command.add_argument("--trees", type=_whole(1, 100_000), default=10, help="trees (10)")
         command.add_argument("--depth", type=_whole(1, 64), default=10, help="most splits to a leaf (10)")
         command.add_argument("--samples", choices=list(forest_file.SAMPLES), default="all", help="flows in a leaf (all)")
         command.add_argument("--share", type=_share, default="0.8", help="share of the flows to train on, by time (0.8)")
-        command.add_argument("--beta", type=_share, default="1", help="of the prediction interval; `train`: 1 alone (1)")
+        command.add_argument("--beta", type=_share, default="1", help="level of the prediction interval; `train`: only 1 (1)")
         command.add_argument("--seed", type=_whole(0, 2**32 - 1), default=1, help="seed of the bootstraps (1)")
         command.add_argument("--jobs", type=_whole(1, 1_024), default=1, help="threads; they change no result (1)")
     return parser
@@ -71,7 +71,7 @@ def _share(text: str) -> Fraction:
 
 def _train(options: argparse.Namespace) -> None:
     if options.beta != 1:
-        raise InputError("a forest file has the bounds of --beta 1 alone; `bounds` writes those of another into a list")
+        raise InputError("a forest file has only the bounds of --beta 1; `bounds` writes those of another level into a list")
     flows, names, order, count = _read(options)
     encoded = forest_file.encode(_model(options, flows, names, order[:count]), names)
     with files.written(options.out, options.replace) as file:
@@ -104,7 +104,7 @@ def _read(options: argparse.Namespace):
     flows = flow_list.read(options.trace)
     names = options.features.split(",") if options.features else list(flows.features)
     if not names:
-        raise InputError(f"{flows.path}:1: no column `feature:NAME`; expected what is known of a flow when it begins")
+        raise InputError(f"{flows.path}:1: no column `feature:NAME`; expected facts known when a flow begins")
     if len(set(names)) != len(names):
         raise InputError("--features names one twice")
     order = flows.by_time()
@@ -127,13 +127,13 @@ def _model(options: argparse.Namespace, flows: flow_list.FlowList, names: list[s
 
 
 def warnings(features: np.ndarray, sizes: np.ndarray, names: list[str]) -> list[str]:
-    """What makes a trace a poor one to train on."""
+    """Reasons why a trace is a poor one to train on."""
     found = []
     if len(sizes) < FEW:
-        found.append(f"{len(sizes)} flows to train on; fewer than {FEW} teach little")
+        found.append(f"{len(sizes)} flows to train on; with fewer than {FEW} predictions are poor")
     if sizes.min() == sizes.max():
-        found.append(f"all flows to train on have {sizes[0]} bytes, and so will all bounds")
+        found.append(f"all flows to train on have {sizes[0]} bytes, so all bounds will be equal")
     for name, column in zip(names, features.T):
         if column.min() == column.max():
-            found.append(f"feature {name} is {column[0]} for all flows to train on and teaches nothing")
+            found.append(f"feature {name} is {column[0]} for all flows to train on, so it has no effect")
     return found

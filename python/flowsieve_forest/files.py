@@ -17,9 +17,9 @@ def check_new(path: str, replace: bool) -> None:
     except FileNotFoundError:
         return
     if not stat.S_ISREG(mode):
-        raise InputError(f"{path}: is no regular file, and is not replaced; expected a new name or a regular file")
+        raise InputError(f"{path}: is not a regular file, and is not replaced; expected a new name or a regular file")
     if not replace:
-        raise InputError(f"{path}: is there already, and is not overwritten; expected a new name, or --replace")
+        raise InputError(f"{path}: already exists and is not overwritten; expected a new name or --replace")
 
 
 @contextlib.contextmanager

@@ -76,7 +76,7 @@ def test_warnings__poor_traces(tmp_path, capsys):
     path = write(tmp_path, [HEADER, *(f"{number},0,1,700,{number},80" for number in range(20))])
     assert main(["train", str(path), "--out", str(tmp_path / "forest.fsf")]) == 0
     warned = capsys.readouterr().err
-    assert "trace.csv: 16 flows to train on; fewer than 100 teach little" in warned
+    assert "trace.csv: 16 flows to train on; with fewer than 100 predictions are poor" in warned
     assert "all flows to train on have 700 bytes" in warned
     assert "feature port is 80 for all flows" in warned and "gap_us" not in warned
 
@@ -113,7 +113,7 @@ def test_train__rows_that_are_not_numbers(tmp_path, capsys, row, expected):
         ([HEADER + ",bytes", "0,0,1,7,1,2,3"], [], "trace.csv:1: column `bytes` comes twice"),
         ([HEADER, "0,0,1,7,1,2"], ["--features", "port,src"], "trace.csv:1: no column `feature:src`; features of this"),
         ([HEADER, "0,0,1,7,1,2"], ["--features", "port,port"], "names one twice"),
-        ([HEADER, "0,0,1,7,1,2"], ["--beta", "0.9"], "a forest file has the bounds of --beta 1 alone"),
+        ([HEADER, "0,0,1,7,1,2"], ["--beta", "0.9"], "a forest file has only the bounds of --beta 1"),
     ],
 )
 def test_train__lists_that_it_cannot_take(tmp_path, capsys, lines, options, expected):

@@ -52,7 +52,7 @@ pub fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
         return Ok(Box::new(contents));
     }
     if is_builtin(path) {
-        let problem = "is not built in; a file of your own needs its whole path, from / on";
+        let problem = "is not built in; give your own file by its absolute path";
         return Err(io::Error::new(io::ErrorKind::NotFound, problem));
     }
     Ok(Box::new(flowsieve_files::open_text(path, MOST_BYTES)?))

@@ -85,7 +85,7 @@ pub(crate) fn read(source: &Source<'_>, options: &Options<'_>, notes: &mut Notes
 pub(crate) fn read_three(source: &Source<'_>, options: &Options<'_>, notes: &mut Notes) -> Result<What, ConvertError> {
     let Some(unit) = options.size_unit else {
         let problem = "the file does not say whether its sizes are bytes or packets";
-        let expected = "--size-unit packets:1460, as most of these files are, or --size-unit bytes";
+        let expected = "--size-unit packets:1460 (as in most of these files) or --size-unit bytes";
         return Err(source.fault(None, Kind::Option("size-unit"), problem, expected));
     };
     notes.say(format!("sizes are {}", unit.in_words()));
@@ -105,7 +105,7 @@ pub(crate) fn points<'a>(
     for row in rows {
         let fields = fields(row);
         if fields.len() != share_at + 1 {
-            let problem = format!("a row of {} columns", fields.len());
+            let problem = format!("this row has {} columns", fields.len());
             return Err(source.wrong(row.line, problem, format!("{}: a size first, its share last", share_at + 1)));
         }
         let (size, share) = (fields[size_at], fields[share_at].trim_end_matches('%'));
@@ -130,7 +130,7 @@ pub(crate) fn points<'a>(
             }
         }
         if read.len() == MAX_POINTS {
-            return Err(source.wrong(row.line, "one row too many", format!("at most {MAX_POINTS}")));
+            return Err(source.wrong(row.line, "too many rows", format!("at most {MAX_POINTS}")));
         }
         read.push((row.line, Point { bytes, share }));
     }
@@ -139,7 +139,7 @@ pub(crate) fn points<'a>(
     };
     let Some(whole) = whole_share(last.share) else {
         let problem = format!("the last share is {}", last.share);
-        return Err(source.wrong(line, problem, "1 or 100, within a thousandth: the whole of the flows"));
+        return Err(source.wrong(line, problem, "1 or 100, within a thousandth"));
     };
     if whole == Decimal::ONE_HUNDRED {
         notes.say("shares are per cent");
@@ -154,12 +154,18 @@ pub(crate) fn points<'a>(
     if let Some(((line, _), point)) =
         read.iter().zip(&points).find(|(_, point)| point.bytes == 0 && !point.share.is_zero())
     {
-        let problem = format!("a share of {} has no byte", point.share);
+        let problem = format!("a share of {} of the flows has 0 bytes", point.share);
         return Err(source.wrong(*line, problem, "flows of at least 1 byte"));
     }
     notes.say(match drawn {
-        Drawn::Stepped => "read in steps, as its source draws: each size is a point mass, in either reading of a CDF",
-        Drawn::Unsaid => "how its source reads between points is not in the file: `reading` in [workload] says it, interpolated unless set",
+        Drawn::Stepped => {
+            "the distribution is read in steps, as its source draws it: each size is a point mass, in \
+            either reading of a CDF"
+        }
+        Drawn::Unsaid => {
+            "the file does not say how its source reads between points: set `reading` in [workload] \
+            (interpolated by default)"
+        }
     });
     Ok(Sizes { points, drawn })
 }

@@ -33,7 +33,7 @@ pub(crate) fn read(source: &Source<'_>, options: &Options<'_>, notes: &mut Notes
     let placed = trace.place(trace.ports, Placing::Same, OwnRack::Drop);
     if placed.own_host > 0 {
         let (flows, bytes) = (placed.own_host, placed.own_host_bytes);
-        notes.say(format!("{flows} flows of {bytes} B are from a port to itself, and left out"));
+        notes.say(format!("{flows} flows of {bytes} B from a port to itself are left out"));
     }
     if placed.flows.is_empty() {
         return Err(source.fault(None, Kind::Lost, "no flow is between two ports", "at least one"));

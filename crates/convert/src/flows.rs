@@ -56,7 +56,7 @@ impl<'a> Rows<'a> {
             return wrong(format!("a flow of {} bytes", row.bytes), &format!("1 to {MAX_BYTES} bytes"));
         }
         if self.rows.len() == MAX_FLOWS {
-            return wrong("one flow more than a list may have".to_owned(), &format!("at most {MAX_FLOWS}"));
+            return wrong("the list has too many flows".to_owned(), &format!("at most {MAX_FLOWS}"));
         }
         self.rows.push(row);
         Ok(())
@@ -97,7 +97,7 @@ impl<'a> Rows<'a> {
             flows.push(Flow { id: 0, start_ps, src, dst, bytes, class: 0, deadline_ps: None, coflow: None });
         }
         if !flows.is_sorted_by_key(|flow| flow.start_ps) {
-            notes.say("the rows are not in the order of their starts; the list is");
+            notes.say("the rows are not sorted by start; the list is");
         }
         Ok(sorted(flows, hosts, options, notes))
     }
@@ -125,7 +125,7 @@ fn unknown_hosts(source: &Source<'_>, rows: &[Row]) -> ConvertError {
         None,
         Kind::Option("with"),
         format!("ids from {least} to {most} are nodes, and only the topology tells which nodes are hosts"),
-        "--with and the topology's file, or --hosts-first where hosts are the nodes 0 to n−1",
+        "--with and the topology's file, or --hosts-first if the hosts are nodes 0 to n−1",
     )
 }
 

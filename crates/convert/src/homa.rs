@@ -27,7 +27,7 @@ pub(crate) fn read_trace(source: &Source<'_>, options: &Options<'_>, notes: &mut
     for row in source.rows() {
         let words: Vec<&str> = row.text.split_ascii_whitespace().collect();
         let [src, dst, bytes, gap] = words[..] else {
-            return Err(source.wrong(row.line, format!("a row of {} fields", words.len()), "4: src dst bytes gap"));
+            return Err(source.wrong(row.line, format!("this row has {} fields", words.len()), "4: src dst bytes gap"));
         };
         let gap_ps = source.scaled(row.line, "the gap", gap, 1_000_000_000_000, &mut finer)?;
         now = now.checked_add(gap_ps).ok_or_else(|| {
@@ -42,7 +42,7 @@ pub(crate) fn read_trace(source: &Source<'_>, options: &Options<'_>, notes: &mut
             bytes: field("the size", bytes, u64::MAX)?,
         })?;
     }
-    notes.count(finer, "gaps were finer than a picosecond and are the nearest");
+    notes.count(finer, "gaps were finer than a picosecond and are rounded");
     rows.finish(Ids::Hosts, options, notes).map(What::Flows)
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn read_dist(source: &Source<'_>, options: &Options<'_>, notes: &mut 
     // Some files round their mean to the last digit shown.
     let differs = mean.checked_sub(stated).is_none_or(|differs| differs.abs() > stated / Decimal::ONE_THOUSAND);
     if differs {
-        notes.say(format!("line {} states a mean of {stated} B, and the steps have {mean} B", first.line));
+        notes.say(format!("line {} states a mean of {stated} B, but the steps have {mean} B", first.line));
     }
     Ok(What::Sizes(sizes))
 }
@@ -89,7 +89,7 @@ pub(crate) fn read_rtts(source: &Source<'_>, _: &Options<'_>, notes: &mut Notes)
     for row in source.rows() {
         let words: Vec<&str> = row.text.split_ascii_whitespace().collect();
         let [length, _] = words[..] else {
-            return Err(source.wrong(row.line, format!("a row of {} fields", words.len()), "2: length us"));
+            return Err(source.wrong(row.line, format!("this row has {} fields", words.len()), "2: length us"));
         };
         let bytes = source.whole(row.line, "the length", length, MAX_BYTES)?;
         if bytes == 0 {

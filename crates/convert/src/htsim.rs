@@ -78,8 +78,8 @@ pub(crate) fn read(source: &Source<'_>, options: &Options<'_>, notes: &mut Notes
     for (what, promised, found) in counts {
         if promised.unwrap_or(0) != found {
             let promised = promised.map_or("no number".to_owned(), |number| number.to_string());
-            let problem = format!("{what}: {promised} promised, {found} there");
-            return Err(source.fault(None, Kind::Row, problem, "as many as are promised; htsim stops"));
+            let problem = format!("{what}: {promised} promised, {found} found");
+            return Err(source.fault(None, Kind::Row, problem, "the promised number; htsim stops here"));
         }
     }
     let lost = [
@@ -93,17 +93,12 @@ pub(crate) fn read(source: &Source<'_>, options: &Options<'_>, notes: &mut Notes
         let lost = lost.join(", ");
         if !options.leave_out {
             let problem = format!("Flowsieve has no {lost}");
-            return Err(source.fault(
-                found.lost_line,
-                Kind::Lost,
-                problem,
-                "--leave-out, to convert the flows that are left",
-            ));
+            return Err(source.fault(found.lost_line, Kind::Lost, problem, "--leave-out to convert the other flows"));
         }
         notes.say(format!("left out: {lost}"));
     }
     notes.count(found.with_priority, "priorities are not carried over");
-    notes.count(found.finer, "starts were finer than a picosecond and are the nearest");
+    notes.count(found.finer, "starts were finer than a picosecond and are rounded");
     rows.finish(Ids::Hosts, options, notes).map(What::Flows)
 }
 
@@ -133,7 +128,7 @@ fn statement(source: &Source<'_>, row: At<'_>, promised: &mut Promised, found: &
             found.lost_line.get_or_insert(row.line);
         }
         _ => {
-            let problem = format!("`{}` is no line of a connection matrix", excerpt(row.text));
+            let problem = format!("`{}` is not a line of a connection matrix", excerpt(row.text));
             let expected = "`src->dst key value …`, a count, `trigger id …` or `failure …`";
             return Err(source.wrong(row.line, problem, expected));
         }
@@ -212,7 +207,7 @@ pub(crate) fn read_opera(source: &Source<'_>, options: &Options<'_>, notes: &mut
     for row in source.rows() {
         let words: Vec<&str> = row.text.split_ascii_whitespace().collect();
         let [src, dst, bytes, start] = words[..] else {
-            let problem = format!("a row of {} fields", words.len());
+            let problem = format!("this row has {} fields", words.len());
             return Err(source.wrong(row.line, problem, "4: src dst bytes start"));
         };
         let field = |what, text, most| source.whole(row.line, what, text, most);

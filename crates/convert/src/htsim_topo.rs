@@ -51,12 +51,12 @@ pub(crate) fn read(source: &Source<'_>, _: &Options<'_>, notes: &mut Notes) -> R
         if latency > 0 {
             let switches = shape.switches(nth);
             notes.say(format!(
-                "{switches} switches of tier {nth} have a latency of {latency} ns inside, which is not carried over"
+                "the internal latency of {latency} ns of {switches} switches in tier {nth} is not carried over"
             ));
         }
     }
     let queues = shape.tiers.iter().flat_map(|tier| tier.values.keys()).filter(|key| key.starts_with("queue")).count();
-    notes.count(queues as u64, "lengths of queues are not carried over: `buffer` in [network] sets them");
+    notes.count(queues as u64, "queue lengths are not carried over: set `buffer` in [network]");
     Ok(What::Topology(topology))
 }
 
@@ -77,7 +77,7 @@ impl<'a> Shape<'a> {
         for row in source.rows() {
             let words: Vec<&str> = row.text.split_ascii_whitespace().collect();
             let [key, value] = words[..] else {
-                let problem = format!("a row of {} words", words.len());
+                let problem = format!("this row has {} words", words.len());
                 return Err(source.wrong(row.line, problem, "a key and a value"));
             };
             let number = source.whole(row.line, key, value, u32::MAX.into())?;
@@ -94,7 +94,7 @@ impl<'a> Shape<'a> {
             match known {
                 Some(known) => {
                     if place.insert(known, (number, row.line)).is_some() {
-                        return Err(source.wrong_field(row.line, "a key", words[0], "each key once a tier"));
+                        return Err(source.wrong_field(row.line, "a key", words[0], "each key once per tier"));
                     }
                 }
                 None => return Err(unknown(source, row, words[0])),
@@ -107,8 +107,8 @@ impl<'a> Shape<'a> {
         };
         let (nodes, pod_size) = (of_head("nodes")?, of_head("podsize")?);
         if of_head("tiers")? != tiers.len() as u64 || !(2..=3).contains(&tiers.len()) {
-            let problem = format!("Tiers is {}, and there are {}", of_head("tiers")?, tiers.len());
-            return Err(source.fault(None, Kind::Row, problem, "2 or 3, and a block for each"));
+            let problem = format!("Tiers is {}, but there are {}", of_head("tiers")?, tiers.len());
+            return Err(source.fault(None, Kind::Row, problem, "2 or 3, with a block for each"));
         }
         if nodes > MAX_NODES {
             return Err(source.fault(None, Kind::Row, format!("{nodes} nodes"), format!("at most {MAX_NODES}")));
@@ -135,7 +135,7 @@ impl<'a> Shape<'a> {
     fn divided(&self, what: &str, number: u64, by: u64) -> Result<u64, ConvertError> {
         if by == 0 || !number.is_multiple_of(by) || number == 0 {
             let problem = format!("{what} would be {number} / {by}");
-            return Err(self.source.fault(None, Kind::Row, problem, "tiers whose numbers of ports fit each other"));
+            return Err(self.source.fault(None, Kind::Row, problem, "tiers with matching numbers of ports"));
         }
         Ok(number / by)
     }
@@ -156,12 +156,12 @@ impl<'a> Shape<'a> {
         if let Some((radix, line)) = self.tiers[0].values.get("radix_up")
             && *radix != up
         {
-            let problem = format!("Radix_Up is {radix}, and {} switches with bundles take {up}", self.aggs_per_pod);
-            return Err(self.source.wrong(*line, problem, "as many uplinks as the tiers make"));
+            let problem = format!("Radix_Up is {radix}, but {} switches with bundles take {up}", self.aggs_per_pod);
+            return Err(self.source.wrong(*line, problem, "as many uplinks as the tiers have"));
         }
         if self.tors * up != uplinks {
-            let problem = format!("{} ToRs with {up} uplinks each, and {uplinks} in all", self.tors);
-            return Err(self.source.fault(None, Kind::Row, problem, "speeds, radices and bundles that fit each other"));
+            let problem = format!("{} ToRs have {up} uplinks each, but {uplinks} in all", self.tors);
+            return Err(self.source.fault(None, Kind::Row, problem, "matching speeds, radices and bundles"));
         }
         let mut cables = self.nodes + uplinks;
         if self.tiers.len() == 3 {
@@ -170,8 +170,8 @@ impl<'a> Shape<'a> {
             self.cores = self.divided("cores", core_links, self.of(2, "radix_down")?)?;
             let each = self.divided("cores of a switch", self.cores, self.aggs_per_pod)?;
             if self.pods * self.aggs_per_pod * each * self.of(2, "bundle")? != core_links {
-                let problem = format!("{} cores and {core_links} links to them", self.cores);
-                return Err(self.source.fault(None, Kind::Row, problem, "radices and bundles that fit each other"));
+                let problem = format!("{} cores have {core_links} links to them", self.cores);
+                return Err(self.source.fault(None, Kind::Row, problem, "matching radices and bundles"));
             }
             cables += core_links;
         }

@@ -56,16 +56,16 @@ pub fn detected(source: &Source<'_>) -> Result<&'static Format, ConvertError> {
             let names: Vec<&'static str> = found.iter().map(|(format, _)| format.name).collect();
             let (problem, expected) = match names.as_slice() {
                 [] => (
-                    "no known format has these contents".to_owned(),
-                    "--from and one of the formats of `flowsieve list formats`".to_owned(),
+                    "the contents match no known format".to_owned(),
+                    "--from with a format of `flowsieve list formats`".to_owned(),
                 ),
                 [name] => (
-                    format!("this may be {name}, but the contents do not tell for sure"),
+                    format!("this may be {name}, but the contents are ambiguous"),
                     format!("`{}`, if it is", command(source.name, found[0].0)),
                 ),
                 [first, ..] => (
-                    format!("these contents fit {}", names.join(" and ")),
-                    format!("one of them by --from, such as `{}` for {first}", command(source.name, found[0].0)),
+                    format!("the contents match {}", names.join(" and ")),
+                    format!("--from with one of them, such as `{}` for {first}", command(source.name, found[0].0)),
                 ),
             };
             Err(source.fault(None, Kind::Format(names), problem, expected))
@@ -100,11 +100,11 @@ pub fn advice(source: &Source<'_>, wanted: Gives) -> Option<String> {
     match found.as_slice() {
         [(format, Fit::Sure), ..] => {
             let summary = format.summary.split(';').next().unwrap_or_default();
-            Some(format!("this is a file of {} ({summary}): `{command}` converts it", format.name))
+            Some(format!("this is a file of {} ({summary}); convert it with `{command}`", format.name))
         }
         found => {
             let names: Vec<&str> = found.iter().map(|(format, _)| format.name).collect();
-            Some(format!("it may be a file of {}: `{command}` converts it, if it is", names.join(" or ")))
+            Some(format!("it may be a file of {}; if so, convert it with `{command}`", names.join(" or ")))
         }
     }
 }
@@ -118,7 +118,7 @@ pub fn convert(source: &Source<'_>, format: &Format, options: &Options<'_>) -> R
     if let Some(option) = options.given().find(|option| !format.options.contains(option)) {
         let read: Vec<String> = format.options.iter().map(|option| format!("--{}", option.name())).collect();
         let expected = if read.is_empty() { "no option".to_owned() } else { read.join(", ") };
-        let problem = format!("--{} says nothing to {}", option.name(), format.name);
+        let problem = format!("--{} has no effect on {}", option.name(), format.name);
         return Err(source.fault(None, Kind::Unread(option.name()), problem, expected));
     }
     let mut notes = Notes::default();
@@ -137,8 +137,8 @@ fn topology_of(source: Source<'_>) -> Result<Topology, ConvertError> {
     match (format.read)(&source, &options, &mut Notes::default())? {
         What::Topology(topology) => Ok(topology),
         _ => {
-            let problem = format!("{} is no topology", format.name);
-            Err(source.fault(None, Kind::Format(vec![format.name]), problem, "the topology to which the flows belong"))
+            let problem = format!("{} is not a topology", format.name);
+            Err(source.fault(None, Kind::Format(vec![format.name]), problem, "the topology of the flows"))
         }
     }
 }

@@ -35,12 +35,12 @@ pub(crate) fn read_log(source: &Source<'_>, options: &Options<'_>, notes: &mut N
     for row in source.rows() {
         let fields: Vec<&str> = row.text.split(',').map(str::trim).collect();
         let &[_, src, dst, _, total, start, _, _, finished] = fields.as_slice() else {
-            return Err(source.wrong(row.line, format!("a row of {} columns", fields.len()), LOG));
+            return Err(source.wrong(row.line, format!("this row has {} columns", fields.len()), LOG));
         };
         unfinished += u64::from(finished == "FALSE");
         rows.add(row_of(source, row.line, [start, src, dst, total])?)?;
     }
-    notes.count(unfinished, "flows had not finished: their sizes are what they were to send");
+    notes.count(unfinished, "flows had not finished; they get their full sizes");
     rows.finish(Ids::Nodes, options, notes).map(What::Flows)
 }
 
@@ -63,7 +63,7 @@ fn properties<'a>(source: &Source<'a>) -> Result<Properties<'a>, ConvertError> {
     let mut found = Properties::new();
     for row in source.rows() {
         let Some((key, value)) = row.text.split_once('=') else {
-            let problem = format!("`{}` is no `key=value`", excerpt(row.text));
+            let problem = format!("`{}` is not `key=value`", excerpt(row.text));
             return Err(source.wrong(row.line, problem, "a run file of NetBench"));
         };
         found.insert(key.trim(), At { line: row.line, text: value.trim() });
@@ -107,7 +107,7 @@ pub(crate) fn read_flows(source: &Source<'_>, options: &Options<'_>, notes: &mut
         }
         _ => {
             let problem =
-                format!("traffic `{}` draws its flows, and the file does not list them", excerpt(traffic.text));
+                format!("traffic `{}` draws its flows, so the file does not list them", excerpt(traffic.text));
             let expected = "traffic_arrivals_string or traffic_pair; or the flow_completion.csv.log of a run";
             return Err(source.fault(Some(traffic.line), Kind::Lost, problem, expected));
         }
@@ -178,7 +178,7 @@ pub(crate) fn graph(source: &Source<'_>) -> Result<Graph, ConvertError> {
             return Err(source.wrong(row.line, problem, "each direction once"));
         }
         if directions.len() as u64 > 2 * MAX_CABLES {
-            return Err(source.wrong(row.line, "one direction too many", format!("at most {}", 2 * MAX_CABLES)));
+            return Err(source.wrong(row.line, "there are too many directions", format!("at most {}", 2 * MAX_CABLES)));
         }
         if !directions.contains_key(&(to, from)) {
             graph.cables.push(([from, to], row.line));
@@ -187,13 +187,13 @@ pub(crate) fn graph(source: &Source<'_>) -> Result<Graph, ConvertError> {
     if let Some(([from, to], line)) =
         graph.cables.iter().find(|([from, to], _)| !directions.contains_key(&(*to, *from)))
     {
-        let problem = format!("{from} to {to} has no direction back");
-        return Err(source.fault(Some(*line), Kind::Lost, problem, "both directions: a link of Flowsieve has both"));
+        let problem = format!("{from} to {to} has no reverse direction");
+        return Err(source.fault(Some(*line), Kind::Lost, problem, "both directions, as each link of Flowsieve has"));
     }
     match promised {
         Some((line, promised)) if promised != directions.len() as u64 => {
-            let problem = format!("|E| is {promised}, and there are {} directions", directions.len());
-            Err(source.wrong(line, problem, "as many: |E| counts directions"))
+            let problem = format!("|E| is {promised}, but there are {} directions", directions.len());
+            Err(source.wrong(line, problem, "the same number, since |E| counts directions"))
         }
         _ => Ok(graph),
     }
@@ -262,7 +262,7 @@ fn extend(
     cable: impl Fn([u64; 2], u64) -> Cable,
 ) -> Result<(), ConvertError> {
     if graph.servers != graph.tors {
-        let expected = "Servers that are the ToRs, where the run file adds servers";
+        let expected = "Servers equal to the ToRs, if the run file adds servers";
         return Err(source.fault(None, Kind::Row, "Servers are not the ToRs", expected));
     }
     if each.saturating_mul(graph.tors.len() as u64) > MAX_NODES {

@@ -106,9 +106,8 @@ pub(crate) fn read(
         (false, _) => SizeUnit::Bytes,
         (true, Some(unit)) => unit,
         (true, None) => {
-            let problem = "sizes are packets, and the file does not say of how many bytes";
-            let expected =
-                "--size-unit packets:N with the PACKET_PAYLOAD_SIZE of the run, which is 1000 unless it is set";
+            let problem = "sizes are packets, but the file does not give the bytes of a packet";
+            let expected = "--size-unit packets:N, where N is the run's PACKET_PAYLOAD_SIZE (1000 by default)";
             return Err(source.fault(None, Kind::Option("size-unit"), problem, expected));
         }
     };
@@ -146,8 +145,8 @@ pub(crate) fn read(
     if dialect.in_packets {
         notes.say(format!("sizes are {}", unit.in_words()));
     }
-    notes.count(zeros, "sizes of 0 are 1 byte, as their reader takes them");
-    notes.count(finer, "starts were finer than a picosecond and are the nearest");
+    notes.count(zeros, "sizes of 0 become 1 byte, as in their reader");
+    notes.count(finer, "starts were finer than a picosecond and are rounded");
     let flows = rows.len();
     notes.say(format!("{} of {flows} flows are not carried over", dialect.others));
     if dialect.stop.is_some() {
@@ -157,11 +156,11 @@ pub(crate) fn read(
 }
 
 fn too_few(source: &Source<'_>, first: At<'_>, count: u64, found: u64) -> ConvertError {
-    let problem = format!("the first number promises {count} flows, and there are {found}");
+    let problem = format!("the first number promises {count} flows, but there are {found}");
     let mut expected = format!("{count} records, or {found} as the first number; HPCC would repeat the last record");
     let (count, found) = (count.to_string(), found.to_string());
     if count.len() > found.len() && count.starts_with(&found) {
-        expected += "; its generator leaves digits of an older count behind";
+        expected += "; its generator may leave digits of an older count";
     }
     source.fault(Some(first.line), Kind::Row, problem, expected)
 }
@@ -177,8 +176,8 @@ fn say_rest(dialect: &Dialect, rest: &[At<'_>], notes: &mut Notes) {
             let is_number = |at: &&At<'_>| decimal(at.text).is_some();
             let records = rest.iter().take_while(is_number).count() / dialect.columns;
             let lines = rest.iter().map(|at| at.line).collect::<std::collections::BTreeSet<_>>().len();
-            let which = if records > 0 { format!(", {records} further records among them,") } else { String::new() };
-            notes.say(format!("{lines} lines behind the promised records{which} are not read, as in HPCC"));
+            let which = if records > 0 { format!(", including {records} further records,") } else { String::new() };
+            notes.say(format!("{lines} lines after the promised records{which} are not read, as in HPCC"));
         }
     }
 }

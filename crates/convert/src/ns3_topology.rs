@@ -60,7 +60,7 @@ fn header(source: &Source<'_>, row: At<'_>) -> Result<Header, ConvertError> {
         _ => Err(source.wrong(
             row.line,
             format!("the first line has {} fields", tokens.len()),
-            "3 (HPCC), 4 (PowerTCP) or 6 (Reverie, SimAI): nodes, switches, links and what the fork adds",
+            "3 (HPCC), 4 (PowerTCP) or 6 (Reverie, SimAI): nodes, switches, links and the fork's own fields",
         )),
     }
 }
@@ -70,7 +70,7 @@ pub(crate) fn read(source: &Source<'_>, options: &Options<'_>, notes: &mut Notes
     let beside = topology.parallel(source)?;
     notes.count(
         beside,
-        "links lie beside another between the same nodes: here a bundle, in HPCC the last of them carries all",
+        "links are parallel to another link: here they form a bundle, in HPCC the last one carries all traffic",
     );
     topology.check(source)?;
     Ok(What::Topology(topology))
@@ -102,8 +102,8 @@ pub(crate) fn parse(source: &Source<'_>, options: &Options<'_>, notes: &mut Note
         let link: Vec<At<'_>> = tokens.by_ref().take(5).collect();
         let [from, to, rate, delay, loss] = link[..] else {
             let found = cables.len() as u64 + left_out;
-            let problem = format!("the first line promises {} links, and there are {found}", header.links);
-            return Err(source.fault(Some(first.line), Kind::Row, problem, "as many as it says, five fields each"));
+            let problem = format!("the first line promises {} links, but there are {found}", header.links);
+            return Err(source.fault(Some(first.line), Kind::Row, problem, "the promised number, five fields each"));
         };
         let ends = [node(source, from, header.nodes)?, node(source, to, header.nodes)?];
         if ends[0] == ends[1] {
@@ -131,23 +131,21 @@ pub(crate) fn parse(source: &Source<'_>, options: &Options<'_>, notes: &mut Note
     }
     let rest = tokens.count();
     if rest > 0 {
-        notes.say(format!("{rest} fields behind the links are not read, as in HPCC"));
+        notes.say(format!("{rest} fields after the links are not read, as in HPCC"));
     }
     if options.leave_out {
         nv.iter().for_each(|id| _ = nodes.remove(id));
         notes.count(nv.len() as u64, "NVSwitches are left out");
         notes.count(left_out, "links of NVSwitches are left out");
     }
-    notes.count(
-        default_loss,
-        "links have an error rate of 0: none, unless the run's ERROR_RATE_PER_LINK said otherwise",
-    );
+    notes
+        .count(default_loss, "links have an error rate of 0: they lose nothing unless the run set ERROR_RATE_PER_LINK");
     Ok(Topology { nodes, cables })
 }
 
 fn node(source: &Source<'_>, token: At<'_>, nodes: u64) -> Result<u64, ConvertError> {
     whole(token.text).filter(|id| *id < nodes).ok_or_else(|| {
-        let problem = format!("`{}` is no node", excerpt(token.text));
+        let problem = format!("`{}` is not a node", excerpt(token.text));
         source.wrong(token.line, problem, format!("an id from 0 to {}", nodes.saturating_sub(1)))
     })
 }

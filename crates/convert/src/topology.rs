@@ -153,7 +153,7 @@ impl Topology {
                 if (other.rate_bps, other.delay_ps, other.loss) != (cable.rate_bps, cable.delay_ps, cable.loss) {
                     let problem =
                         format!("a second link between {a} and {b} that differs from that of line {}", other.line);
-                    let expected = "parallel links that are alike, which become a bundle";
+                    let expected = "identical parallel links, which become a bundle";
                     return Err(source.fault(Some(cable.line), Kind::Lost, problem, expected));
                 }
                 beside += 1;

@@ -46,7 +46,7 @@ pub(crate) fn read_trace(source: &Source<'_>, options: &Options<'_>, notes: &mut
             9 if words.len() == 9 => (1, 4, 7),
             8 if words.len() == 8 => (1, 3, 6),
             _ => {
-                let problem = format!("a row of {} columns", words.len());
+                let problem = format!("this row has {} columns", words.len());
                 return Err(source.wrong(row.line, problem, "9, or 8 as YAPS writes them, the same in all rows"));
             }
         };
@@ -60,7 +60,7 @@ pub(crate) fn read_trace(source: &Source<'_>, options: &Options<'_>, notes: &mut
         })?;
     }
     notes.say(format!("sizes are {}", unit.in_words()));
-    notes.count(finer, "starts were finer than a picosecond and are the nearest");
+    notes.count(finer, "starts were finer than a picosecond and are rounded");
     rows.finish(Ids::Hosts, options, notes).map(What::Flows)
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn read_listing(
         let [_, bytes, src, dst, start] = words[..] else {
             return Err(source.wrong(
                 row.line,
-                format!("a row of {} columns", words.len()),
+                format!("this row has {} columns", words.len()),
                 "5: id bytes src dst start",
             ));
         };
@@ -94,7 +94,7 @@ pub(crate) fn read_listing(
             dst: field("the destination", dst, u32::MAX.into())?,
         })?;
     }
-    notes.count(finer, "starts were finer than a picosecond and are the nearest");
+    notes.count(finer, "starts were finer than a picosecond and are rounded");
     rows.finish(Ids::Hosts, options, notes).map(What::Flows)
 }
 
@@ -109,7 +109,7 @@ pub(crate) fn read_config(source: &Source<'_>, _: &Options<'_>, notes: &mut Note
     let mut keys: BTreeMap<&str, At<'_>> = BTreeMap::new();
     for row in source.rows() {
         let Some((key, value)) = row.text.split_once(':') else {
-            let problem = format!("`{}` is no `key: value`", excerpt(row.text));
+            let problem = format!("`{}` is not `key: value`", excerpt(row.text));
             return Err(source.wrong(row.line, problem, "a run file of YAPS"));
         };
         keys.insert(key.trim(), At { line: row.line, text: value.trim() });
@@ -151,7 +151,7 @@ pub(crate) fn read_config(source: &Source<'_>, _: &Options<'_>, notes: &mut Note
     if is_trace {
         let _ = writeln!(text, "list = \"{stem}.csv\"  # flowsieve convert {} -o {stem}.csv", plain(file.text));
         let beside = [load, flows, smooth].into_iter().flatten().count() as u64;
-        notes.count(beside, "keys of drawn flows say nothing beside a trace");
+        notes.count(beside, "keys of drawn flows have no effect with a trace");
     } else {
         let unit = if in_bytes { "bytes" } else { "packets:1460" };
         let from = plain(file.text);
@@ -173,7 +173,7 @@ pub(crate) fn read_config(source: &Source<'_>, _: &Options<'_>, notes: &mut Note
         let _ = writeln!(text, "\n[network]\nbuffer = \"{bytes}B\"");
     }
     text += "\n[sweep]\nscheme = [\"pfabric\"]\n";
-    notes.say("the scheme is pFabric, for which YAPS was written: `scheme` in [sweep] takes others");
+    notes.say("the scheme is pFabric, for which YAPS was written: set `scheme` in [sweep] for others");
     if !keys.is_empty() {
         let names: Vec<String> = keys.keys().take(20).map(|key| excerpt(key)).collect();
         notes.say(format!("{} keys are not carried over: {}", keys.len(), names.join(", ")));

@@ -12,7 +12,7 @@ fn text(name: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// Converts a sample with the file that stands beside it, by detection unless a format is named.
+/// Converts a sample with the file that stands next to it, by detection unless a format is named.
 fn converted(
     name: &str,
     from: Option<&str>,
@@ -72,12 +72,12 @@ const FLOWS: &[FlowCase] = &[
     FlowCase {
         file: "conweave-flows.txt", from: None, options: HOSTS_FIRST, with: None, format: "conweave", bytes: 154_097,
         flows: &[(0, 2, 2_000_000_100), (1, 3, 2_000_000_200), (2, 0, 2_000_350_000)],
-        says: &["1 sizes of 0 are 1 byte"],
+        says: &["1 sizes of 0 become 1 byte"],
     },
     FlowCase {
         file: "ns3-rdma-flows.txt", from: None, options: Options { hosts_first: true, ..packets(1_000) }, with: None,
         format: "ns3-rdma", bytes: 712_000, flows: &[(2, 1, 2_000_000_000), (3, 1, 2_500_000_000)],
-        says: &["2 stop times are not carried over", "1 lines behind the promised records are not read", "packets of 1000 B"],
+        says: &["2 stop times are not carried over", "1 lines after the promised records are not read", "packets of 1000 B"],
     },
     FlowCase {
         file: "parsimon-flows.txt", from: None, options: HOSTS_FIRST, with: None, format: "parsimon", bytes: 67_769,
@@ -122,7 +122,7 @@ const FLOWS: &[FlowCase] = &[
         file: "coflow-fb.txt", from: None, options: PLAIN, with: None, format: "coflow", bytes: 7_864_320,
         flows: &[(2, 5, 0), (0, 3, 150_000_000), (0, 1, 150_000_000), (1, 3, 150_000_000), (0, 4, 2_048_000_000),
                  (1, 4, 2_048_000_000), (2, 4, 2_048_000_000)],
-        says: &["1 flows of 1572864 B are from a port to itself", "3 coflows between 6 ports"],
+        says: &["1 flows of 1572864 B from a port to itself", "3 coflows between 6 ports"],
     },
     FlowCase {
         file: "coflow-sincronia.txt", from: None, options: PLAIN, with: None, format: "coflow", bytes: 15_728_640,
@@ -208,7 +208,7 @@ fn convert__topologies_hold_what_the_samples_say() {
         assert_eq!(cables(topology), links.to_vec(), "{file}");
     }
     let outcome = converted("htsim.topo", None, PLAIN, None).unwrap();
-    assert!(said(&outcome.notes, "2 switches of tier 0 have a latency of 50 ns inside"), "{:?}", outcome.notes);
+    assert!(said(&outcome.notes, "the internal latency of 50 ns of 2 switches in tier 0"), "{:?}", outcome.notes);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What coflows cost: an order of many, and a packet's way through pCoflow's queue beside a bank of FIFO queues.
+//! What coflows cost: an order of many, and a packet's way through pCoflow's queue compared with a bank of FIFO queues.
 //!
 //!     cargo bench -p flowsieve-core --bench coflow
 //!

@@ -1,4 +1,4 @@
-//! What a host does with a packet of data: its tag by QCLIMB's tagger, and by PIAS's beside it, as transports call them.
+//! What a host does with a packet of data: its tag by QCLIMB's tagger, and by PIAS's for comparison, as transports call them.
 //!
 //!     cargo bench -p flowsieve-core --bench tag
 //!

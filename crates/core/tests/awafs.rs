@@ -54,7 +54,7 @@ fn listed(bench: &Bench) -> Vec<u32> {
 }
 
 impl Bench {
-    /// A packet with so many bytes of payload, of a flow that has sent so many; says its queue.
+    /// A packet with this many bytes of payload, of a flow that has sent that many; says its queue.
     fn packet(&mut self, flow: u32, sent: u32, payload: u16, last: bool) -> u8 {
         let tag = Tag::with_sent(sent.into(), last);
         assert!(self.send(Meta { tag, ..data(flow, 0, 0, payload + HEADER) }));

@@ -211,7 +211,7 @@ fn bit_by_bit__a_flow_that_comes_later_goes_before_a_backlog() {
 
 #[test]
 fn bit_by_bit__idle_flows_neither_save_nor_owe() {
-    // Alone, flow 0 is ahead of nobody: when flow 1 comes while it is idle, both have the same virtual time.
+    // Alone, flow 0 is not ahead: when flow 1 comes while it is idle, both have the same virtual time.
     let sent = send_over(line(), &[(0, 1_000, 0), (0, 1_000, 8_000), (1, 900, 20_000), (0, 1_000, 20_000)]);
     let done: Vec<u64> = sent.iter().map(|packet| packet.done / 1_000).collect();
     assert_eq!(done, [8_000, 16_000, 27_200, 35_200]);

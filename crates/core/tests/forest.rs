@@ -27,7 +27,7 @@ fn bounds(forest: &Forest, features: &[u64]) -> (u64, u64) {
     (bounds.lower, bounds.upper.get())
 }
 
-/// The error of a file of which `change` made another, with a checksum that fits.
+/// The error of a file after `change`, with a matching checksum.
 fn refused(change: impl FnOnce(&mut Vec<u8>)) -> String {
     let mut bytes = file(&FEATURES, 10, &by_hand());
     change(&mut bytes);

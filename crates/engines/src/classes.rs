@@ -22,7 +22,7 @@ declare! {
     /// The schemes of the classes.
     pub static CLASSES: Setting<Vec<String>> = Setting::texts(
         Section::Scheme, "classes",
-        "the scheme of each class of flow, from class 0 on; ports and load balancing are those of the scheme that names them",
+        "scheme of each class of flow, from class 0; ports and load balancing are those of the scheme with this setting",
     );
 }
 
@@ -93,8 +93,8 @@ impl Builder<'_> {
         match keys.filter(of_hosts).find(|key| self.point.settings.given(&(own.clone(), key.name)).is_some()) {
             None => Ok(()),
             Some(key) => {
-                let problem = format!("`{}` says nothing beside `classes`", key.name);
-                Err(scope.error(key, problem).expected("it in the table of the scheme of a class"))
+                let problem = format!("`{}` has no effect with `classes`", key.name);
+                Err(scope.error(key, problem).expected("this key in the table of a class's scheme"))
             }
         }
     }
@@ -155,7 +155,7 @@ fn refuse_unlike(scope: &Scope<'_>, scheme: &Scheme, name: &str, other: &Scheme)
     };
     let kinds = |of: &Scheme| Place::ALL.map(|place| format!("{:?}", of.ports.at(place).kind));
     if kinds(scheme) != kinds(other) {
-        return refuse("their ports differ in discipline, queues or thresholds", "schemes whose ports are alike");
+        return refuse("their ports differ in discipline, queues or thresholds", "schemes with the same ports");
     }
     if format!("{:?}", scheme.balancers) != format!("{:?}", other.balancers) {
         return refuse("they balance load differently", "one `load_balancing` for both, such as \"ecmp\" in [network]");

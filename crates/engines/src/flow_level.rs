@@ -75,7 +75,7 @@ impl Engine for FlowRates {
     }
 
     fn without(&self) -> Option<&'static str> {
-        Some("with fidelity = \"flow\", where there are rates and no packets")
+        Some("with fidelity = \"flow\", which has rates and no packets")
     }
 
     fn read_scheme(&self, scheme: &str, settings: &Settings) {
@@ -147,7 +147,7 @@ fn refuse_loss(settings: &Settings, fabric: &Fabric) -> Result<(), SettingsError
     if fabric.links.iter().all(|link| link.loss == 0.0) {
         return Ok(());
     }
-    let problem = "`loss` of a link says nothing at flow level, where there are no packets";
+    let problem = "`loss` of a link has no effect at flow level, which has no packets";
     Err(settings.common().error(&FIDELITY, problem).expected("no `loss`, or fidelity = \"packet\""))
 }
 
@@ -155,7 +155,7 @@ fn refuse_loss(settings: &Settings, fabric: &Fabric) -> Result<(), SettingsError
 fn refuse_unknown_starts(settings: &Settings, workload: &Workload, seed: u64) -> Result<(), SettingsError> {
     let scope = settings.common();
     let refuse = |key: &Key, what: &str| {
-        let problem = format!("{what} at flow level, where all flows are known beforehand");
+        let problem = format!("{what} at flow level, where all flows must be known before the run");
         Err(scope.error(key, problem).expected("fidelity = \"packet\", or flows that all count and wait for no other"))
     };
     if workload.queries(seed).is_some() {
@@ -167,7 +167,7 @@ fn refuse_unknown_starts(settings: &Settings, workload: &Workload, seed: u64) ->
     match workload.extent {
         Extent::Window(..) => refuse(&MEASURE, "a measuring window"),
         Extent::Entries { endless: true } => {
-            refuse(&FLOWS, "a workload that goes on until the flows of the others have finished")
+            refuse(&FLOWS, "a workload that continues until the flows of the others have finished")
         }
         _ => Ok(()),
     }

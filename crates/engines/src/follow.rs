@@ -361,6 +361,6 @@ pub(crate) fn find(flows: &[FlowRow], flow: u32, run: &str) -> Result<FlowRow, E
     found.copied().ok_or_else(|| {
         let (least, most) =
             flows.iter().fold((u32::MAX, 0), |(least, most), row| (least.min(row.flow), most.max(row.flow)));
-        Error::Input(format!("{run} counts no flow {flow}; expected a number from {least} to {most}"))
+        Error::Input(format!("{run} has no counted flow {flow}; expected a number from {least} to {most}"))
     })
 }

@@ -39,7 +39,7 @@ impl ForestFile {
         let column = |wanted: &Feature| {
             features.names().iter().position(|name| *name == wanted.name).ok_or_else(|| {
                 let has = features.names().join(", ");
-                format!("it reads the feature `{}`, and the flows have {has}", wanted.name)
+                format!("it reads the feature `{}`, but the flows have {has}", wanted.name)
             })
         };
         let columns = self.forest.features().iter().map(column).collect::<Result<Vec<usize>, _>>()?;
@@ -106,7 +106,7 @@ impl Predicted {
         list.predictions = file.predictions(&list.features).map_err(in_file(forest))?;
         let from = (from * list.flows.len() as f64).round() as usize;
         if from >= list.flows.len() {
-            return Err(in_file(trace)(format!("of {} flows none is left", list.flows.len())));
+            return Err(in_file(trace)(format!("none of {} flows is left", list.flows.len())));
         }
         Ok(Predicted { list, from })
     }
@@ -236,9 +236,10 @@ pub fn text(worth: &[Worth]) -> String {
     };
     let table: String = rows.iter().map(line).collect();
     table
-        + "\nbounded: the size lies within its bounds. shuffled: the same if sizes were dealt to flows at random, which loose bounds \
-           reach without knowing anything.\nMeans by flow: size, lower bound, size less lower bound where it is not below, upper \
-           bound, distance of the predicted size; the largest such distance, and the share above 100 KB.\n"
+        + "\nbounded: share of flows whose size lies within its bounds. shuffled: the same with sizes assigned at \
+            random; loose bounds reach it without any knowledge.\nMeans over flows: size, lower bound, size minus \
+            lower bound where it is not below, upper bound, error of the predicted size; then the largest error, and \
+            the share of errors above 100 KB.\n"
 }
 
 #[cfg(test)]

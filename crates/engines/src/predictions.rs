@@ -33,23 +33,23 @@ declare! {
             ("law", BoundsName::Law),
             ("forest", BoundsName::Forest),
         ],
-        "source of bounds of flow sizes and of predicted sizes: the flow list's columns, the true sizes, none, drawn around \
-        the true sizes, or a forest and the list's features",
+        "source of size bounds and predicted sizes: the flow list's columns, the true sizes, none, draws around the \
+         true sizes, or a forest with the list's features",
     );
     static FOREST: Setting<String> = Setting::file(
-        Section::Transport, "forest", "bounds = \"forest\": the file of a forest, as python/ trains them",
+        Section::Transport, "forest", "bounds = \"forest\": file of a forest, as trained by python/",
     );
     static BOUNDS_LOWER: Setting<Vec<f64>> = Setting::numbers(
         Section::Transport, "bounds_lower", 0.0, 1.0,
-        "bounds = \"law\": lower bound in relation to a flow's size: a factor, or two between which it is drawn",
+        "bounds = \"law\": lower bound as a multiple of a flow's size: one factor, or two between which it is drawn",
     );
     static BOUNDS_UPPER: Setting<Vec<f64>> = Setting::numbers(
-        Section::Transport, "bounds_upper", 1.0, 1e6, "bounds = \"law\": upper bound in relation to a flow's size: a \
-        factor, or two between which it is drawn",
+        Section::Transport, "bounds_upper", 1.0, 1e6, "bounds = \"law\": upper bound as a multiple of a flow's size: \
+            one factor, or two between which it is drawn",
     );
     static BOUNDS_OUTSIDE: Setting<f64> = Setting::number(
         Section::Transport, "bounds_outside", 0.0, 1.0,
-        "bounds = \"law\": share of the flows whose size lies outside of their bounds",
+        "bounds = \"law\": share of the flows whose size lies outside their bounds",
     )
     .with_default(0.0);
 }
@@ -71,7 +71,7 @@ pub(crate) fn read(
         (Some(_), _) => scope.read_or(&BOUNDS, BoundsName::List)?,
         (None, true) => scope.read(&BOUNDS)?,
         (None, false) => {
-            let problem = format!("`{}` schedules by predicted sizes, and nobody predicts any", scope.variant());
+            let problem = format!("`{}` schedules by predicted sizes, but there are no predictions", scope.variant());
             let expected = "a flow list with the columns lower, upper and predicted, or `bounds` in [transport] or in the \
                             scheme's table: \"forest\", \"law\", \"exact\" or \"none\"";
             return Err(scope.error(&BOUNDS, problem).expected(expected).into());
@@ -79,7 +79,7 @@ pub(crate) fn read(
     };
     Ok(Some(match name {
         BoundsName::List => list.ok_or_else(|| {
-            let problem = "`bounds` = \"list\", and the workload is no flow list that predicts anything";
+            let problem = "`bounds` = \"list\", but the workload is not a flow list with predictions";
             scope
                 .error(&BOUNDS, problem)
                 .expected("a list with the columns lower, upper or predicted, or other `bounds`")
@@ -95,18 +95,18 @@ pub(crate) fn read(
 /// now. So all schemes have the same bounds.
 fn by_forest(scope: &Scope<'_>, workload: &Workload, folder: &Folder) -> Result<Arc<dyn Predict>, Error> {
     let Some(file) = scope.optional(&FOREST)? else {
-        return Err(scope.invalid(&FOREST, "a forest's file beside bounds = \"forest\"").into());
+        return Err(scope.invalid(&FOREST, "a forest's file with bounds = \"forest\"").into());
     };
     let path = folder.path().join(file);
     let unfit = |problem: String| {
-        let expected = "a forest that can be read, of features that the flows have; its path is relative to the experiment \
-                        file's folder";
+        let expected =
+            "a readable forest whose features the flows have; its path is relative to the experiment file's folder";
         scope.error(&FOREST, format!("{}: {problem}", path.display())).expected(expected)
     };
     let forest = folder.of::<Files>().forest(&path).map_err(&unfit)?;
     scope.note_digest(&FOREST, &forest.digest);
     let Some(features) = workload.features().filter(|features| !features.names().is_empty()) else {
-        let problem = "`bounds` = \"forest\", and nothing was recorded of these flows";
+        let problem = "`bounds` = \"forest\", but these flows have no recorded features";
         let expected = "`list` or `recorded` with columns feature:NAME";
         return Err(scope.error(&BOUNDS, problem).expected(expected).into());
     };
@@ -117,7 +117,7 @@ fn law(scope: &Scope<'_>) -> Result<BoundsLaw, SettingsError> {
     let ends = |setting: &Setting<Vec<f64>>, default: [f64; 2]| match *scope.read_or(setting, default.to_vec())? {
         [one] => Ok((one, one)),
         [from, to] if from <= to => Ok((from, to)),
-        _ => Err(scope.invalid(setting, "one number, or two of which the second is no smaller")),
+        _ => Err(scope.invalid(setting, "one number, or two numbers that do not fall")),
     };
     Ok(BoundsLaw {
         lower: ends(&BOUNDS_LOWER, [0.5, 1.0])?,

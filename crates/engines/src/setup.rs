@@ -85,8 +85,9 @@ impl Packets {
 
 /// Adds to the effective configuration which program runs a custom scheme: settings do not show its code.
 fn note_program(settings: &Settings) -> Result<(), Error> {
-    let unreadable =
-        |error| Error::Input(format!("the program's own file, which tells results of your schemes apart: {error}"));
+    let unreadable = |error| {
+        Error::Input(format!("cannot read the program's own file, which identifies results of your schemes: {error}"))
+    };
     settings.note("scheme.program.digest", PROGRAM.as_ref().map_err(unreadable)?);
     Ok(())
 }

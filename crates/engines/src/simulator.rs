@@ -39,7 +39,7 @@ declare! {
         Section::Run,
         "fct_end",
         &[("ack", FctEnd::Ack), ("arrival", FctEnd::Arrival)],
-        "when a flow ends: when its last ACK is back, or when its last byte has arrived",
+        "end of a flow: when its last ACK is back, or when its last byte has arrived",
     )
     .with_default(FctEnd::Ack);
     pub(crate) static MAX_TIME: Setting<u64> = Setting::time(
@@ -218,14 +218,15 @@ pub fn flows(point: &Point, seed: u64) -> Result<(Workload, Flowing, Vec<String>
     let workload = Workload::read(&point.settings, &hosts, &point.folder, seed)?;
     let scope = point.settings.common();
     if workload.queries(seed).is_some() {
-        let problem = "messages of queries start when others have been delivered, which only a run tells";
+        let problem = "messages of queries start after others, so their starts are known only during a run";
         return Err(scope.error(&QUERIES, problem).into());
     }
     let key: &Key = if workload.closed_loop(seed).is_some() { &ARRIVALS } else { &LOAD };
     if let Extent::Entries { endless: true } = workload.extent {
         let endless = workload.parts().into_iter().find(|(_, part)| part.extent == Extent::Others);
         let name = endless.and_then(|(name, _)| Some(name?.0.to_owned()));
-        let problem = "a workload goes on until the flows of the others have finished, which only a run tells";
+        let problem =
+            "a workload continues until the flows of the others have finished, so its end is known only during a run";
         let scope = point.settings.workload(name.as_deref());
         let key: &Key = if scope.is_given(&CDF) { &CDF } else { &SIZES };
         return Err(scope.error(key, problem).expected("`flows` or `duration` in each [[workload]]").into());
@@ -303,7 +304,7 @@ impl Run {
         let packets = all.min(most as f64);
         let size = TraceSize { packets, bytes: packets * trace.formats.bytes_per_packet(&trace.links) };
         let ends =
-            || format!("the packet trace would have about {all:.0} packets, and ends after {most} (`trace_packets`)");
+            || format!("the packet trace would have about {all:.0} packets, but ends after {most} (`trace_packets`)");
         Some((size, (all > most as f64).then(ends)))
     }
 

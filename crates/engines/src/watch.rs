@@ -19,17 +19,17 @@ declare! {
         Section::Run, "sample_links",
         "the links whose backlog is sampled, each by its ends, such as [\"leaf0 to host3\"], or all of a class, such as [\"host-down\"]",
     )
-    .needs("`sample_interval` with it, which turns sampling on");
+    .needs("`sample_interval`, which turns sampling on");
     static SAMPLE_UTILISATION: Setting<Vec<String>> = Setting::texts(
         Section::Run, "sample_utilisation",
         "the links whose utilisation is sampled: the share of each interval in which the line was busy; named as in sample_links",
     )
-    .needs("`sample_interval` with it, which turns sampling on");
+    .needs("`sample_interval`, which turns sampling on");
     static SAMPLE_FLOWS: Setting<Vec<f64>> = Setting::numbers(
         Section::Run, "sample_flows", 0.0, 4_294_967_295.0,
         "the flows whose goodput is sampled, by their numbers: payload that arrived for the first time in each interval",
     )
-    .needs("`sample_interval` with it, which turns sampling on");
+    .needs("`sample_interval`, which turns sampling on");
     static TRACE: Setting<TraceFormats> = Setting::choice(
         Section::Run,
         "trace",
@@ -44,12 +44,12 @@ declare! {
         Section::Run, "trace_links", "the links whose packets are traced, named as in sample_links; not given: all",
     );
     pub(crate) static TRACE_SPAN: Setting<Vec<u64>> = Setting::times(
-        Section::Run, "trace_span", "start and end of the time that is traced; not given: all of the run",
+        Section::Run, "trace_span", "start and end of the traced time; not given: the whole run",
     )
     .scaled(Scaled::Amount);
     static TRACE_PACKETS: Setting<u64> = Setting::count(
         Section::Run, "trace_packets", 1, 1_000_000_000,
-        "the most packets of a run that are traced, each counted at each link",
+        "largest number of traced packets in a run, counted at each link",
     )
     .with_default(1_000_000);
 }
@@ -94,7 +94,7 @@ pub(crate) fn trace(settings: &Settings, fabric: &Fabric) -> Result<Option<Trace
     let Some(formats) = scope.optional(&TRACE)? else { return Ok(None) };
     let numbers = links(&scope, &TRACE_LINKS, fabric)?.unwrap_or_else(|| (0..fabric.links.len() as u32).collect());
     if numbers.is_empty() {
-        return Err(scope.invalid(&TRACE_LINKS, "one link at least, or no `trace_links` for all"));
+        return Err(scope.invalid(&TRACE_LINKS, "at least one link, or no `trace_links` for all links"));
     }
     let span = match scope.optional(&TRACE_SPAN)?.as_deref() {
         None => Time::ZERO..Time::NEVER,

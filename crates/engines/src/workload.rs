@@ -57,7 +57,7 @@ declare! {
     )
     .scaled(Scaled::Amount);
     pub(crate) static DURATION: Setting<u64> = Setting::time(
-        Section::Workload, "duration", 1, MAX_TIME_PS, "for how long flows arrive, instead of a number of flows",
+        Section::Workload, "duration", 1, MAX_TIME_PS, "time for which flows arrive, instead of a number of flows",
     )
     .scaled(Scaled::Course);
     static LIST: Setting<String> = Setting::file(
@@ -74,14 +74,14 @@ declare! {
         Section::Run,
         "measure",
         &[("all", false), ("window", true)],
-        "count every flow and drain, or the flows that start in a window under load",
+        "which flows count: all, until the fabric is empty, or those that start in a window under load",
     )
     .with_default(false);
     pub(crate) static WINDOW: Setting<Vec<u64>> = Setting::times(
         Section::Run, "window", "start and end of the measuring window",
     )
     .scaled(Scaled::Course)
-    .needs("`measure` = \"window\" with it");
+    .needs("`measure` = \"window\"");
 }
 
 /// All settings of a workload, by the part that declares them.
@@ -202,7 +202,7 @@ impl Workload {
             let extent = listed::extent(scope, &list)?;
             let classes = classes(scope)?;
             if classes.is_some() && list.extras.classes {
-                let problem = "`class_share` says nothing of a list with a column `class`";
+                let problem = "`class_share` has no effect on a list with a column `class`";
                 return Err(scope.error(&CLASS_SHARE, problem).expected("one of the two").into());
             }
             return Ok(Workload { classes, paced, ..Workload::of(Origin::Listed(list), extent, framing) });
@@ -254,7 +254,8 @@ impl Workload {
     fn flows_of_origin(&self, seed: u64) -> Result<Box<dyn Iterator<Item = Flow> + Send>, String> {
         match &self.origin {
             Origin::Drawn(drawn) if drawn.closed.is_some() => {
-                Err("the flows of a closed loop start when others have finished, which only a run tells".to_owned())
+                Err("the flows of a closed loop start after others, so their starts are known only during a run"
+                    .to_owned())
             }
             Origin::Drawn(drawn) => {
                 let flows = Generator::of(&drawn.traffic, seed).map_err(|error| error.to_string())?;
@@ -450,7 +451,9 @@ fn extent(scope: &Scope<'_>, recorded: Option<&Recorded>) -> Result<Extent, Sett
     match (scope.optional(&FLOWS)?, scope.optional(&DURATION)?) {
         (Some(flows), None) => Ok(Extent::Flows(flows)),
         (None, Some(duration)) => Ok(Extent::Until(duration)),
-        (Some(_), Some(_)) => Err(scope.error(&DURATION, "`duration` beside `flows`").expected("one of the two")),
+        (Some(_), Some(_)) => {
+            Err(scope.error(&DURATION, "`duration` and `flows` are both given").expected("one of the two"))
+        }
         (None, None) if is_window => Ok(Extent::Others),
         (None, None) if recorded.is_some() => Ok(Extent::Flows(recorded.map_or(0, |recorded| recorded.flows as u64))),
         (None, None) if is_one_of_several => Ok(Extent::Others),
@@ -464,12 +467,12 @@ fn refuse_window(scope: &Scope<'_>, key: &Key) -> Result<(), SettingsError> {
     let name = key.name;
     let expected = format!("measure = \"all\": with `{name}` every flow counts, and the fabric drains");
     if scope.is_given(&MEASURE) && scope.read(&MEASURE)? {
-        let problem = format!("`measure` = window beside `{name}`");
+        let problem = format!("`measure` = window is not possible with `{name}`");
         return Err(scope.error(&MEASURE, problem).expected(expected));
     }
     match scope.is_given(&WINDOW) {
         true => Err(scope
-            .error(&WINDOW, format!("`window` beside `{name}`"))
+            .error(&WINDOW, format!("`window` is not possible with `{name}`"))
             .expected(format!("no `window`, or {expected}"))),
         false => Ok(()),
     }
@@ -488,8 +491,8 @@ fn refuse_beside(scope: &Scope<'_>, key: &Key, others: &[&Key]) -> Result<(), Se
     let name = key.name;
     match others.iter().find(|other| scope.is_given(other)) {
         Some(other) => {
-            let problem = format!("`{}` says nothing beside `{name}`", other.name);
-            Err(scope.error(other, problem).expected(format!("one of the two: `{name}` decides it")))
+            let problem = format!("`{}` has no effect with `{name}`", other.name);
+            Err(scope.error(other, problem).expected(format!("one of the two: `{name}` replaces it")))
         }
         None => Ok(()),
     }

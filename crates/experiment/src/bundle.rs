@@ -153,8 +153,8 @@ pub fn whole_file<T>(
 pub fn pack(plan: &Plan, out: impl Write) -> Result<Content, Error> {
     let sources = named_files(plan);
     if let Some(path) = sources.keys().find(|path| Path::new(path).is_absolute()) {
-        let problem = format!("it names {path} by its absolute path, which no other machine has");
-        return Err(Error::Input(format!("{problem}; expected a path from the experiment's folder on")));
+        let problem = format!("it names {path} by an absolute path, which other machines do not have");
+        return Err(Error::Input(format!("{problem}; expected a path relative to the experiment's folder")));
     }
     let mut files = Vec::new();
     for (path, source) in &sources {
@@ -261,21 +261,23 @@ impl List {
         }
         let is_name = |name: &str| Path::new(name).file_name() == Some(name.as_ref()) && name.len() <= 255;
         if !is_name(&self.name) {
-            return Err(format!("{:?} is no name of a file", self.name));
+            return Err(format!("{:?} is not a file name", self.name));
         }
         if self.bytes() > MAX_BYTES {
-            return Err(format!("its files have {} bytes, {MAX_BYTES} at most", self.bytes()));
+            return Err(format!("its files have {} bytes, but at most {MAX_BYTES} are allowed", self.bytes()));
         }
         for file in &self.files {
             let hex = |letter: char| letter.is_ascii_digit() || ('a'..='f').contains(&letter);
             if file.blake3.len() != 64 || !file.blake3.chars().all(hex) {
-                return Err(format!("{:?} is no hash of a file", file.blake3));
+                return Err(format!("{:?} is not a file hash", file.blake3));
             }
             match depth(&file.path) {
                 Some((above, below)) if above <= MAX_ABOVE && below => {}
                 _ => {
-                    let expected =
-                        format!("expected one from the experiment's folder on, {MAX_ABOVE} folders above it at most");
+                    let expected = format!(
+                        "expected one relative to the experiment's folder, \
+                         at most {MAX_ABOVE} folders above it"
+                    );
                     return Err(format!("the path {:?}: {expected}", file.path));
                 }
             }
@@ -312,7 +314,7 @@ fn depth(path: &str) -> Option<(usize, bool)> {
 /// Unpacks the experiment in a bundle, with its files in a new folder.
 pub(crate) fn unpack(path: &Path) -> Result<Source, Error> {
     let name = path.display().to_string();
-    let refuse = |problem: String| Error::File { path: name.clone(), problem: format!("is no bundle: {problem}") };
+    let refuse = |problem: String| Error::File { path: name.clone(), problem: format!("is not a bundle: {problem}") };
     let broken = |error: io::Error| refuse(format!("cut or damaged: {error}"));
     let file = flowsieve_files::open(path, MAX_BUNDLE_BYTES).map_err(unreadable(path))?;
     let mut archive = tar::Archive::new(io::BufReader::new(file));
@@ -340,7 +342,7 @@ pub(crate) fn unpack(path: &Path) -> Result<Source, Error> {
         }
         let folder = std::env::temp_dir();
         let problem = format!("cannot be unpacked into {}: {error}", folder.display());
-        let expected = format!("expected a folder with {} bytes of room; TMPDIR names another one", list.bytes());
+        let expected = format!("expected a folder with {} bytes of space; set TMPDIR to use another one", list.bytes());
         Error::File { path: name.clone(), problem: format!("{problem}; {expected}") }
     };
     let unpacked = Unpacked::new().map_err(no_room)?;
@@ -354,11 +356,11 @@ pub(crate) fn unpack(path: &Path) -> Result<Source, Error> {
         let mut entry = entry.map_err(broken)?;
         let hash = entry.path().map_err(broken)?.to_string_lossy().into_owned();
         let files =
-            wanted.remove(&*hash).ok_or_else(|| refuse(format!("nothing needs its {hash:?}, or it is there twice")))?;
+            wanted.remove(&*hash).ok_or_else(|| refuse(format!("its {hash:?} is not needed, or is there twice")))?;
         check_entry(&entry, &hash, files[0].bytes).map_err(refuse)?;
         if let Some(other) = files.iter().find(|other| other.bytes != entry.size()) {
             let (path, said, has) = (&other.path, other.bytes, entry.size());
-            return Err(refuse(format!("{path:?} has {said} bytes by its list, and its file has {has}")));
+            return Err(refuse(format!("{path:?} has {said} bytes in the list, but its file has {has}")));
         }
         let first = place(&folder, &files[0].path).map_err(no_room)?;
         let mut hasher = blake3::Hasher::new();
@@ -394,10 +396,10 @@ pub(crate) fn unpack(path: &Path) -> Result<Source, Error> {
 fn check_entry(entry: &tar::Entry<'_, impl Read>, expected: &str, most: u64) -> Result<(), String> {
     let name = entry.path().map_err(|error| error.to_string())?;
     if name != Path::new(expected) {
-        return Err(format!("it has {:?} where the file {expected} belongs", name.display()));
+        return Err(format!("it has {:?} in place of the file {expected}", name.display()));
     }
     if entry.size() > most {
-        return Err(format!("{expected} has {} bytes, {most} at most", entry.size()));
+        return Err(format!("{expected} has {} bytes, but at most {most} are allowed", entry.size()));
     }
     Ok(())
 }

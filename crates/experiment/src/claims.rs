@@ -88,13 +88,13 @@ pub(crate) fn read(input: &ExperimentText, settings: &Keys, item: &Item, origin:
             }
         };
         if ids.contains(&id) {
-            return Err(Wrong::new(table, format!("there is another claim {id:?}")).expected("an id of its own"));
+            return Err(Wrong::new(table, format!("there is another claim {id:?}")).expected("a different id"));
         }
         ids.push(id);
     }
     if ids.len() > MOST {
         return Err(
-            Wrong::new(origin.clone(), format!("there are {} claims", ids.len())).expected(format!("{MOST} at most"))
+            Wrong::new(origin.clone(), format!("there are {} claims", ids.len())).expected(format!("at most {MOST}"))
         );
     }
     Ok(claims)
@@ -130,7 +130,7 @@ pub(crate) fn check(claims: &[Given], experiment: &Experiment) -> Result<(), Wro
         if let Some(load) = claim.loads.iter().find(|load| !has(load)) {
             return Err(Wrong::new(
                 given.table.clone(),
-                format!("the sweep has no load {load}, of which this claim is"),
+                format!("the sweep has no load {load}, which this claim names"),
             )
             .expected("loads of the sweep"));
         }

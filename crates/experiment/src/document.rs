@@ -126,7 +126,7 @@ impl Reader<'_> {
             let Some((_, _, item)) = entries.iter().find(|(name, ..)| *name == WORKLOAD_NAME) else {
                 let first =
                     entries.first().map_or_else(|| origin.clone(), |(_, key, _)| self.input.origin(key.clone()));
-                return Err(Wrong::new(first, "a workload of several without a `name`")
+                return Err(Wrong::new(first, "one of several workloads has no `name`")
                     .expected("a name in each [[workload]], such as name = \"incast\""));
             };
             let (raw, at) = raw_item(self.input, item);
@@ -141,7 +141,7 @@ impl Reader<'_> {
 
     fn title(&self, item: &Item, origin: &Origin) -> Result<String, Wrong> {
         let text = item.as_str().map(str::to_owned);
-        text.ok_or_else(|| Wrong::new(origin.clone(), "`title` is no text").expected("a text"))
+        text.ok_or_else(|| Wrong::new(origin.clone(), "`title` is not a text").expected("a text"))
     }
 
     fn section(&mut self, section: Section, entries_of: &dyn TableLike) -> Result<(), Wrong> {
@@ -282,12 +282,12 @@ pub(crate) fn check_workload(settings: &Settings, table: &Table, key: &Key, orig
     let paths: Vec<String> = names().map(|name| format!("`workload.{name}.{}`", key.name)).collect();
     match table {
         Table::Section(Section::Workload) if names().next().is_some() => {
-            let problem = format!("`{}` is of one workload, and this experiment has several", key.name);
+            let problem = format!("`{}` is for a single workload, but this experiment has several", key.name);
             Err(Wrong::new(origin.clone(), problem).expected(paths.join(" or ")))
         }
         Table::Workload(name) if !names().any(|known| known == name) => {
             let problem = format!("there is no [[workload]] with the name `{name}`");
-            let one = format!("`workload.{}`, as there is one workload", key.name);
+            let one = format!("`workload.{}`, since there is one workload", key.name);
             let expected = if paths.is_empty() { one } else { paths.join(" or ") };
             Err(Wrong::new(origin.clone(), problem).expected(expected).names(name, names()))
         }
@@ -329,7 +329,7 @@ pub(crate) fn entries(table: &dyn TableLike) -> Vec<(&str, Span, &Item)> {
 
 fn table<'a>(name: &str, item: &'a Item, origin: &Origin) -> Result<&'a dyn TableLike, Wrong> {
     item.as_table_like()
-        .ok_or_else(|| Wrong::new(origin.clone(), format!("`{name}` is no table")).expected(format!("[{name}]")))
+        .ok_or_else(|| Wrong::new(origin.clone(), format!("`{name}` is not a table")).expected(format!("[{name}]")))
 }
 
 /// Lists the tables of `[[name]]`, or of a list of inline tables.
@@ -339,7 +339,7 @@ pub(crate) fn tables<'a>(
     item: &'a Item,
     origin: &Origin,
 ) -> Result<Vec<&'a dyn TableLike>, Wrong> {
-    let wrong = || Wrong::new(origin.clone(), format!("`{name}` is no list of tables")).expected(form);
+    let wrong = || Wrong::new(origin.clone(), format!("`{name}` is not a list of tables")).expected(form);
     match item {
         Item::ArrayOfTables(tables) => Ok(tables.iter().map(|table| table as &dyn TableLike).collect()),
         Item::Value(Value::Array(items)) => {
@@ -383,7 +383,7 @@ pub fn known_key(keys: &Keys, at: &Table, name: &str, origin: Origin) -> Result<
     if let Some(key) = keys.find(name) {
         let home = home(key);
         return Err(
-            Wrong::new(origin, format!("`{name}` does not stand in [{at}]")).expected(format!("`{name}` in {home}"))
+            Wrong::new(origin, format!("`{name}` does not belong in [{at}]")).expected(format!("`{name}` in {home}"))
         );
     }
     let valid = keys.iter().filter(|key| at.takes(key)).map(|key| key.name);
@@ -403,8 +403,9 @@ pub fn home(key: &Key) -> String {
 
 fn unknown_at_top(keys: &Keys, name: &str, origin: Origin) -> Wrong {
     match keys.find(name) {
-        Some(key) => Wrong::new(origin, format!("`{name}` stands outside of every table"))
-            .expected(format!("`{name}` in {}", home(key))),
+        Some(key) => {
+            Wrong::new(origin, format!("`{name}` is outside all tables")).expected(format!("`{name}` in {}", home(key)))
+        }
         None => Wrong::new(origin, format!("unknown table or key `{name}`")).expected(one_of(&TOP)).names(name, TOP),
     }
 }

@@ -145,7 +145,7 @@ impl Engines {
                 return Ok(engine.as_ref());
             }
         }
-        Err(Error::Input("no engine carries out a point of these settings".to_owned()))
+        Err(Error::Input("no engine can run a point with these settings".to_owned()))
     }
 
     /// Returns what the engine lacks, if a single engine carries out all points and lacks something.

@@ -105,8 +105,8 @@ impl From<CompareError> for Error {
             CompareError::UnknownValue { name, values, .. } => wrong.expected(values.join(", ")).names(name, values),
             CompareError::UnknownKey(error) => return error.into(),
             CompareError::Itself(_) => wrong.expected("two different ones"),
-            CompareError::OnePoint => wrong.expected("two schemes or two values of a setting at least"),
-            CompareError::OtherFlows(_) => wrong.expected("a key that changes the network or the schemes alone"),
+            CompareError::OnePoint => wrong.expected("at least two schemes or two values of a setting"),
+            CompareError::OtherFlows(_) => wrong.expected("a key that changes only the network or the schemes"),
             CompareError::Results(error) => return error.into(),
         }
         .into()
@@ -116,7 +116,7 @@ impl From<CompareError> for Error {
 impl From<UnknownKey> for Error {
     fn from(error: UnknownKey) -> Self {
         let wrong = SettingsError::new(settings::Origin::CommandLine(error.name.as_str().into()), error.to_string());
-        let swept = if error.swept.is_empty() { "a sweep of something".into() } else { error.swept.join(", ") };
+        let swept = if error.swept.is_empty() { "a swept setting".into() } else { error.swept.join(", ") };
         // Keys are reported without their section.
         let short = |key: String| key.split_once('.').map_or(key.clone(), |(_, name)| name.to_owned());
         wrong.expected(swept).names(error.name, error.swept.into_iter().map(short).collect::<Vec<_>>()).into()

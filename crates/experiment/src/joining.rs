@@ -95,7 +95,7 @@ pub fn archive(plan: &Plan, out: &Path, key: &str) -> Result<Vec<u8>, Error> {
 /// Fails if it is no part of the plan, was made by another version or model, or differs from the existing part.
 pub fn take(plan: &Plan, out: &Path, key: &str, archive: &[u8]) -> Result<bool, Error> {
     if !plan.runs.iter().any(|run| run.key == key) {
-        return Err(Error::Input(format!("the plan has no run {key}; expected one of its own")));
+        return Err(Error::Input(format!("the plan has no run {key}; expected one of the plan's runs")));
     }
     match ResultWriter::create(out)?.of(&plan.experiment).take_archive(key, archive) {
         Ok(()) => Ok(true),
@@ -154,7 +154,7 @@ fn parts_of(folder: &Path) -> Result<PathBuf, Error> {
     if folder.is_dir() {
         return Ok(folder.to_owned());
     }
-    let problem = "is no folder; expected one of parts, or a result's".to_owned();
+    let problem = "is not a folder; expected a folder of parts or a result".to_owned();
     Err(Error::File { path: folder.display().to_string(), problem })
 }
 

@@ -114,7 +114,7 @@ mod tests {
         }
         let folder = tempfile::tempdir().unwrap();
         assert!(experiment(folder.path()).unwrap_err().to_string().ends_with("is not a file"));
-        // An absolute path stays as it is: it names nothing built in.
+        // An absolute path stays unchanged: it names nothing built in.
         let whole = folder.path().join("quickstart");
         assert!(experiment(&whole).is_err());
         std::fs::write(folder.path().join("quickstart.toml"), "").unwrap();

@@ -25,7 +25,7 @@ use std::path::Path;
 
 declare! {
     static SEEDS: Setting<u64> = Setting::count(
-        Section::Run, "seeds", 1, 10_000, "how many seeds each point runs with",
+        Section::Run, "seeds", 1, 10_000, "number of seeds of each point",
     )
     .with_default(1);
     static SEED: Setting<u64> = Setting::count(Section::Run, "seed", 0, 1_000_000_000, "the first seed").with_default(1);
@@ -443,7 +443,7 @@ fn left_behind(keys: &[Unread], changes: &Changes) -> Option<String> {
     let these = if lines.len() == 1 { "this key" } else { "these keys" };
     let keys = of_tables.join("; ");
     (!lines.is_empty())
-        .then(|| format!("with {with} nothing reads {these} of {file} (line {}) any more: {keys}", lines.join(", ")))
+        .then(|| format!("with {with}, nothing reads {these} of {file} (line {}): {keys}", lines.join(", ")))
 }
 
 /// Finds schemes with different names and equal effective configurations: their results will be equal, too.

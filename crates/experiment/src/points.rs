@@ -150,7 +150,7 @@ fn check_not_given_twice(document: &Document, axis: &Axis, variants: &[Variant])
         if let Some((_, origin)) = document.settings.given(&address) {
             return Err(SettingsError::new(
                 origin.clone(),
-                format!("`{}` is swept, and fixed here for the scheme `{}`", key.name, variant.name),
+                format!("`{}` is swept, but fixed here for the scheme `{}`", key.name, variant.name),
             )
             .expected("one of the two"));
         }

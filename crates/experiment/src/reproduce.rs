@@ -162,7 +162,7 @@ fn refuse_orphans(measured: &Path, files: &[(String, PathBuf)]) -> Result<(), Er
         let experiment = name.rsplit_once('.').map_or(name.as_str(), |(experiment, _)| experiment);
         if !files.iter().any(|(name, _)| name == experiment) {
             let problem = format!(
-                "measured of `{experiment}`, and there is no {experiment}.toml; remove one or restore the other"
+                "has measurements of `{experiment}`, but there is no {experiment}.toml; remove one or restore the other"
             );
             return Err(Error::File { path: path.display().to_string(), problem });
         }
@@ -178,7 +178,7 @@ fn refuse_unread_words(figures: &[Figure]) -> Result<(), Error> {
     let lost = |(_, claim): &(&Figure, &Claim)| claim.repeats.as_ref().is_some_and(|id| !is_literal(id));
     let Some((figure, claim)) = claims().find(lost) else { return Ok(()) };
     let id = claim.repeats.as_deref().unwrap_or_default();
-    let problem = format!("the claim {:?} repeats {id:?}, and the paper's experiments have no such claim", claim.id);
+    let problem = format!("the claim {:?} repeats {id:?}, but the paper's experiments have no such claim", claim.id);
     Err(Error::File { path: figure.file.display().to_string(), problem })
 }
 
@@ -195,7 +195,7 @@ fn unknown(folder: &Path, what: &str, kind: &str, name: &str, there: Vec<(String
     let names: Vec<String> = there.into_iter().map(|(name, _)| name).collect();
     let listed = if names.is_empty() { "nothing is there".to_owned() } else { names.join(", ") };
     let problem = format!("there is no {kind} `{name}` in {}", folder.display());
-    let elsewhere = if is_builtin(folder) { "" } else { "; --folder built-in: has those of the program" };
+    let elsewhere = if is_builtin(folder) { "" } else { "; for the program's own use --folder built-in:" };
     SettingsError::new(Origin::CommandLine(format!("reproduce {what}").into()), problem)
         .expected(format!("PAPER or PAPER/FIGURE: {listed}{elsewhere}"))
         .names(name, names)

@@ -117,7 +117,7 @@ fn of_claim(index: usize, figure: &Resolving<'_>, claim: &Claim) -> Option<Open>
 /// Builds the error for `--resolve METRIC` with a metric that no claim has.
 pub fn no_such_metric(metric: &str, there: Vec<String>) -> Error {
     let origin = Origin::CommandLine(format!("--resolve {metric}").into());
-    let problem = format!("no claim of the experiment is of the metric {metric:?}");
+    let problem = format!("no claim of the experiment is about the metric {metric:?}");
     let expected = if there.is_empty() { "an experiment with [[claims]]" } else { "the metric of a claim" };
     SettingsError::new(origin, problem).expected(expected).names(metric, there).into()
 }
@@ -138,8 +138,8 @@ mod tests {
         assert_eq!(
             found,
             [
-                "near: about 10 seeds would do, 2.4 billion packet-hops, 2 min of two cores",
-                "far: about 7 seeds would do, 100 million packet-hops, less than 1 min of two cores",
+                "near: about 10 seeds, 2.4 billion packet-hops, 2 min of two cores",
+                "far: about 7 seeds, 100 million packet-hops, less than 1 min of two cores",
             ]
         );
         assert_eq!(left_out(&[]), []);

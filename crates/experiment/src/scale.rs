@@ -206,7 +206,7 @@ impl ScaleTable {
     pub(crate) fn give_flows(&self, points: &mut [Point], whole: bool) -> Result<(), Wrong> {
         let Some((_, first, _)) = self.flows.first() else { return Ok(()) };
         if points.iter().any(|point| !point.settings.workloads().is_empty()) {
-            let problem = "`flows` by sizes, and this experiment has several workloads";
+            let problem = "`flows` is given by sizes, but this experiment has several workloads";
             return Err(
                 Wrong::new(first.clone(), problem).expected("`workload.<name>.flows` for each that has `flows`")
             );
@@ -230,7 +230,7 @@ impl ScaleTable {
                 Some((_, Origin::CommandLine(_))) => continue,
                 _ if !point.is_swept(&address) => {}
                 _ => {
-                    return Err(Wrong::new(first.clone(), "`flows` is swept, and given here for each workload")
+                    return Err(Wrong::new(first.clone(), "`flows` is swept, but given here for each workload")
                         .expected("one of the two"));
                 }
             }
@@ -265,7 +265,7 @@ impl ScaleTable {
             }
         }
         if !is_read {
-            let problem = format!("`{TIMES}` shortens nothing: this experiment has none of them");
+            let problem = format!("`{TIMES}` has no effect: this experiment has none of them");
             let names: Vec<&str> = points
                 .first()
                 .into_iter()

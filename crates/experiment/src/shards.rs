@@ -39,7 +39,8 @@ impl FromStr for Shard {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Shard, String> {
-        let wrong = || format!("expected a number from 1 and how many there are, {} at most: 3/40", Shard::MOST);
+        let wrong =
+            || format!("expected a number from 1 and the number of shards, at most {}, such as 3/40", Shard::MOST);
         let (number, of) = text.split_once('/').ok_or_else(wrong)?;
         let read = |text: &str| text.trim().parse::<u32>().map_err(|_| wrong());
         let shard = Shard { number: read(number)?, of: read(of)? };
@@ -232,17 +233,16 @@ impl Plan {
             let keys = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
             return Ok(keys.map(str::to_owned).collect());
         }
-        let chosen: Chosen = serde_json::from_str(&text).map_err(|error| refuse(format!("is no plan: {error}")))?;
+        let chosen: Chosen = serde_json::from_str(&text).map_err(|error| refuse(format!("is not a plan: {error}")))?;
         if chosen.versions != self.experiment.versions {
             let words = |versions: &BTreeMap<String, String>| {
                 versions.iter().map(|(name, version)| format!("{name} {version}")).collect::<Vec<_>>().join(", ")
             };
             let (theirs, ours) = (words(&chosen.versions), words(&self.experiment.versions));
-            return Err(refuse(format!("is a plan of {theirs}, and this is {ours}: take the same program everywhere")));
+            return Err(refuse(format!("is a plan of {theirs}, but this is {ours}: use the same program everywhere")));
         }
         if chosen.plan != self.hash() {
-            let problem =
-                "is another plan: the experiment, --set, --seeds or --scale differ from those that it was made with";
+            let problem = "is a different plan: the experiment, --set, --seeds or --scale differ from its own";
             return Err(refuse(problem.to_owned()));
         }
         Ok(chosen.runs.into_iter().map(|run| run.key).collect())
@@ -336,9 +336,9 @@ mod tests {
         let listing = serde_json::to_string(&one.listing()).unwrap();
         let all: BTreeSet<String> = one.runs.iter().map(|run| run.key.clone()).collect();
         assert_eq!(read(&one, &listing).unwrap(), all);
-        assert!(read(&other, &listing).unwrap_err().contains("is another plan"));
+        assert!(read(&other, &listing).unwrap_err().contains("is a different plan"));
         let older = listing.replace("\"model\":\"", "\"model\":\"0");
-        assert!(read(&one, &older).unwrap_err().contains("take the same program everywhere"));
+        assert!(read(&one, &older).unwrap_err().contains("use the same program everywhere"));
         assert!(read(&one, "{").unwrap_err().contains("is no plan"));
     }
 

@@ -46,7 +46,7 @@ declare! {
         Section::Topology,
         "forwarding",
         &[("store-and-forward", false), ("cut-through", true)],
-        "whether a switch forwards a packet once it has all of it, or while it arrives",
+        "whether a switch forwards a packet after it has arrived, or while it arrives",
     )
     .with_default(false);
 }

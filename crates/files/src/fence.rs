@@ -34,7 +34,7 @@ pub fn fenced<T>(decode: impl FnOnce() -> T) -> Result<T, String> {
 fn in_words(panic: &(dyn Any + Send)) -> String {
     let said = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let said = said.or_else(|| panic.downcast_ref::<String>().cloned());
-    format!("its decoder gave up: {}", said.as_deref().unwrap_or("without a word"))
+    format!("its decoder failed: {}", said.as_deref().unwrap_or("without a message"))
 }
 
 #[cfg(test)]

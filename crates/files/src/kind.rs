@@ -22,6 +22,6 @@ pub(crate) fn in_words(kind: FileType) -> &'static str {
     } else if kind.is_symlink() {
         "a symbolic link"
     } else {
-        "no regular file"
+        "not a regular file"
     }
 }

@@ -76,7 +76,7 @@ pub fn check_new(path: &Path, existing: Existing) -> io::Result<()> {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
     }
     if existing == Existing::Refuse {
-        let problem = "is there already, and is not overwritten; expected a new name, or --replace";
+        let problem = "already exists and is not overwritten; expected a new name or --replace";
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, problem));
     }
     Ok(())

@@ -24,8 +24,8 @@ pub(crate) use export::{Export, Format as ExportFormat, What as Exported};
 pub(crate) use forest::{Forest, Traced};
 pub(crate) use shards::{Join, Pack, PlanArgs, Planned};
 
-/// Schedules flows with the few priority queues that real switches have: simulates data-centre fabrics and compares
-/// schemes.
+/// Simulates data-centre fabrics, and compares schemes that schedule flows with the few priority queues of real
+/// switches.
 #[derive(Debug, Parser)]
 #[command(version, after_help = EXAMPLES)]
 pub(crate) struct Cli {
@@ -49,7 +49,7 @@ Examples:
   flowsieve convert flow.txt -o flows.csv --with topology.txt
   flowsieve validate --quick
 
-Exit status: 0 done, 1 the simulation failed, 2 something in the file, the arguments or the folders has to be changed.";
+Exit status: 0 success; 1 the simulation failed; 2 the file, the arguments or the folders need a change.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -97,8 +97,7 @@ pub(crate) enum Command {
     #[command(after_help = "Example:
   flowsieve completions bash > ~/.local/share/bash-completion/completions/flowsieve
 
-It knows the names of schemes, workloads, settings and built-in experiments that this program has: print it again after an \
-update.")]
+It knows this program's schemes, workloads, settings and built-in experiments. Print it again after an update.")]
     Completions {
         /// The shell
         shell: Shell,
@@ -108,17 +107,17 @@ update.")]
 const RUN_EXAMPLES: &str = "\
 Examples:
   flowsieve run quickstart
-      a built-in experiment, into results/quickstart; a run that is stopped goes on where it was
+      a built-in experiment, into results/quickstart; a stopped run continues if you repeat the command
   flowsieve run quickstart --set load=0.5,0.7,0.9
       another sweep of the load
   flowsieve run quickstart --set network.ecn_threshold=30pkt --out results/k30
-      another setting, next to the first result
+      a different setting, with its result next to the first
   flowsieve run first
-      another one: two marking thresholds in one rack
+      another experiment: two marking thresholds in one rack
   flowsieve run quickstart --scale smoke
       a hundredth of it, to see whether it works
   flowsieve run quickstart --set scheme=pias --set load=0.7 --follow-flow p99:0-100KB
-      the timeline of one flow, by its slowdown or its number: where its time went, and behind whom its packets waited
+      the timeline of one flow, by its slowdown or its number: where its time went, and which packets it waited for
   flowsieve run quickstart --set trace=pcap --set 'trace_links=[\"host-up\", \"host-down\"]'
       with captures of the hosts' links for Wireshark; their size is estimated first";
 
@@ -139,8 +138,8 @@ pub(crate) struct Run {
     /// Time for adding seeds, from the start of the command; the first five are always run
     #[arg(long, value_name = "TIME", default_value = "60m", requires = "resolve")]
     pub(crate) budget: Budget,
-    /// Print the timeline of a flow instead: what its packets waited for, hop by hop, in the first seed of each point. By its number, or
-    /// `slowest` or `p99` by slowdown, also of a size class: `slowest:0-100KB`
+    /// Print the timeline of a flow instead: what its packets waited for, hop by hop, in the first seed of each point.
+    /// Give its number, or `slowest` or `p99` by slowdown, optionally of a size class: `slowest:0-100KB`
     #[arg(long, value_name = "FLOW", conflicts_with_all = ["out", "fresh", "replace", "resolve"])]
     pub(crate) follow_flow: Option<Which>,
     /// Make only this share of the runs, by estimated cost, such as 3/40: no result, but parts for `flowsieve join`
@@ -152,7 +151,7 @@ pub(crate) struct Run {
     /// Replace a result of another experiment, scale or settings in the folder
     #[arg(long)]
     pub(crate) replace: bool,
-    /// Do not stop runs that take ten times what was expected, or in which nothing is acknowledged any more
+    /// Do not stop runs that take ten times the expected work, or in which acknowledgements have ceased
     #[arg(long)]
     pub(crate) no_guard: bool,
     /// Run every point again, even if its results exist
@@ -197,18 +196,18 @@ pub(crate) struct Coflows {
     /// Number of hosts; a port's host is its number modulo this [default: a host for each port]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=65_535))]
     pub(crate) hosts: Option<u32>,
-    /// How sizes and arrivals are taken
+    /// How sizes and arrivals are read
     #[arg(long, value_enum, default_value_t)]
     pub(crate) like: LikeArg,
 }
 
-/// How sizes and arrivals of a coflow trace are taken.
+/// How sizes and arrivals of a coflow trace are read.
 #[derive(Debug, Clone, Copy, Default, ValueEnum)]
 pub(crate) enum LikeArg {
-    /// As they stand
+    /// Unchanged
     #[default]
     Trace,
-    /// As CoflowSim takes them, so that results can be compared with its own
+    /// As CoflowSim reads them, so that results can be compared with its own
     Coflowsim,
 }
 
@@ -232,7 +231,7 @@ pub(crate) struct Flows {
     /// Change a setting, by its name or path
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// The seed that draws the flows
+    /// Seed of the flows
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 }
@@ -242,7 +241,7 @@ pub(crate) struct Flows {
   flowsieve report results/quickstart
       writes report.html, and plots.csv with the numbers of its plots
   flowsieve report results/first --x ecn_threshold
-      with another swept setting on the x axis than the one with the most values")]
+      with a chosen setting on the x axis, instead of the one with the most values")]
 pub(crate) struct Report {
     #[command(flatten)]
     pub(crate) of: OfResult,
@@ -251,7 +250,7 @@ pub(crate) struct Report {
     pub(crate) x: Option<String>,
 }
 
-/// What is said of a result, and how.
+/// A result, and the form of the output.
 #[derive(Debug, Args)]
 pub(crate) struct OfResult {
     /// The folder of a result
@@ -271,14 +270,14 @@ pub(crate) struct OfResult {
   flowsieve compare results/first --vary ecn_threshold
       each value of another swept setting with the first
 
-A ratio below 1: the first of the two takes less. It is judged only where all flows finished under both.")]
+A ratio below 1 means that the first of the two takes less. A ratio is judged only if all flows finished under both.")]
 pub(crate) struct Compare {
     #[command(flatten)]
     pub(crate) of: OfResult,
-    /// A scheme of the result, or a value of what is varied
+    /// A scheme of the result, or a value of the varied setting
     #[arg(requires = "baseline")]
     pub(crate) value: Option<String>,
-    /// What it is compared with
+    /// The baseline of the comparison
     pub(crate) baseline: Option<String>,
     /// Compare values of this swept setting instead of schemes
     #[arg(long, value_name = "KEY")]
@@ -301,18 +300,19 @@ pub(crate) struct Doctor {
   flowsieve reproduce nos2 --scale quick --dry-run
       what all of a paper would take
   flowsieve reproduce nos2 --scale quick --from-measured
-      runs nothing: shows what is kept of runs that others made
+      runs nothing; shows what is kept of earlier runs
   flowsieve reproduce nos2/fig06 --page nos2.md
-      the page of claims and values where it is wanted
+      writes the page of claims and values to this file
   flowsieve reproduce nos2 --scale quick --resolve --budget 2h
-      seeds are added to claims that are not resolved, for two hours
+      adds seeds to claims that are not resolved, for two hours
 
-Figures share their points: a run that several ask for is made once. What was interrupted goes on where it was.")]
+Figures share their points: a run that several figures need is made once.
+Repeat an interrupted command to continue it.")]
 pub(crate) struct Reproduce {
     /// A paper's folder in the catalogue, or one of its figures: PAPER or PAPER/FIGURE
     #[arg(value_name = "PAPER[/FIGURE]")]
     pub(crate) what: String,
-    /// Where the catalogue is [default: experiments, if there is such a folder, else built in]
+    /// Folder of the catalogue [default: experiments if it exists, else built in]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) folder: Option<PathBuf>,
     /// How much of each experiment to run
@@ -324,31 +324,31 @@ pub(crate) struct Reproduce {
     /// Runs at a time [default: the machine's cores]
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) jobs: Option<u32>,
-    /// Where results go, a folder a figure [default: results/ and the paper's name]
+    /// Where results go, one folder per figure [default: results/ and the paper's name]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
     /// Where the page of claims and values goes [default: reproduction.md in that folder]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) page: Option<PathBuf>,
-    /// Replace that page and its figures, if they are there; those in the folder of the results are always replaced
+    /// Replace that page and its figures if they exist; those in the folder of the results are always replaced
     #[arg(long, requires = "page")]
     pub(crate) replace: bool,
-    /// Add seeds, five to 40, where claims are not resolved and twice their seeds would do; the cheapest first
+    /// Add seeds, five to 40, to unresolved claims that twice their seeds would resolve, the cheapest first
     #[arg(long, conflicts_with = "seeds")]
     pub(crate) resolve: bool,
     /// Time for adding seeds, from the start of the command; the first five are always run
     #[arg(long, value_name = "TIME", default_value = "60m", requires = "resolve")]
     pub(crate) budget: Budget,
-    /// Run nothing: show what was measured before and is kept next to the experiments
+    /// Run nothing; show the measurements that are kept next to the experiments
     #[arg(long, conflicts_with_all = ["fresh", "keep", "seeds", "resolve", "jobs", "dry_run"])]
     pub(crate) from_measured: bool,
-    /// Make all runs again: use neither existing results nor, with --keep, what was measured before
+    /// Make all runs again: use neither existing results nor, with --keep, kept measurements
     #[arg(long)]
     pub(crate) fresh: bool,
-    /// Keep what was measured next to the experiments, and continue from what is kept there
+    /// Keep the measurements next to the experiments, and continue from those kept there
     #[arg(long)]
     pub(crate) keep: bool,
-    /// Show what it would take, without running anything
+    /// Show the cost, without running anything
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
@@ -362,7 +362,7 @@ impl FromStr for Budget {
 
     fn from_str(text: &str) -> Result<Budget, String> {
         match humantime::parse_duration(text) {
-            Ok(Duration::ZERO) => Err("a budget of nothing adds no seeds".into()),
+            Ok(Duration::ZERO) => Err("a budget of zero adds no seeds".into()),
             Ok(time) => Ok(Budget(time)),
             Err(error) => Err(error.to_string()),
         }
@@ -377,7 +377,7 @@ impl FromStr for Budget {
   flowsieve thresholds --workload web-search --load 0.6 --fabric quickstart --marking port
       for the fabric of an experiment, with marks by the length of a port
   flowsieve thresholds --sizes flows.csv --column bytes --load 0.6
-      from sizes as they were measured
+      from measured sizes
   flowsieve thresholds --workload web-search --load 0.8 --queues 8 --method pias
   flowsieve thresholds --workload data-mining --load 0.5,0.6,0.7,0.8,0.9 --method background
   flowsieve thresholds --workload web-search --load 0.8 --method simulate --evaluations 200
@@ -404,7 +404,7 @@ pub(crate) struct Thresholds {
     /// How the thresholds are chosen [default: all methods next to each other, with a recommendation]
     #[arg(long, value_enum)]
     pub(crate) method: Option<MethodArg>,
-    /// Rate of the host links, then further rates that want an ECN threshold
+    /// Rate of the host links, then further rates that need an ECN threshold
     #[arg(long, value_name = "RATE", value_delimiter = ',', default_value = "10Gbps", value_parser = rate, conflicts_with_all = ["method", "fabric"])]
     pub(crate) rate: Vec<u64>,
     /// Round trip without queues, for the ECN thresholds and the simulation
@@ -422,7 +422,7 @@ pub(crate) struct Thresholds {
     /// With --method simulate: most sets of thresholds to run, not counting the final runs with other flows [default: 100]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) evaluations: Option<u32>,
-    /// Flows of a run [default: 2000 with --method simulate, otherwise as many as take about a second]
+    /// Flows of a run [default: 2000 with --method simulate, otherwise enough for about a second]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     pub(crate) flows: Option<u32>,
     /// Runs at a time [default: as many as the machine has processors]
@@ -453,7 +453,7 @@ pub(crate) enum MarkingArg {
 /// How thresholds are chosen.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum MethodArg {
-    /// As many flows end in each queue
+    /// The same number of flows ends in each queue
     EqualSplit,
     /// Best by PIAS's model, a tandem of M/M/1 queues
     Pias,
@@ -491,7 +491,7 @@ impl MethodArg {
   flowsieve validate --against crosscheck
       replays the runs of other simulators in this folder, and prints how well they agree
 
-Exit status: 1 where a case fails. What is compared, and how, is in docs/reference/validation.md.")]
+Exit status: 1 if a case fails. docs/reference/validation.md says what is compared, and how.")]
 pub(crate) struct Validate {
     /// Only this case; may be given several times [default: all]
     #[arg(long, value_name = "NAME", conflicts_with_all = ["quick", "list"])]

@@ -27,13 +27,13 @@ pub(crate) fn thresholds(args: &Thresholds) -> Result<(), Error> {
         return show(args.json, &found, thresholds::found_text);
     }
     if args.evaluations.is_some() {
-        return Err(Error::Input("--evaluations: expected --method simulate, which alone searches".to_owned()));
+        return Err(Error::Input("--evaluations: expected --method simulate; no other method searches".to_owned()));
     }
     let runs = method.is_none() && !args.model_only;
     for (name, option) in [("flows", args.flows), ("jobs", args.jobs)] {
         if option.is_some() && !runs {
             let problem = format!(
-                "--{name}: expected --method simulate, or no --method and no --model-only: nothing else runs flows"
+                "--{name}: expected --method simulate, or no --method and no --model-only; otherwise no flows are run"
             );
             return Err(Error::Input(problem));
         }

@@ -35,7 +35,7 @@ pub(crate) fn write_export(args: &Export) -> Result<(), Error> {
     if args.what == Exported::Figure {
         let figures = match across {
             Across::Time if class.is_some() => {
-                return Err(Error::Input("a figure over time is not by `--class`; expected --y and --at".into()));
+                return Err(Error::Input("a figure over time takes no `--class`; expected --y and --at".into()));
             }
             Across::Time => export::figures_over_time(&result, &layout, y),
             Across::Size | Across::Swept => export::figures(&result, &layout, across == Across::Size, y, class),
@@ -102,10 +102,10 @@ fn senseless(args: &Export, format: ExportFormat) -> Option<&'static str> {
             "--what flows is CSV of every flow; expected no --format latex or svg, --x, --y, --class, --at or --columns",
         ),
         (Exported::Table, ExportFormat::Svg) => {
-            Some("a table is not drawn; expected --what figure, or --format csv or latex")
+            Some("a table cannot be an SVG; expected --what figure, or --format csv or latex")
         }
         (_, ExportFormat::Latex | ExportFormat::Svg) if args.safe_csv => {
-            Some("--safe-csv is of CSV; expected --format csv, or no --safe-csv")
+            Some("--safe-csv applies only to CSV; expected --format csv, or no --safe-csv")
         }
         (_, ExportFormat::Csv) if args.columns.is_some() => {
             Some("CSV has no width on a page; expected --columns with --format latex or svg")

@@ -48,7 +48,7 @@ pub(crate) fn follow(plan: &Plan, engines: &Engines, which: &Which, json: bool) 
         print(&timeline.text())?;
     }
     if timelines.len() > 1 {
-        tell("one timeline a point; --set scheme=... and --set load=... narrow them down");
+        tell("this prints one timeline per point; choose points by --set scheme=... and --set load=...");
     }
     Ok(())
 }

@@ -61,8 +61,8 @@ fn scheme_crate(name: &str, args: &Init) -> Result<(), Error> {
     write_all(&files)?;
     if let Source::Git(url) = &source {
         tell(format!(
-            "Flowsieve is not on crates.io: the crate takes it from {url}. Where that cannot be reached, --flowsieve names a \
-             folder with its source"
+            "Flowsieve is not on crates.io: the crate takes it from {url}. If you cannot reach it, name a folder with \
+             its source by --flowsieve"
         ));
     }
     let (dir, scheme) = (dir.display(), dir.join("src/scheme.rs"));
@@ -125,7 +125,7 @@ fn quoted(text: &str) -> String {
 /// Writes new files; none if one of them exists.
 fn write_all(files: &[(PathBuf, String)]) -> Result<(), Error> {
     if let Some((path, _)) = files.iter().find(|(path, _)| check_new(path, Existing::Refuse).is_err()) {
-        let problem = "is there already, and is not overwritten; expected another folder, or its removal".to_owned();
+        let problem = "already exists and is not overwritten; name another folder, or remove it".to_owned();
         return Err(Error::File { path: path.display().to_string(), problem });
     }
     for (path, text) in files {

@@ -47,7 +47,7 @@ fn end(signal: i32) -> ! {
     let kept = *KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     tell(match kept {
         Some((runs, of)) => {
-            format!("\nstopped: {runs} of {of} runs are kept; the same command goes on with the others")
+            format!("\nstopped: {runs} of {of} runs are kept; repeat the command for the others")
         }
         None => "\nstopped before the first run".to_owned(),
     });

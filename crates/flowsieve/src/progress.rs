@@ -55,11 +55,11 @@ impl<'a> Progress<'a> {
             Event::Found(found, _) => {
                 interruption::keeps(found, standing.runs);
                 if found > 0 {
-                    self.line(&format!("{found} of {} runs are there already", standing.runs));
+                    self.line(&format!("{found} of {} runs exist already", standing.runs));
                 }
             }
             Event::Damaged(run) => {
-                self.line(&format!("{}: what was kept is damaged, and is made again", self.name(run)))
+                self.line(&format!("{}: the kept part is damaged and is made again", self.name(run)))
             }
             Event::Started(_) | Event::Going(..) => {}
             Event::Finished(run) => {

@@ -33,7 +33,7 @@ pub(crate) fn reproduce(args: &Reproduce, engines: &Engines) -> Result<(), Error
         return show_kept(args, &folder, &changes, engines);
     }
     if args.keep && lookup::is_builtin(&folder) {
-        let problem = "--keep: the experiments are built in, and there is no folder beside them to keep into";
+        let problem = "--keep: the experiments are built in, so there is no folder to keep measurements in";
         return Err(Error::Input(format!("{problem}; expected --folder with a folder of experiments")));
     }
     let mut reproduction = reproduce::read(&folder, &args.what, &changes, args.fresh || !args.keep, engines)?;
@@ -115,14 +115,14 @@ fn show_kept(args: &Reproduce, folder: &Path, changes: &Changes, engines: &Engin
     let kept: usize = reproduction.figures.iter().map(kept_runs).sum();
     let scale = changes.scale.name();
     if kept == 0 {
-        let problem = format!("{}: no run at {scale} scale is kept beside the experiments", args.what);
+        let problem = format!("{}: no run at {scale} scale is kept next to the experiments", args.what);
         return Err(Error::Input(format!(
             "{problem}; expected another --scale, or no --from-measured, which makes the runs"
         )));
     }
     tell(format!("{}: {kept} of {runs} runs at {scale} scale were measured before; none is made", args.what));
     if kept < runs {
-        tell("a figure of which runs are missing has no values; without --from-measured they are made");
+        tell("a figure with missing runs has no values; run without --from-measured to make them");
     }
     for claim in reproduction.left_out() {
         tell(format!("no seeds were added for {claim}"));
@@ -164,7 +164,7 @@ fn other_totals(args: &Reproduce, folder: &Path, reproduction: &Reproduction, en
     };
     (is_whole(&kept) && ours != theirs).then(|| {
         format!(
-            "The runs that are kept beside the experiments (--from-measured) have {} where these have {}, and say: {theirs}.",
+            "The runs kept next to the experiments (--from-measured) have {}, these have {}. The kept runs say: {theirs}.",
             seeds(&kept),
             seeds(reproduction),
         )
@@ -175,9 +175,10 @@ fn other_totals(args: &Reproduce, folder: &Path, reproduction: &Reproduction, en
 fn say(reproduction: &Reproduction, parts: &Path, jobs: usize) {
     let estimate = reproduction.estimate(parts);
     tell(format!(
-        "{}: {} experiments, {} points, {} runs, of which {} are to be made: about {} packet-hops, {} with {jobs} at a time",
+        "{}: {} experiment{}, {} points, {} runs, {} of them to make: about {} packet-hops, {} with {jobs} at a time",
         reproduction.paper,
         reproduction.figures.len(),
+        if reproduction.figures.len() == 1 { "" } else { "s" },
         estimate.points,
         estimate.runs,
         estimate.left,
@@ -187,7 +188,7 @@ fn say(reproduction: &Reproduction, parts: &Path, jobs: usize) {
     if estimate.kept > 0 {
         let kept = estimate.kept;
         tell(format!(
-            "{kept} runs were measured before and are read from beside the experiments; --fresh makes them anew"
+            "{kept} runs were measured before and are read from the experiments' folder; --fresh makes them again"
         ));
     }
 }

@@ -91,12 +91,12 @@ impl Resolving<'_> {
     fn end(&self, open: &[Open]) {
         let left_out = left_out(open);
         tell(match open.len() - left_out.len() {
-            0 if left_out.is_empty() => "every claim is resolved, or has all the seeds that there are".to_owned(),
+            0 if left_out.is_empty() => "every claim is resolved, or has the largest number of seeds".to_owned(),
             0 => "the budget is spent".to_owned(),
             given_up => format!("{given_up} claims are not resolved, and twice their seeds would not resolve them"),
         });
         for claim in &left_out {
-            tell(format!("the budget left out {claim}"));
+            tell(format!("the budget was spent before {claim}"));
         }
     }
 
@@ -106,9 +106,9 @@ impl Resolving<'_> {
             tell(match claim.seeds {
                 Some(seeds) => {
                     let time = in_words(claim.packet_hops / rate);
-                    format!("{} is not resolved: about {seeds} seeds would do, {time}", claim.claim)
+                    format!("{} is not resolved: it needs about {seeds} seeds, {time}", claim.claim)
                 }
-                None => format!("{} is not resolved, and twice its seeds would not do", claim.claim),
+                None => format!("{} is not resolved, and twice its seeds would not resolve it", claim.claim),
             });
         }
     }

@@ -60,7 +60,7 @@ pub(crate) fn run_some(args: &Run, plan: &Plan, engines: &Engines, out: &Path, j
         let all = plan.distinct().count();
         let (here, hash) = (made.run + made.found, plan.hash());
         print(&format!(
-            "{which}: {here} of {all} runs of plan {hash} are in {parts}\n`flowsieve join` makes the result where all are there\n"
+            "{which}: {here} of {all} runs of plan {hash} are in {parts}\nrun `flowsieve join` where all parts are\n"
         ))?;
     }
     Ok(true)

@@ -44,7 +44,7 @@ fn papers__have_each_claim_once() {
         let mut distinct = found.clone();
         distinct.dedup();
         assert_eq!(found, distinct);
-        // A claim may have others beside it, of the same words: `qcluster-64-code`. AWAFS has no numbers for misuse.
+        // A claim may have others next to it, of the same words: `qcluster-64-code`. AWAFS has no numbers for misuse.
         let number = |id: &&str| id.len() == paper.len() + 3;
         let own: Vec<&str> = found.iter().map(String::as_str).filter(number).collect();
         assert_eq!(own, (1..=claims).map(|number| format!("{paper}-{number:02}")).collect::<Vec<_>>());
@@ -163,7 +163,7 @@ fn reproduced(paper: &str) -> String {
                 || claim.figure.name().ends_with("cct");
             // Of a rare size there may be no flow at all, whatever a stand-in could tell of it.
             let none = verdict.starts_with("not resolved: nothing to compare")
-                || verdict.starts_with("not resolved: a stand-in tells no value") && measured == "–";
+                || verdict.starts_with("not resolved: a stand-in gives no value") && measured == "–";
             if verdict.starts_with("not tested here") || none && claim.stand_in.is_some() {
                 continue;
             }

@@ -13,7 +13,7 @@ fn coflows__writes_a_trace_as_a_list_or_nothing() {
     let done = flowsieve(folder.path(), &["coflows", "trace.txt", "--like", "coflowsim"]);
     let list = "start_s,src,dst,bytes,coflow\n10,0,2,2097152,1\n10,1,2,2097152,1\n20,3,0,1048576,2\n";
     assert_eq!((done.status, done.out.as_str()), (0, list), "{}", done.err);
-    assert_eq!(done.err, "1 flows of 1048576 B are from a host to itself, and left out\n");
+    assert_eq!(done.err, "1 flows of 1048576 B from a host to itself are left out\n");
     // Ports 0 and 3 are the first of three hosts.
     let done = flowsieve(folder.path(), &["coflows", "trace.txt", "--hosts", "3"]);
     assert_eq!(done.out, "start_s,src,dst,bytes,coflow\n20.48,0,2,1572864,1\n20.48,1,2,1572864,1\n");
@@ -114,7 +114,7 @@ fn compare__values_of_a_swept_setting() {
     for (arguments, says) in [
         (&["compare", "out", "--vary", "ecn_treshold"][..], "did you mean `ecn_threshold`?"),
         (&["compare", "out", "--vary", "ecn_threshold", "20pkt", "64pkt"], "did you mean `65pkt`?"),
-        (&["report", "out", "--x", "buffer"], "nothing that the sweep varies is called `buffer`"),
+        (&["report", "out", "--x", "buffer"], "the sweep varies no setting `buffer`"),
     ] {
         let wrong = flowsieve(folder.path(), arguments);
         assert!(wrong.status == 2 && wrong.err.contains(says), "{}", wrong.err);
@@ -125,7 +125,7 @@ fn compare__values_of_a_swept_setting() {
 fn compare__a_load_changes_the_flows() {
     let folder = small_result();
     let wrong = flowsieve(folder.path(), &["compare", "results/small", "--vary", "load"]);
-    assert!(wrong.status == 2 && wrong.err.contains("with another load flows are others"), "{}", wrong.err);
+    assert!(wrong.status == 2 && wrong.err.contains("another load means other flows"), "{}", wrong.err);
 }
 
 #[test]
@@ -137,14 +137,14 @@ fn thresholds__advice_first() {
     let link = ["--rate", "25Gbps,100Gbps", "--rtt", "40us"];
     let text = flowsieve(folder.path(), &[&sizes[..], &link, &["--flows", "40"]].concat());
     assert!(
-        text.out.starts_with("At load 0.6 take the foreground-background thresholds of "),
+        text.out.starts_with("At load 0.6 use the foreground-background thresholds of "),
         "{}{}",
         text.out,
         text.err
     );
     // The simulator's word, then the model's.
     let at = |part: &str| text.out.find(part).unwrap_or_else(|| panic!("{part}: {}", text.out));
-    assert!(at("\nSimulated: the mean FCT is ") < at("\nBy the model, "), "{}", text.out);
+    assert!(at("\nSimulated: the mean FCT is ") < at("\nIn the model, "), "{}", text.out);
     assert!(at("marking per-queue; 16 hosts of 25Gbps at one switch, 5 seeds of 40 flows.") > 0);
     // 65 packets at 10 Gbit/s are 162.5 at 25 and 650 at 100.
     assert!(text.out.contains("ecn_threshold = \"243.75KB\"") && text.out.contains("975KB"), "{}", text.out);
@@ -169,7 +169,7 @@ fn thresholds__advice_first() {
         (&["thresholds", "--sizes", "sizes.csv", "--load", "0"], "--load 0"),
         (&["thresholds", "--sizes", "sizes.csv", "--method", "simulate"], "give --workload or --cdf"),
         (&["thresholds", "--workload", "web-search", "--rtt", "40"], "--rtt"),
-        (&["thresholds", "--workload", "web-search", "--model-only", "--flows", "9"], "nothing else runs flows"),
+        (&["thresholds", "--workload", "web-search", "--model-only", "--flows", "9"], "otherwise no flows are run"),
         (&["thresholds", "--workload", "web-search", "--fabric", "none.toml"], "none.toml"),
     ] {
         let wrong = flowsieve(folder.path(), arguments);
@@ -236,22 +236,18 @@ fn reproduce__estimates_then_runs_and_writes_the_page() {
     std::fs::write(paper.join("fig-1.toml"), format!("{SMALL}{CLAIMS}")).unwrap();
     std::fs::write(paper.join("fig-2.toml"), SMALL.replace("[0.5, 0.8]", "[0.8]")).unwrap();
     let estimate = flowsieve(folder.path(), &["reproduce", "paper", "--dry-run"]);
-    assert!(
-        estimate.err.starts_with("paper: 2 experiments, 6 points, 12 runs, of which 8 are to be made"),
-        "{}",
-        estimate.err
-    );
+    assert!(estimate.err.starts_with("paper: 2 experiments, 6 points, 12 runs, 8 of them to make"), "{}", estimate.err);
     assert!(!folder.path().join("results").exists());
     let done = flowsieve(folder.path(), &["reproduce", "paper", "--page", "page.md"]);
     assert_eq!(done.status, 0, "{}", done.err);
-    assert!(done.err.contains("4 of 4 runs are there already"), "{}", done.err);
+    assert!(done.err.contains("4 of 4 runs exist already"), "{}", done.err);
     let page = std::fs::read_to_string(folder.path().join("page.md")).unwrap();
     assert!(page.contains("| small-1 | Fig 1 | mean FCT of all flows, pias / dctcp | lower |"), "{page}");
     for file in ["fig-1/report.html", "fig-2/manifest.json", "parts"] {
         assert!(folder.path().join("results/paper").join(file).exists(), "{file}");
     }
     let again = flowsieve(folder.path(), &["reproduce", "paper/fig-1"]);
-    assert!(again.err.contains("of which 0 are to be made"), "{}", again.err);
+    assert!(again.err.contains("0 of them to make"), "{}", again.err);
     assert!(folder.path().join("results/paper/reproduction.md").exists());
     let wrong = flowsieve(folder.path(), &["reproduce", "papre"]);
     assert!(wrong.status == 2 && wrong.err.contains("did you mean `paper`?"), "{}", wrong.err);
@@ -273,14 +269,14 @@ fn reproduce__reads_back_what_was_kept() {
     assert!(page("here").contains("](figures/paper-fig-1.svg)"), "{}", page("here"));
     let again = reproduce(&["--keep", "--out", "there"]);
     assert!(
-        again.err.contains("of which 0 are to be made") && again.err.contains("8 runs were measured before"),
+        again.err.contains("0 of them to make") && again.err.contains("8 runs were measured before"),
         "{}",
         again.err
     );
     assert_eq!(page("there"), page("here"));
     assert!(!folder.path().join("there/fig-1").exists());
     let fresh = reproduce(&["--fresh", "--out", "there"]);
-    assert!(fresh.err.contains("of which 8 are to be made"), "{}", fresh.err);
+    assert!(fresh.err.contains("8 of them to make"), "{}", fresh.err);
     assert!(folder.path().join("there/fig-1/report.html").exists());
     std::fs::remove_file(paper.join("fig-1.toml")).unwrap();
     std::fs::write(paper.join("fig-2.toml"), SMALL).unwrap();
@@ -300,21 +296,21 @@ fn run__adds_seeds_until_a_claim_is_resolved_or_twice_as_many_would_not_do() {
     assert_eq!(done.status, 0, "{}", done.err);
     assert!(done.err.contains("4 points, 20 runs") && done.err.contains("small-1 is not resolved"), "{}", done.err);
     let ends =
-        ["every claim is resolved, or has all the seeds that there are", "twice their seeds would not resolve them"];
+        ["every claim is resolved, or has the largest number of seeds", "twice their seeds would not resolve them"];
     assert!(ends.iter().any(|end| done.err.contains(end)), "{}", done.err);
     // What was claimed and measured stands below what is claimed of.
     let shown = done.out.replace("\n    ", " ");
     let judged = shown.lines().find(|line| line.starts_with("small-1: ")).unwrap();
     assert!(judged.contains("(after ") && !judged.contains("(after 5 seeds"), "{judged}");
-    // Whoever asks again gets the same, and runs nothing.
+    // The same command again gives the same, and runs nothing.
     let before = bytes(&folder.path().join("r"));
     let again = resolve(&["--resolve", "mean fct", "--budget", "24h", "--out", "r"]);
     assert_eq!((again.status, again.out), (0, done.out));
     assert_eq!(bytes(&folder.path().join("r")), before);
 
     for (arguments, problem) in [
-        (&["--resolve", "p99 fct"][..], "no claim of the experiment is of the metric \"p99 fct\""),
-        (&["--resolve", "mean fct", "--budget", "0s"], "a budget of nothing adds no seeds"),
+        (&["--resolve", "p99 fct"][..], "no claim of the experiment is about the metric \"p99 fct\""),
+        (&["--resolve", "mean fct", "--budget", "0s"], "a budget of zero adds no seeds"),
         (&["--resolve", "mean fct", "--budget", "soon"], "invalid value 'soon'"),
         (&["--resolve", "mean fct", "--seeds", "3"], "cannot be used with"),
         (&["--budget", "1m"], "--resolve"),
@@ -453,10 +449,10 @@ fn list__and_the_rest_say_what_there_is() {
         (&["list", "topologies"], "leaf-spine: 144 hosts"),
         (&["list", "settings"], "ecn_threshold"),
         (&["list", "experiments", "--folder", "."], "Eight hosts"),
-        (&["thresholds", "--workload", "web-search", "--load", "0.8", "--queues", "8"], "At load 0.8 take the "),
+        (&["thresholds", "--workload", "web-search", "--load", "0.8", "--queues", "8"], "At load 0.8 use the "),
         (
             &["thresholds", "--workload", "data-mining", "--method", "two-level"],
-            "two exponential phases: 80.6 % of the flows",
+            "two exponential phases replace the sizes: 80.6 % of the flows",
         ),
         (&["thresholds", "--workload", "web-search", "--load", "0.5,0.8", "--method", "published"], "1.32714MB"),
         (&["completions", "bash"], "_flowsieve"),

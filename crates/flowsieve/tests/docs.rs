@@ -108,7 +108,7 @@ bounds = "law"
 bounds = "exact"
 "#;
 
-/// What settings are under a parameter set when nobody gives them: (set, name) → values, over fabrics and places, with the
+/// What settings are under a parameter set when they are not given: (set, name) → values, over fabrics and places, with the
 /// first scheme of the sweep that reads the setting.
 fn defaults(out: &Path) -> BTreeMap<(String, String), (String, BTreeSet<String>)> {
     let manifest = std::fs::read(out.join("manifest.json")).unwrap();

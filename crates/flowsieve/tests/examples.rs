@@ -1,4 +1,4 @@
-//! Every example of every `--help` is executed, in the order in which somebody would, in a folder that has nothing of the
+//! Every example of every `--help` is executed, in the order in which a user would, in a folder that has nothing of the
 //! repository.
 
 use assert_cmd::Command;

@@ -86,20 +86,20 @@ fn export__tables_have_the_numbers_of_the_result() {
     assert_eq!(flows.lines().count(), 1 + 2 * 2 * 2 * 40);
     assert!(flows.starts_with("scheme,load,seed,flow,src,dst,traffic_class,bytes,"), "{flows}");
     for (arguments, problem) in [
-        (&["--y", "median"][..], "`median` is no measure"),
+        (&["--y", "median"][..], "`median` is not a measure"),
         (&["--class", "elephants"], "no flows called `elephants`; expected one of 0-100KB"),
-        (&["--x", "buffer"], "nothing that the sweep varies is called `buffer`"),
+        (&["--x", "buffer"], "the sweep varies no setting `buffer`"),
         (&["--what", "flows", "--format", "latex"], "--what flows is CSV"),
-        (&["--format", "svg"], "a table is not drawn; expected --what figure"),
+        (&["--format", "svg"], "a table cannot be an SVG; expected --what figure"),
         (&["--columns", "2"], "CSV has no width"),
-        (&["--x", "size"], "nothing that the sweep varies is called `size`"),
+        (&["--x", "size"], "the sweep varies no setting `size`"),
         (&["--what", "figure", "--x", "buffer"], "load, size, time"),
         (
             &["--what", "figure", "--x", "time"],
             "no link, flow, host or controller was sampled; expected `sample_interval`",
         ),
         (&["--what", "figure", "--class", "elephants"], "expected one of 0-100KB"),
-        (&["--what", "figure", "--x", "size", "--class", "all"], "a figure by flow size is not by `--class`"),
+        (&["--what", "figure", "--x", "size", "--class", "all"], "a figure by flow size takes no `--class`"),
         (&["--what", "figure", "--at", "load=0.9"], "expected one of 0.5, 0.8"),
     ] {
         let refused = export(arguments);
@@ -140,7 +140,7 @@ fn export__over_time_what_was_sampled_a_line_for_each_link_or_flow() {
     assert!(export(&["--y", "goodput"]).out.starts_with("<svg "));
     for (arguments, problem) in [
         (&["--y", "window"][..], "is called `window`; expected one of goodput, utilisation. Windows"),
-        (&["--class", "all"], "a figure over time is not by `--class`"),
+        (&["--class", "all"], "a figure over time takes no `--class`"),
     ] {
         let refused = export(arguments);
         assert!(refused.status == 2 && refused.err.contains(problem), "{arguments:?}: {}", refused.err);

@@ -305,7 +305,7 @@ fn export__safe_csv_has_no_formulas() {
     refused(&other, "--safe-csv");
 }
 
-/// A header of this type and name, which says so many bytes.
+/// A header of this type and name, which says this many bytes.
 fn header(kind: u8, name: &str, bytes: u64) -> tar::Header {
     let mut header = tar::Header::new_ustar();
     header.set_path(name).unwrap();
@@ -366,5 +366,5 @@ fn bundle__the_bytes_of_each_copy_are_checked_and_count() {
     let most = 16_000_000_000 / 2 + 1;
     bundle(&path, &[("a.csv", most), ("b/c.csv", most)]);
     refused(&plan(), "x.flowsieve");
-    assert!(plan().err.contains("16000000000 at most"), "{}", plan().err);
+    assert!(plan().err.contains("at most 16000000000"), "{}", plan().err);
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 #[cfg(unix)]
 fn stopped(folder: &Path, arguments: &[&str], signal: &str) -> bool {
     let parts = || std::fs::read_dir(folder.join("killed/parts")).map_or(0, |parts| parts.count());
-    // Whoever starts the tests may ignore signals, which a child inherits.
+    // The parent of the tests may ignore signals, which a child inherits.
     let mut child = std::process::Command::new("env")
         .arg("--default-signal")
         .arg(assert_cmd::cargo::cargo_bin("flowsieve"))
@@ -47,7 +47,7 @@ fn run_stopped_by(signal: &str) {
         for out in ["killed", "whole"] {
             let done = flowsieve(folder.path(), &[&arguments[..], &[out]].concat());
             assert_eq!(done.status, 0, "{}", done.err);
-            let there = format!("of {} runs are there already", 4 * seeds);
+            let there = format!("of {} runs exist already", 4 * seeds);
             assert_eq!(done.err.contains(&there), out == "killed", "{}", done.err);
         }
         assert!(bytes(&out) == bytes(&folder.path().join("whole")));
@@ -134,8 +134,8 @@ fn run__a_damaged_part_is_made_again() {
     std::fs::write(parts[3].join("point.json"), point).unwrap();
     let again = flowsieve(folder.path(), &["run", "small.toml"]);
     assert_eq!(again.status, 0, "{}", again.err);
-    assert_eq!(again.err.matches("what was kept is damaged, and is made again").count(), 4, "{}", again.err);
-    assert!(again.err.contains("4 of 8 runs are there already"), "{}", again.err);
+    assert_eq!(again.err.matches("the kept part is damaged and is made again").count(), 4, "{}", again.err);
+    assert!(again.err.contains("4 of 8 runs exist already"), "{}", again.err);
     assert!(bytes(&out) == before);
 }
 
@@ -168,7 +168,7 @@ fn report__that_cannot_be_written_is_status_1_with_the_rest_kept() {
     let folder = small_result();
     let report = folder.path().join("results/small/report.html");
     std::fs::remove_file(&report).unwrap();
-    // Root may write into a folder that is read-only; nobody may replace a folder by a file.
+    // Root may write into a folder that is read-only; no user may replace a folder by a file.
     std::fs::create_dir_all(report.join("in-the-way")).unwrap();
     for command in [&["report", "results/small"][..], &["run", "small.toml"]] {
         let done = flowsieve(folder.path(), command);
@@ -183,7 +183,7 @@ fn report__that_cannot_be_written_is_status_1_with_the_rest_kept() {
 }
 
 /// Sends a run these signals once two of its runs are there; gives its status, what it said then, and its folder. It is started with
-/// these arguments of env(1): whoever starts the tests may ignore signals, which a child inherits.
+/// these arguments of env(1): the parent of the tests may ignore signals, which a child inherits.
 #[cfg(unix)]
 fn signalled(with: &[&str], signals: &[&str]) -> (Option<i32>, String, tempfile::TempDir) {
     use std::io::{BufRead, BufReader, Read};
@@ -218,7 +218,7 @@ fn run__that_a_signal_ends_says_what_is_kept_with_the_status_of_the_signal() {
     for (signal, status) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
         let (code, rest, _folder) = signalled(&["--default-signal"], &[signal]);
         assert_eq!(code, Some(status), "{rest}");
-        assert!(rest.contains(" of 4000 runs are kept; the same command goes on"), "{rest}");
+        assert!(rest.contains(" of 4000 runs are kept; repeat the command"), "{rest}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! `flowsieve forest`, over the golden forest of core and the rows that its trainer wrote beside it.
+//! `flowsieve forest`, over the golden forest of core and the rows that its trainer wrote next to it.
 
 use assert_cmd::Command;
 use std::path::Path;

@@ -32,7 +32,7 @@ fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Runs an experiment into a new folder, which stays for whoever wants to see what differs.
+/// Runs an experiment into a new folder, which stays, so that you can see what differs.
 fn run(experiment: &str, folder: &str, arguments: &[&str]) -> PathBuf {
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("golden").join(folder);
     let _ = std::fs::remove_dir_all(&out);

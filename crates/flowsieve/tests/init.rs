@@ -1,4 +1,4 @@
-//! `flowsieve init`: what it writes runs as it is.
+//! `flowsieve init`: what it writes runs unchanged.
 
 use assert_cmd::Command;
 use std::path::Path;
@@ -51,14 +51,14 @@ fn init__overwrites_nothing() {
     std::fs::write(folder.path().join("first.toml"), "mine").unwrap();
     let done = flowsieve(folder.path(), &["init"]);
     assert_eq!(done.status, 2);
-    assert!(done.err.contains("first.toml: is there already"), "{}", done.err);
+    assert!(done.err.contains("first.toml: already exists"), "{}", done.err);
     assert_eq!(std::fs::read_to_string(folder.path().join("first.toml")).unwrap(), "mine");
 
     std::fs::create_dir_all(folder.path().join("own/src")).unwrap();
     std::fs::write(folder.path().join("own/src/scheme.rs"), "mine").unwrap();
     let done = flowsieve(folder.path(), &["init", "own", "--scheme", "own"]);
     assert_eq!(done.status, 2);
-    assert!(done.err.contains("scheme.rs: is there already"), "{}", done.err);
+    assert!(done.err.contains("scheme.rs: already exists"), "{}", done.err);
     assert_eq!(
         (names(&folder.path().join("own")), names(&folder.path().join("own/src"))),
         (vec!["src".to_owned()], vec!["scheme.rs".to_owned()])
@@ -123,7 +123,7 @@ fn init__of_a_scheme_is_the_whole_command_with_it() {
         let mut command = Command::new(env!("CARGO"));
         command.current_dir(&own).args(arguments);
         command.env("CARGO_TARGET_DIR", folder.join("target"));
-        // Nobody looks into it with a debugger, and it is built once.
+        // It needs no debugger, and is built once.
         command.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_PROFILE_DEV_INCREMENTAL", "false");
         output(&mut command)
     };

@@ -64,7 +64,7 @@ fn title__with_control_characters_is_shown_without_them() {
     }
 }
 
-/// What a pipe takes of which nobody reads the other end.
+/// What a pipe takes if its other end is not read.
 fn closed() -> Stdio {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);

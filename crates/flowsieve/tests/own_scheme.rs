@@ -153,7 +153,11 @@ fn follow__a_flow_of_an_own_transport() {
         waited += at_switch;
         let sum = time.own_ps + time.others_ps + time.idle_ps + at_switch + time.under_way_ps;
         assert!(sum > timeline.ideal_ps / 2 && sum <= timeline.fct_ps.unwrap(), "{}", timeline.text());
-        assert!(timeline.text().contains("35 packets sent, 0 lost; its transport does not say"), "{}", timeline.text());
+        assert!(
+            timeline.text().contains("35 packets sent, 0 lost; its transport does not report"),
+            "{}",
+            timeline.text()
+        );
     }
     assert!(waited > 0, "the load says nothing");
 }

@@ -78,7 +78,7 @@ fn join__names_what_is_missing_or_leaves_it_out_or_makes_it() {
     done(folder, &["join", "small.toml", "--out", "joined", "--run-missing"]);
     assert!(bytes(&folder.join("joined")) == bytes(&folder.join("results/small")));
     let error = refused(folder, &["join", "small.toml", "--parts", "nowhere", "--out", "other"]);
-    assert!(error.contains("nowhere: is no folder"), "{error}");
+    assert!(error.contains("nowhere: is not a folder"), "{error}");
     fs::create_dir(folder.join("empty")).unwrap();
     let error = refused(folder, &["join", "small.toml", "--parts", "empty", "--out", "other", "--partial"]);
     assert!(error.contains("8 of 8 runs are missing"), "{error}");
@@ -107,7 +107,7 @@ fn join__refuses_parts_that_are_damaged_or_differ_or_of_others() {
     reseal(&path, "\"simulated_ps\": ", "\"simulated_ps\": 1");
     let error = refused(folder, &join);
     assert!(
-        error.contains("differ, though they are the same run") && error.matches(part.as_str()).count() == 2,
+        error.contains("differ, although they are the same run") && error.matches(part.as_str()).count() == 2,
         "{error}"
     );
     // Where they came from, and neither stays in the result.
@@ -150,7 +150,7 @@ fn run__shards_and_keys_that_are_none_are_refused() {
     let plan = done(folder, &["plan", "small.toml", "--json"]);
     fs::write(folder.join("plan.json"), &plan).unwrap();
     let error = refused(folder, &["run", "small.toml", "--seeds", "3", "--keys", "plan.json", "--out", "out"]);
-    assert!(error.contains("is another plan"), "{error}");
+    assert!(error.contains("is a different plan"), "{error}");
     fs::write(folder.join("keys"), "0123\n").unwrap();
     let error = refused(folder, &["run", "small.toml", "--keys", "keys", "--out", "out"]);
     assert!(error.contains("has no run 0123"), "{error}");
@@ -180,7 +180,7 @@ fn plan__says_what_runs_there_are_and_makes_none() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing but the experiment");
 }
 
-/// An experiment in `deep/er`, with its files beside it and above it.
+/// An experiment in `deep/er`, with its files next to it and above it.
 fn with_files(folder: &Path) {
     fs::create_dir_all(folder.join("deep/er/lists")).unwrap();
     fs::create_dir(folder.join("deep/cdf")).unwrap();
@@ -230,7 +230,7 @@ fn pack__refuses_what_no_other_machine_has() {
     let whole = folder.path().join("deep/cdf/sizes.csv");
     let set = format!("cdf={}", whole.display());
     let error = refused(folder.path(), &["pack", "deep/er/listed.toml", "--set", &set, "-o", "x.flowsieve"]);
-    assert!(error.contains("by its absolute path"), "{error}");
+    assert!(error.contains("by an absolute path"), "{error}");
     assert!(!folder.path().join("x.flowsieve").exists());
 }
 
@@ -282,18 +282,18 @@ fn run__of_a_bundle_that_would_do_harm_is_refused() {
         (
             list("../../../../../../../../../../../../../../../../../../c.csv", size),
             (&hash, Regular, cdf),
-            "folders above it at most",
+            "folders above it",
         ),
         (list("..", size), (&hash, Regular, cdf), "the path \"..\""),
         (list("", size), (&hash, Regular, cdf), "the path \"\""),
-        (list("c.csv", 20_000_000_000), (&hash, Regular, cdf), "16000000000 at most"),
+        (list("c.csv", 20_000_000_000), (&hash, Regular, cdf), "at most 16000000000"),
         (list("c.csv", size), (&hash, Symlink, ""), "a header of type '2'"),
-        (list("c.csv", size), ("../c.csv", Regular, cdf), "nothing needs its"),
-        (list("c.csv", size), ("/tmp/c.csv", Regular, cdf), "nothing needs its"),
-        (list("c.csv", 3), (&hash, Regular, cdf), "3 at most"),
+        (list("c.csv", size), ("../c.csv", Regular, cdf), "is not needed, or is there twice"),
+        (list("c.csv", size), ("/tmp/c.csv", Regular, cdf), "is not needed, or is there twice"),
+        (list("c.csv", 3), (&hash, Regular, cdf), "at most 3"),
         (list("c.csv", size), (&hash, Regular, "size_bytes,cdf\n1000,0.4\n20000,1\n"), "is damaged"),
         (list("c.csv", size).replace("\"schema\":1", "\"schema\":9"), (&hash, Regular, cdf), "schema 9"),
-        (list("c.csv", size).replace("t.toml", "../t.toml"), (&hash, Regular, cdf), "is no name of a file"),
+        (list("c.csv", size).replace("t.toml", "../t.toml"), (&hash, Regular, cdf), "is not a file name"),
         (list("c.csv", size).replace("paper", "huge"), (&hash, Regular, cdf), "no scale \"huge\""),
         ("{".to_owned(), (&hash, Regular, cdf), "bundle.json"),
     ] {

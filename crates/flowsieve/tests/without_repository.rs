@@ -28,7 +28,7 @@ fn run__a_built_in_experiment_anywhere() {
     let done = flowsieve(folder.path(), &["run", "quickstart", "--scale", "smoke"]);
     assert_eq!(done.status, 0, "{}", done.err);
     assert!(done.out.contains("results/quickstart-smoke/report.html"), "{}", done.out);
-    // With the list of flows beside it.
+    // With the list of flows next to it.
     let done = flowsieve(folder.path(), &["run", "nos2/fig01"]);
     assert_eq!(done.status, 0, "{}", done.err);
     assert!(folder.path().join("results/fig01/report.html").is_file());
@@ -92,13 +92,13 @@ fn reproduce__has_no_folder_to_keep_into() {
     for arguments in [&["--keep"][..], &["--keep", "--folder", "built-in:"]] {
         let done = flowsieve(folder.path(), &[&["reproduce", "nos2/fig01"], arguments].concat());
         assert_eq!(done.status, 2);
-        assert!(done.err.contains("no folder beside them to keep into"), "{}", done.err);
+        assert!(done.err.contains("so there is no folder to keep measurements in"), "{}", done.err);
         assert!(done.err.contains("expected --folder with a folder"), "{}", done.err);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }
 
-/// Experiments with files beside them: lists, coflow traces and forests, also of other folders.
+/// Experiments with files next to them: lists, coflow traces and forests, also of other folders.
 #[test]
 fn plan__of_a_built_in_experiment_is_that_of_its_file() {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments"));

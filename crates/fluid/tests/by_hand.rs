@@ -17,7 +17,7 @@ fn switch(hosts: u32) -> Network {
     }
 }
 
-/// A flow of so many KB, without headers.
+/// A flow of this many KB, without headers.
 fn flow(start_us: u64, path: u32, kilobytes: u64, coflow: u32) -> Flow {
     let bytes = kilobytes * 1_000;
     Flow { start: Time::from_us(start_us), payload: bytes, wire: bytes, path, coflow }

@@ -45,7 +45,7 @@ pub(crate) fn run<T: Send>(
             let show = &show;
             scope.spawn(move || {
                 let done = catch_unwind(AssertUnwindSafe(|| work(show)));
-                // Whoever waits for it is in this scope.
+                // Those that wait for it are in this scope.
                 let _ = tell.send(done);
             });
             loop {
@@ -70,6 +70,6 @@ pub(crate) fn run<T: Send>(
         (_, Some(error)) => Err(error),
         (Some(Ok(done)), None) => done.map_err(|error| raised(py, &error)),
         (Some(Err(panic)), None) => Err(panicked(py, &*panic)),
-        (None, None) => Err(panicked(py, &"a run ended without a word")),
+        (None, None) => Err(panicked(py, &"a run ended without an error message")),
     }
 }

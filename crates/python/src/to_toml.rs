@@ -64,7 +64,7 @@ pub(crate) fn value_of(value: &Bound<'_, PyAny>, path: &str, depth: usize) -> Py
         return Err(wrong(py, &format!("`{path}` is too deep for an experiment")));
     }
     if value.is_none() {
-        return Err(wrong(py, &format!("`{path}` is None; leave it out where its default is meant")));
+        return Err(wrong(py, &format!("`{path}` is None; leave it out to use its default")));
     }
     if value.is_instance_of::<PyBool>() {
         return Ok(value.extract::<bool>()?.into());
@@ -110,7 +110,7 @@ pub(crate) fn value_of(value: &Bound<'_, PyAny>, path: &str, depth: usize) -> Py
 fn key_of(key: &Bound<'_, PyAny>, path: &str) -> PyResult<String> {
     key.extract::<String>().map_err(|_| {
         let at = if path.is_empty() { "the experiment".to_owned() } else { format!("`{path}`") };
-        wrong(key.py(), &format!("{at} has a key that is no text"))
+        wrong(key.py(), &format!("{at} has a key that is not a text"))
     })
 }
 

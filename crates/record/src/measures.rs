@@ -32,15 +32,15 @@ macro_rules! measures {
             /// Receiving host.
             value dst: u32, "", "receiving host", Always;
             /// The class of flow that the workload gave it (not a size class).
-            value class: u8, "", "which of a mix of workloads the flow is of, from 0", Always;
+            value class: u8, "", "class of traffic of the flow in a mix of workloads, from 0", Always;
             /// Payload. Not zero.
             value bytes: u64, "B", "payload of the flow, or of all flows of the coflow", Always;
             /// Arrival at the sending host.
-            value start_ps: u64, "ps", "when it starts, from the start of the run", Always;
+            value start_ps: u64, "ps", "start time, from the start of the run", Always;
             /// Flow completion time from `start_ps`; `None` for a flow that had not finished when the run ended.
             value fct_ps: Option<u64>, "ps", "flow completion time; empty: not finished", Always;
             /// FCT of the same flow alone in the same fabric. Not zero.
-            value ideal_ps: u64, "ps", "the completion time of the same alone in the same fabric", Always;
+            value ideal_ps: u64, "ps", "completion time of the same flow or coflow, alone in the same fabric", Always;
             derived slowdown = FlowRow::slowdown, "", "completion time over the ideal one; empty: not finished";
             /// Data packets sent more than once.
             count retransmissions: u32, "packets", "data packets that were sent again", Always;
@@ -51,22 +51,23 @@ macro_rules! measures {
             /// The time after its start within which it should have finished; `None` without a deadline.
             value deadline_ps: Option<u64>, "ps", "deadline from the start of the flow; empty: none";
             /// Its coflow; `None` if it belongs to none.
-            value coflow: Option<u32>, "", "number of the coflow; empty: of none";
+            value coflow: Option<u32>, "", "number of the coflow; empty: none";
             /// Data packets taken for lost before a timeout: by duplicate ACKs, by time or by priorities, whichever the
             /// transport uses.
-            class_count found_lost: u32, "packets", "taken for lost before a timeout";
+            class_count found_lost: u32, "packets", "data packets declared lost before a timeout";
             /// Data packets that reached the receiver a second time: retransmissions of packets that were not lost.
-            class_count unneeded: u32, "packets", "arrived though they had before";
+            class_count unneeded: u32, "packets", "data packets that arrived again";
             /// The most payload that its receiver held at once because an earlier part was missing.
-            value held_most_bytes: u64, "B", "the most that the receiver held because something before it was missing";
+            value held_most_bytes: u64, "B", "largest payload that the receiver held because an earlier part was missing";
             /// That payload over time, in bytes times nanoseconds.
-            value held_byte_ns: u64, "B ns", "what the receiver held for that reason, over time";
+            value held_byte_ns: u64, "B ns", "payload held for that reason, times the time that it was held";
             /// Duplicate ACKs that its sender received (RFC 5681).
             class_count duplicate_acks: u32, "packets", "ACKs that acknowledged nothing new";
             /// Time that it spent in each step of QCLIMB at its sender; `None` for an unfinished flow, and under other schemes.
             steps steps: Option<StepRow>;
             /// Time that it waited in timeouts before the first answer on its connection, in µs; for an unfinished flow 0.
-            value unanswered_us: u32, "us", "how long the flow waited, in timeouts, while nothing had been answered on its connection", IfUnanswered;
+            value unanswered_us: u32, "us", "time that the flow waited in timeouts before the first answer on its \
+                connection", IfUnanswered;
             $($more)*
         }
     };

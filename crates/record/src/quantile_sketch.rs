@@ -119,7 +119,7 @@ impl<'de> Deserialize<'de> for QuantileSketch {
             let pair =
                 bucket.split_once(':').and_then(|(value, count)| Some((value.parse().ok()?, count.parse().ok()?)));
             let Some((value, count)) = pair else {
-                return Err(D::Error::custom(format!("{bucket:?} is no bucket of a sketch, expected value:count")));
+                return Err(D::Error::custom(format!("{bucket:?} is not a bucket of a sketch, expected value:count")));
             };
             sketch.record_many(value, count);
         }

@@ -33,7 +33,7 @@ pub(crate) struct At {
 
 /// The result has no swept key of this name.
 #[derive(Debug, PartialEq, thiserror::Error)]
-#[error("nothing that the sweep varies is called `{name}`")]
+#[error("the sweep varies no setting `{name}`")]
 pub struct UnknownKey {
     /// The name.
     pub name: String,

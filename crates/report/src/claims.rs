@@ -86,8 +86,8 @@ pub(crate) fn claims_json(dir: &ResultDir) -> Vec<Value> {
 /// What more seeds would do for a claim that is not resolved after some; `None` if there can be no more.
 fn outlook(seeds: usize, enough: Option<usize>) -> Option<String> {
     match enough {
-        Some(enough) => Some(format!("about {enough} would do")),
-        None if LOOKS.last().is_some_and(|last| seeds < last.seeds) => Some("twice as many would not do".into()),
+        Some(enough) => Some(format!("about {enough} would be enough")),
+        None if LOOKS.last().is_some_and(|last| seeds < last.seeds) => Some("twice as many would not be enough".into()),
         None => None,
     }
 }
@@ -123,7 +123,7 @@ fn row(claim: &Claim, checked: &Checked, is_shorter: bool, outlook: Option<Strin
 
 /// In words, that the flows of the scheme would take longer even if they were alone.
 fn beyond(bound: &Ratio) -> String {
-    format!("no scheme can do better than {}: so long these flows take alone in the network", change(bound))
+    format!("no scheme can be better than {}: these flows take that long alone in the network", change(bound))
 }
 
 fn unmeasured(claim: &Unmeasured) -> ClaimRow {

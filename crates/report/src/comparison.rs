@@ -14,8 +14,8 @@ use crate::format::{count, flows_of, per_cent};
 use crate::text_table::{Cell, Column, TextTable, Tone, paragraph};
 
 /// The heading of the second table: its figures, and the kind of its intervals.
-const BY_FLOW: &str = "The typical flow, paired flow by flow (coflow by coflow): geometric mean of the ratios, with an interval \
-                       over seeds. ± is the standard error over the flows, as if they were independent.";
+const BY_FLOW: &str = "The typical flow, paired flow by flow (coflow by coflow): the geometric mean of the ratios, \
+    with an interval over seeds. ± is the standard error over the flows, as if they were independent.";
 
 const COFLOWS: Figure = Figure::Coflows(Statistic::Mean, Metric::Fct);
 
@@ -79,13 +79,13 @@ pub enum CompareError {
     #[error(transparent)]
     UnknownKey(#[from] UnknownKey),
     /// A value compared with itself.
-    #[error("`{0}` is both")]
+    #[error("`{0}` is named twice")]
     Itself(String),
     /// There is nothing to compare with.
-    #[error("this result has one scheme, and nothing else is swept that could be compared")]
+    #[error("this result has one scheme, and no other swept setting to compare")]
     OnePoint,
     /// The two do not have the same flows.
-    #[error("with another {0} flows are others, so that there is nothing to pair")]
+    #[error("another {0} means other flows, so there is nothing to pair")]
     OtherFlows(String),
     /// The flows cannot be read.
     #[error(transparent)]

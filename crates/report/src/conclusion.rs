@@ -17,6 +17,14 @@ struct Side<'a> {
     summary: &'a ClassSummary,
 }
 
+/// A statistic of a group of flows.
+struct Asked {
+    group: Group,
+    statistic: Statistic,
+    /// "mean FCT", "p99 FCT of flows of 0-100KB".
+    name: String,
+}
+
 /// A sentence for each question, those about schemes first. Empty if the sweep compares nothing.
 pub(crate) fn sentences(dir: &ResultDir, layout: &Layout) -> Vec<String> {
     // The last class has all flows; if there are coflows, the question is about these.
@@ -25,26 +33,46 @@ pub(crate) fn sentences(dir: &ResultDir, layout: &Layout) -> Vec<String> {
     let Some(&group) = group.or_else(|| groups.iter().rfind(|group| group.class().is_some())) else {
         return Vec::new();
     };
-    let experiment = &dir.manifest().experiment;
-    let value = |point: usize, dimension: &Dimension| dimension.value(&experiment.points[point]).unwrap_or_default();
-    let mut sentences = Vec::new();
-    for compared in compared(dir) {
-        // The x axis is whatever else the layout varies.
-        let layout = Layout::by(experiment, if layout.x == compared { &Dimension::Load } else { &layout.x }, &compared);
-        for (case, at) in layout.cases.iter().flat_map(|case| case.at.iter().map(move |at| (case, at))) {
-            let names: Vec<String> = at.points.iter().map(|&point| value(point, &compared)).collect();
-            let side = |(name, &point): (&'_ String, &usize)| (name.clone(), group.at(dir, point));
-            let sides: Vec<(String, &ClassSummary)> = names.iter().zip(&at.points).map(side).collect();
-            let sides: Vec<Side<'_>> = sides.iter().map(|(name, summary)| Side { name, summary }).collect();
-            let what = match &compared {
-                Dimension::Scheme => String::new(),
-                other => format!("with {} = ", other.name()),
-            };
-            sentences.extend(sentence(&place(&layout, case, at), &what, group.time(), &sides));
-        }
-    }
+    let mean = Asked { group, statistic: Statistic::Mean, name: format!("mean {}", group.time()) };
+    let mut sentences: Vec<String> =
+        compared(dir).iter().flat_map(|compared| answers(dir, layout, compared, &mean)).collect();
     sentences.extend(deadlines(dir, layout));
     sentences
+}
+
+/// What a page opens with: these sentences, then the schemes' p99 of the smallest flows and mean of the largest.
+pub(crate) fn opening(dir: &ResultDir, layout: &Layout) -> Vec<String> {
+    let mut opening = sentences(dir, layout);
+    let by_size: Vec<Group> = Group::all(dir).into_iter().filter(|group| group.class().is_some()).collect();
+    if let ([smallest, .., largest, _], true) = (&by_size[..], compared(dir).contains(&Dimension::Scheme)) {
+        for (group, statistic, measure) in
+            [(smallest, Statistic::P99, "p99 FCT"), (largest, Statistic::Mean, "mean FCT")]
+        {
+            let name = format!("{measure} of {}", group.name(dir));
+            let asked = Asked { group: *group, statistic, name };
+            opening.extend(answers(dir, layout, &Dimension::Scheme, &asked));
+        }
+    }
+    opening
+}
+
+/// A sentence for each case and value of the x axis that compares the values of a key.
+fn answers(dir: &ResultDir, layout: &Layout, compared: &Dimension, asked: &Asked) -> Vec<String> {
+    let experiment = &dir.manifest().experiment;
+    let value = |point: usize| compared.value(&experiment.points[point]).unwrap_or_default();
+    // The x axis is whatever else the layout varies.
+    let layout = Layout::by(experiment, if layout.x == *compared { &Dimension::Load } else { &layout.x }, compared);
+    let answer = |(case, at): (&Case, &At)| {
+        let names: Vec<String> = at.points.iter().map(|&point| value(point)).collect();
+        let side = |(name, &point)| Side { name, summary: asked.group.at(dir, point) };
+        let sides: Vec<Side<'_>> = names.iter().zip(&at.points).map(side).collect();
+        let what = match compared {
+            Dimension::Scheme => String::new(),
+            other => format!("with {} = ", other.name()),
+        };
+        sentence(&place(&layout, case, at), &what, asked, &sides)
+    };
+    layout.cases.iter().flat_map(|case| case.at.iter().map(move |at| (case, at))).filter_map(answer).collect()
 }
 
 /// The share of the flows with a deadline that meet it under each scheme, the largest first.
@@ -105,9 +133,9 @@ fn place(layout: &Layout, case: &Case, at: &At) -> String {
 }
 
 /// The others compared with the first, the best first.
-fn sentence(place: &str, what: &str, time: &str, sides: &[Side<'_>]) -> Option<String> {
+fn sentence(place: &str, what: &str, asked: &Asked, sides: &[Side<'_>]) -> Option<String> {
     let (first, others) = sides.split_first().filter(|(_, others)| !others.is_empty())?;
-    let ratio = |side: &Side<'_>| side.summary.ratio(first.summary, Metric::Fct, Statistic::Mean);
+    let ratio = |side: &Side<'_>| side.summary.ratio(first.summary, Metric::Fct, asked.statistic);
     let mut others: Vec<(&Side<'_>, Option<Ratio>)> = others.iter().map(|side| (side, ratio(side))).collect();
     others.sort_by(|(_, a), (_, b)| {
         let value = |ratio: &Option<Ratio>| ratio.map_or(f64::INFINITY, |ratio| ratio.value);
@@ -115,20 +143,27 @@ fn sentence(place: &str, what: &str, time: &str, sides: &[Side<'_>]) -> Option<S
     });
     let seeds = first.summary.seeds.len();
     let one = |(index, (side, ratio)): (usize, &(&Side<'_>, Option<Ratio>))| {
-        let found = found(side, first, *ratio);
+        let found = found(side, first, asked.statistic, *ratio);
         let is_first = index == 0;
         match (what.is_empty(), is_first) {
-            (true, true) => format!("{}'s mean {time} {}", side.name, found.beside(&format!("{}'s", first.name))),
+            (true, true) => {
+                format!("{}'s {} {}", side.name, asked.name, found.compared_with(&format!("{}'s", first.name)))
+            }
             (true, false) => format!("{}'s {}", side.name, found.alone()),
             (false, true) => {
                 let the = if place.is_empty() { "The" } else { "the" };
-                format!("{the} mean {time} {what}{} {}", side.name, found.beside(&format!("that with {}", first.name)))
+                format!(
+                    "{the} {} {what}{} {}",
+                    asked.name,
+                    side.name,
+                    found.compared_with(&format!("that with {}", first.name))
+                )
             }
             (false, false) => format!("with {} {}", side.name, found.alone()),
         }
     };
     let said: Vec<String> = others.iter().enumerate().map(one).collect();
-    let unsure = if seeds < 2 { " (one seed: nobody knows how sure that is)" } else { "" };
+    let unsure = if seeds < 2 { " (one seed, so no interval)" } else { "" };
     Some(format!("{place}{}{unsure}.", said.join("; ")))
 }
 
@@ -138,16 +173,19 @@ enum Found {
     Is(String, String),
     /// Equal in every seed.
     Same,
-    /// Why it is not judged.
+    /// By how many seeds it is not resolved, the interval, and what to try.
     Open(String),
+    /// Why it is not judged.
+    NotCompared(String),
 }
 
 impl Found {
-    fn beside(&self, other: &str) -> String {
+    fn compared_with(&self, other: &str) -> String {
         match self {
             Found::Is(what, interval) => format!("is {what} {other}{interval}"),
             Found::Same => format!("is as long as {other}"),
-            Found::Open(why) => format!("beside {other} is not resolved{why}"),
+            Found::Open(how) => format!("cannot be distinguished from {other}{how}"),
+            Found::NotCompared(why) => format!("cannot be compared with {other}{why}"),
         }
     }
 
@@ -155,17 +193,18 @@ impl Found {
         match self {
             Found::Is(what, interval) => format!("{what}{interval}"),
             Found::Same => "as long".into(),
-            Found::Open(why) => format!("is not resolved{why}"),
+            Found::Open(how) => format!("cannot be distinguished{how}"),
+            Found::NotCompared(why) => format!("cannot be compared{why}"),
         }
     }
 }
 
-fn found(side: &Side<'_>, first: &Side<'_>, ratio: Option<Ratio>) -> Found {
+fn found(side: &Side<'_>, first: &Side<'_>, statistic: Statistic, ratio: Option<Ratio>) -> Found {
     let unfinished = side.summary.unfinished() + first.summary.unfinished();
     if unfinished > 0 {
-        return Found::Open(format!(" ({} unfinished)", count(unfinished)));
+        return Found::NotCompared(format!(" ({} unfinished)", count(unfinished)));
     }
-    let Some(ratio) = ratio else { return Found::Open(" (nothing finished in the same seed)".into()) };
+    let Some(ratio) = ratio else { return Found::NotCompared(" (nothing finished in the same seed)".into()) };
     match ratio.interval {
         None | Some((1.0, 1.0)) if ratio.value == 1.0 => Found::Same,
         None => Found::Is(change(ratio.value), String::new()),
@@ -173,13 +212,12 @@ fn found(side: &Side<'_>, first: &Side<'_>, ratio: Option<Ratio>) -> Found {
             Found::Is(change(ratio.value), ratio.interval.map(within).unwrap_or_default())
         }
         Some((low, high)) => {
-            let more = match side.summary.more_seeds(first.summary, Metric::Fct, Statistic::Mean, MOST_SEEDS) {
-                Some(more) => {
-                    format!("about {} more {} would do", count(more as u64), if more == 1 { "seed" } else { "seeds" })
-                }
-                None => format!("not even {} seeds would do", count(MOST_SEEDS as u64)),
+            let seeds = side.summary.seeds.len().max(first.summary.seeds.len());
+            let advice = match side.summary.more_seeds(first.summary, Metric::Fct, statistic, MOST_SEEDS) {
+                Some(more) => format!("try `--seeds {}`", seeds + more),
+                None => format!("even {} seeds would not be enough", count(MOST_SEEDS as u64)),
             };
-            Found::Open(format!(" ({} to {}; {more})", change(low), change(high)))
+            Found::Open(format!(" by {} seeds ({} to {}; {advice})", count(seeds as u64), signed(low), signed(high)))
         }
     }
 }
@@ -190,6 +228,15 @@ fn change(ratio: f64) -> String {
         _ if ratio >= 2.0 => format!("{ratio:.1} times"),
         _ if ratio > 1.0 => format!("{} % above", digits(ratio - 1.0)),
         _ => format!("{} % below", digits(1.0 - ratio)),
+    }
+}
+
+/// "−13 %", "+4 %", "3.2 times".
+fn signed(ratio: f64) -> String {
+    match ratio {
+        _ if ratio >= 2.0 => format!("{ratio:.1} times"),
+        _ if ratio > 1.0 => format!("+{} %", digits(ratio - 1.0)),
+        _ => format!("−{} %", digits(1.0 - ratio)),
     }
 }
 

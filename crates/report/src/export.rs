@@ -32,7 +32,7 @@ pub struct Selection {
 pub enum ExportError {
     /// A measure.
     #[error(
-        "`{0}` is no measure; expected mean, p50, p95, p99 or p99.9, then fct, cct or slowdown, such as \"p99 slowdown\""
+        "`{0}` is not a measure; expected mean, p50, p95, p99 or p99.9, then fct, cct or slowdown, such as \"p99 slowdown\""
     )]
     Measure(String),
     /// Flows or coflows.
@@ -61,7 +61,8 @@ pub enum ExportError {
     },
     /// Something that was sampled over time.
     #[error(
-        "no series of links, flows, hosts or controllers is called `{name}`; expected one of {}. Windows of connections are in series.parquet alone",
+        "no series of links, flows, hosts or controllers is called `{name}`; expected one of {}. Windows of \
+         connections are only in series.parquet",
         .valid.join(", ")
     )]
     Sampled {
@@ -74,7 +75,7 @@ pub enum ExportError {
     #[error(transparent)]
     Result(#[from] ResultError),
     /// An option that this kind of figure does not use.
-    #[error("{figure} is not by `{option}`; expected {expected}")]
+    #[error("{figure} takes no `{option}`; expected {expected}")]
     Unread {
         /// Which figure.
         figure: &'static str,

@@ -8,7 +8,7 @@ use flowsieve_results::{Dimension, Experiment, Metric, ResultDir, ResultError, R
 
 use crate::cases::{At, Case, Layout, in_words as value_in_words};
 use crate::claims::{ClaimRow, claim_rows};
-use crate::conclusion::sentences;
+use crate::conclusion::opening;
 use crate::configuration::{Common, Differing, in_words, settings};
 use crate::drawing;
 use crate::drawn::figure;
@@ -94,7 +94,7 @@ pub(crate) fn write(dir: &ResultDir, layout: &Layout, over_time: Vec<Shown>) -> 
         first: experiment.schemes.first().map_or("the first scheme", |scheme| &scheme.name),
         seeds: seeds(experiment),
         facts: facts(dir),
-        sentences: sentences(dir, layout),
+        sentences: opening(dir, layout),
         warnings: warnings(dir),
         claims: claim_rows(dir),
         drawn: claims.as_ref().and_then(drawing::of_claims),

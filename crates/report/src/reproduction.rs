@@ -76,11 +76,7 @@ impl LeftOut {
 impl fmt::Display for LeftOut {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let LeftOut { claim, seeds, packet_hops, .. } = self;
-        write!(
-            out,
-            "{claim}: about {seeds} seeds would do, {packet_hops} packet-hops, {} min of two cores",
-            self.time()
-        )
+        write!(out, "{claim}: about {seeds} seeds, {packet_hops} packet-hops, {} min of two cores", self.time())
     }
 }
 
@@ -108,20 +104,21 @@ pub fn reproduction(
         };
         let _ = writeln!(text, "- {}: {count}{shorter}", verdict.in_words());
     }
-    text += "\nA claim agrees if the whole 95 % interval of what was measured, paired over the same flows, is what it says, give or take \
-             its tolerance; it disagrees if none of it is.\n";
+    text += "\nA claim agrees if the whole 95 % interval of the measurement, paired over the same flows, lies within \
+        the claim and its tolerance. It disagrees if the whole interval lies outside.\n";
     let stand_ins = stated().filter(|claim| claim.stands_in).count();
     if stand_ins > 0 {
         let _ = writeln!(
             text,
-            "\n{stand_ins} of the claims are of traces that could not be had. They were run on workloads that stand in for these, which can \
-             show a direction and no value. A claim that is repeated under other calibrations of its stand-in, or by another reading of \
-             the paper, is not resolved if they have another direction.",
+            "\n{stand_ins} of the claims use traces that are not available. They were run on stand-in workloads, \
+             which can show a direction but no value. Some claims are repeated with other calibrations of the \
+             stand-in, or with another reading of the paper. If a repetition has another direction, the claim is not resolved.",
         );
     }
     seeds(&mut text, figures, left_out);
     if figures.iter().any(|figure| figure.experiment.changes.iter().any(|change| change == SMOKE)) {
-        text += "\nAt smoke scale there are too few flows for any verdict to mean something: it shows that everything runs.\n";
+        text +=
+            "\nAt smoke scale there are too few flows for a meaningful verdict. It only shows that everything runs.\n";
     }
     made(&mut text, figures);
     in_short(&mut text, figures, &claims);
@@ -167,16 +164,16 @@ fn seeds(text: &mut String, figures: &[PageFigure], left_out: &[LeftOut]) {
         }
         (false, _) => "\nNo seeds were added to claims that are not resolved.",
     };
-    *text += " Each claim is judged at the first look that decides, with an interval of that look; all looks together leave out the \
-              true value one time in twenty at most.\n";
+    *text += " Each claim is judged at the first look that decides, with that look's interval. All looks together \
+        miss the true value at most one time in twenty.\n";
     if left_out.is_empty() {
         return;
     }
     let all_minutes: f64 = left_out.iter().map(|claim| claim.minutes).sum();
     let _ = writeln!(
         text,
-        "\nMore seeds would resolve {} of the claims and readings. Runs that several of them need are counted for each, {all_minutes:.0} min in \
-         all:\n\n| claim | seeds | packet-hops | minutes of two cores |\n| --- | ---: | ---: | ---: |",
+        "\nMore seeds would resolve {} of the claims and readings, in {all_minutes:.0} min in all. A run that several \
+         of them need is counted for each:\n\n| claim | seeds | packet-hops | minutes of two cores |\n| --- | ---: | ---: | ---: |",
         left_out.len()
     );
     for claim in left_out {

@@ -412,13 +412,15 @@ fn figures__what_makes_no_sense_is_refused_with_what_does() {
     let layout = layout(&dir);
     let refused = |by_size, y, class| figures(&dir, &layout, by_size, y, class).err().unwrap().to_string();
     assert!(refused(true, Some("drops"), None).contains("expected FCT or slowdown"));
-    assert!(refused(true, None, Some("all")).contains("not by `--class`"));
-    assert!(refused(false, Some("utilisation"), Some("all")).contains("not by `--class`"));
-    assert!(refused(false, Some("p99 slowdown ratio"), None).contains("is no measure"));
+    assert!(refused(true, None, Some("all")).contains("takes no `--class`"));
+    assert!(refused(false, Some("utilisation"), Some("all")).contains("takes no `--class`"));
+    assert!(refused(false, Some("p99 slowdown ratio"), None).contains("is not a measure"));
     assert!(refused(false, Some("mean fct ratio"), None).contains("there is no second scheme"));
-    for (at, problem) in
-        [("0.8", "expected KEY=VALUE"), ("load=0.7", "expected one of 0.6, 0.8"), ("rtt=1us", "nothing that the sweep")]
-    {
+    for (at, problem) in [
+        ("0.8", "expected KEY=VALUE"),
+        ("load=0.7", "expected one of 0.6, 0.8"),
+        ("rtt=1us", "the sweep varies no setting"),
+    ] {
         let error = keep(&dir, &mut layout.clone(), &[at.into()]).unwrap_err().to_string();
         assert!(error.contains(problem), "{error}");
     }

@@ -86,7 +86,7 @@ pub struct Claim {
     pub baseline_class: Option<CoflowClass>,
     /// The scheme; for an order the first.
     pub scheme: String,
-    /// What it is compared with: one scheme for a change, none for a value, the other schemes of an order.
+    /// The baseline of the comparison: one scheme for a change, none for a value, the other schemes of an order.
     #[serde(rename = "baseline", with = "one_or_more")]
     pub baselines: Vec<String>,
     /// The loads; none: all of the sweep.

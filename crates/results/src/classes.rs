@@ -147,7 +147,7 @@ impl Serialize for SizeClass {
 impl<'de> Deserialize<'de> for SizeClass {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<SizeClass, D::Error> {
         let name = String::deserialize(from)?;
-        SizeClass::parse(&name).ok_or_else(|| D::Error::custom(format!("{name:?} is no size class")))
+        SizeClass::parse(&name).ok_or_else(|| D::Error::custom(format!("{name:?} is not a size class")))
     }
 }
 

@@ -119,7 +119,7 @@ impl Serialize for CoflowClass {
 impl<'de> Deserialize<'de> for CoflowClass {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<CoflowClass, D::Error> {
         let name = String::deserialize(from)?;
-        CoflowClass::parse(&name).ok_or_else(|| D::Error::custom(format!("{name:?} is no class of coflows")))
+        CoflowClass::parse(&name).ok_or_else(|| D::Error::custom(format!("{name:?} is not a class of coflows")))
     }
 }
 
@@ -135,7 +135,7 @@ impl<'de> Deserialize<'de> for CoflowGroup {
         let name = String::deserialize(from)?;
         let class = CoflowClass::parse(&name).map(CoflowGroup::Class);
         let group = class.or_else(|| SizeClass::parse(&name).map(CoflowGroup::Size));
-        group.ok_or_else(|| D::Error::custom(format!("{name:?} is no class of coflows")))
+        group.ok_or_else(|| D::Error::custom(format!("{name:?} is not a class of coflows")))
     }
 }
 

@@ -23,7 +23,7 @@ const COLUMNS: [(&str, &str, &str); 14] = [
     ("senders", "", "hosts that send flows of the coflow"),
     ("receivers", "", "hosts that receive flows of the coflow"),
     ("longest_bytes", "B", "payload of the coflow's largest flow"),
-    ("series", "", "what is measured over time"),
+    ("series", "", "quantity measured over time"),
     ("of", "", "where: a link, a host, a queue; empty: the whole run"),
     ("step_ps", "ps", "length of the step"),
     ("value", "", "the value in that step; docs/reference/samples.md has the unit of each series"),

@@ -184,7 +184,7 @@ mod tests {
     fn adjusted__of_values_that_follow_their_controls_askew() {
         let truth = libm::exp((0.05f64 * 0.05 + 0.02 * 0.02 + 0.06 * 0.06 + 0.03 * 0.03) / 2.0);
         let ([bias, _], missed, [square, plain_square]) = counted(14, libm::exp, truth);
-        assert!(bias.abs() < 0.1 * square.sqrt(), "{bias} beside an error of {}", square.sqrt());
+        assert!(bias.abs() < 0.1 * square.sqrt(), "{bias} with an error of {}", square.sqrt());
         assert!(missed <= 600 && plain_square / square > 4.0, "{missed} of 10,000, {}", plain_square / square);
     }
 

@@ -43,11 +43,11 @@ impl Table {
         if !has_magic(&mut file).map_err(ResultError::io("read", path))? {
             return Err(ResultError::damaged(
                 path,
-                "cut short or changed: it neither begins nor ends as Parquet files do",
+                "cut short or changed: it does not begin and end as Parquet files do",
             ));
         }
         if digest(path, most)? != expected {
-            let why = "cut short, changed, or of another experiment than the JSON file beside it";
+            let why = "cut short, changed, or from another experiment than the JSON file next to it";
             return Err(ResultError::damaged(path, why));
         }
         let bytes = file.metadata().map_err(ResultError::io("read", path))?.len();
@@ -94,7 +94,7 @@ fn check_pages(metadata: &ParquetMetaData, bytes: u64) -> Result<(), String> {
             let inside = start >= 4 && length >= 0 && end.is_some_and(|end| end <= bytes);
             let unpacked = u64::try_from(column.uncompressed_size()).ok();
             if !inside || unpacked.is_none_or(|unpacked| unpacked > bytes.saturating_mul(MOST_PACKED)) {
-                return Err("a column lies outside of it".into());
+                return Err("a column lies outside the file".into());
             }
             if column.num_values() != group.num_rows() {
                 return Err("a column with other rows than its group".into());

@@ -78,8 +78,8 @@ pub(crate) fn findings(manifest: &Manifest, summary: &Summary) -> Vec<Finding> {
     let (missing, made) = (manifest.experiment.missing_runs, manifest.runs.len());
     if missing > 0 {
         let all = missing + made as u64;
-        let text = format!("{missing} of {all} runs are missing: this is the result of the others alone");
-        let remedy = "flowsieve join without --partial, once their parts are there, or with --run-missing";
+        let text = format!("{missing} of {all} runs are missing: this result has only the others");
+        let remedy = "use flowsieve join without --partial once their parts exist, or with --run-missing";
         (0..manifest.experiment.points.len()).for_each(|point| {
             found.add(Severity::Careful, text.clone(), remedy, point as u32);
         });
@@ -177,8 +177,8 @@ fn of_run(run: &Run, causes: &Causes, arrivals: Arrivals, mut add: impl FnMut(Se
         add(Severity::Careful, text, arrivals.more());
     }
     if measured.is_burst() {
-        let text = "all flows began at once, or within less time than the largest takes alone: there is no load, and nothing that is \
-                    counted while flows arrive says anything";
+        let text = "all flows began at once, or within less time than the largest takes alone: there is no load, and \
+            figures counted while flows arrive are meaningless";
         add(Severity::Note, text.into(), "");
         return;
     }
@@ -190,7 +190,7 @@ fn of_run(run: &Run, causes: &Causes, arrivals: Arrivals, mut add: impl FnMut(Se
             None => "the run is too short for its load to build up, or flows were held back",
         };
         let text = format!(
-            "links carried less than {} % of what the flows that arrived asked of them, while they arrived: {why}",
+            "while flows arrived, links carried less than {} % of the load that these flows offered: {why}",
             ENOUGH * 100.0
         );
         let remedy = match held_back {
@@ -208,7 +208,7 @@ fn of_run(run: &Run, causes: &Causes, arrivals: Arrivals, mut add: impl FnMut(Se
             Some(Wait::Windows) => ": windows held flows back",
             None => "",
         };
-        let text = format!("after the last arrival the fabric took more than half as long again to drain{why}");
+        let text = format!("after the last arrival the fabric took more than half of the arrival time to drain{why}");
         add(Severity::Careful, text, &causes.against(wait, arrivals));
     }
     let backed_off = measured.delays.and_then(|delays| Some((delays.most_timed_out?, delays.beyond_ideal_ns)));
@@ -227,8 +227,7 @@ fn of_run(run: &Run, causes: &Causes, arrivals: Arrivals, mut add: impl FnMut(Se
     }
     if measured.arrivals_end_ps > 0 && measured.arrivals_end_ps < SPAN.saturating_mul(measured.longest_ideal_ps) {
         let text = format!(
-            "flows arrived for less than {SPAN} times as long as the largest flow takes alone: large flows hardly met \
-             each other"
+            "flows arrived for less than {SPAN} times as long as the largest flow takes alone: large flows hardly shared links"
         );
         add(Severity::Note, text, arrivals.more());
     }
@@ -244,19 +243,19 @@ fn of_point(
     // The last class is all flows.
     let Some(all) = point.classes.last() else { return };
     if all.seeds.iter().filter_map(|seed| seed.least_slowdown).any(|least| least < 1.0) {
-        let text = "a flow was faster than alone in the same fabric: the ideal FCT, and every slowdown, is wrong";
+        let text = "a flow was faster than alone in the same fabric: the ideal FCT and every slowdown are wrong";
         add(Severity::Wrong, text.into(), "this is a fault of the program; report it with the experiment file");
     }
     let measured = || runs().map(|run| &run.measured).filter(|run| !run.is_burst());
     if let Some(link) = measured().filter_map(busiest).max_by(by_utilisation) {
         let text = format!(
             "the {} links were busy for more than {} % of the time that flows arrived: they are saturated, and FCTs \
-             tell how long the run was",
+             depend on the length of the run",
             link.name,
             BUSY * 100.0
         );
         let remedy = match arrivals {
-            Arrivals::AtLoad => "lower the load, or see the wire load, which ACKs and framing raise above it",
+            Arrivals::AtLoad => "lower the load; the wire load is higher, because of ACKs and framing",
             _ => arrivals.less(),
         };
         add(Severity::Careful, text, remedy);
@@ -266,15 +265,15 @@ fn of_point(
     let inside = first.is_some_and(|first| largest > first);
     if runs().any(|run| used_one_queue(&run.measured)) {
         let text = if inside {
-            "ports have several queues and flows are larger than the first threshold, yet all packets went through \
-             one queue: tags are lost or not looked at"
+            "ports have several queues and flows are larger than the first threshold, but all packets went through \
+             one queue: tags are lost or ignored"
         } else {
-            "ports have several queues, and all packets went through one of them"
+            "ports have several queues, but all packets went through one of them"
         };
         let severity = if inside { Severity::Wrong } else { Severity::Careful };
         add(severity, text.into(), "compare the packets by queue and by priority in the report");
     } else if inside && runs().any(|run| used_one_priority(&run.measured)) {
-        let text = "flows are larger than the first threshold, yet all packets had one priority: nothing was demoted";
+        let text = "flows are larger than the first threshold, but all packets had one priority: nothing was demoted";
         add(Severity::Wrong, text.into(), "compare the packets by priority in the report");
     }
     if let Some(first) = first.filter(|_| !inside) {
@@ -282,7 +281,8 @@ fn of_point(
         add(Severity::Careful, text, "set thresholds for this workload, as `flowsieve thresholds` computes them");
     }
     if all.unfinished() > 0 {
-        let text = "flows had not finished when the run ended: FCT and slowdown are of those that did, and too good";
+        let text =
+            "flows had not finished when the run ended: FCT and slowdown count only the others, so they are too good";
         let remedy = match causes.longest_wait() {
             Some(Wait::Timers) => format!("raise `max_time`; {}", causes.against_timeouts()),
             _ => format!("raise `max_time`, or {}", arrivals.less()),
@@ -294,14 +294,14 @@ fn of_point(
     }
     if causes.times_out_in_vain() {
         let text =
-            "there was more than one timeout for ten flows, and no packet was lost: what was on its way was sent again";
+            "there was more than one timeout for ten flows, but no packet was lost: packets in flight were sent again";
         add(Severity::Careful, text.into(), &causes.against_timeouts());
     } else if causes.times_out() {
-        let text = "there was more than one timeout for ten flows: retransmission timers make much of the FCT";
+        let text = "there was more than one timeout for ten flows: retransmission timers dominate the FCT";
         add(Severity::Note, text.into(), &causes.against_timeouts());
     }
     if all.seeds.len() == 1 {
-        let text = "there is one seed: nothing has an interval, and no difference is resolved";
+        let text = "there is one seed, so nothing has an interval and no difference is resolved";
         add(Severity::Note, text.into(), "run with --seeds 3 or more");
     }
     for statistic in [Statistic::P99, Statistic::P999] {
@@ -309,16 +309,16 @@ fn of_point(
         let names: Vec<&str> = classes.map(|class| class.class.name.as_str()).collect();
         if !names.is_empty() {
             let text = format!(
-                "fewer than {FEW} flows of a seed lie beyond the {} of {}: a few flows make it",
+                "fewer than {FEW} flows of a seed lie beyond the {} of {}: it depends on a few flows",
                 statistic.name(),
                 names.join(", ")
             );
-            add(Severity::Note, text, &format!("{} before believing it", arrivals.more()));
+            add(Severity::Note, text, &format!("{} before you rely on it", arrivals.more()));
         }
     }
     if !point.exact {
         let error = 100.0 * QuantileSketch::RELATIVE_ERROR;
-        let text = format!("percentiles are those of sketches, within {error:.1} % of those of the flows");
+        let text = format!("percentiles come from sketches, within {error:.1} % of the exact ones");
         add(Severity::Note, text, "");
     }
 }
@@ -339,7 +339,7 @@ fn twins(manifest: &Manifest, summary: &Summary, found: &mut Found) {
         };
         for other in (0..index).filter(same) {
             let text = format!(
-                "{} and {} gave the same figures in every class: one of them may not do what its name says",
+                "{} and {} gave the same figures in every class: one of them may not act as its name says",
                 points[other].scheme, point.scheme
             );
             for at in [other, index] {

@@ -48,7 +48,7 @@ pub enum ResultError {
         expected: u32,
     },
     /// Runs of a model with other results.
-    #[error("{path}: runs of model {found}, expected {expected}: `--fresh` makes them anew")]
+    #[error("{path}: runs of model {found}, expected {expected}: `--fresh` makes them again")]
     Model {
         /// The file or folder.
         path: PathBuf,
@@ -69,8 +69,8 @@ pub enum ResultError {
     },
     /// Two parts of one key. One of them is wrong.
     #[error(
-        "{path} and {other} differ, though they are the same run: a machine computed wrong, or was another program; remove \
-         one of them, or both"
+        "{path} and {other} differ, although they are the same run: a machine made an error, or the programs differ; \
+         remove one of them, or both"
     )]
     Unequal {
         /// The part that was to be taken.
@@ -79,7 +79,7 @@ pub enum ResultError {
         other: PathBuf,
     },
     /// Another process joins or replaces the result.
-    #[error("{path}: {by} is writing this result; its runs are kept: run again when that is done")]
+    #[error("{path}: {by} is writing this result and keeps its runs: run again when that is done")]
     Locked {
         /// The folder.
         path: PathBuf,
@@ -88,8 +88,8 @@ pub enum ResultError {
     },
     /// A result that would be lost.
     #[error(
-        "{path}: it holds \"{title}\", of which {lost} of {all} runs would be replaced: {differs}; name another folder with \
-         --out, or say --replace"
+        "{path}: it holds \"{title}\", and {lost} of its {all} runs would be replaced: {differs}; name another folder \
+         with --out, or use --replace"
     )]
     WouldReplace {
         /// The folder.

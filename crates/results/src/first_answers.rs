@@ -80,7 +80,7 @@ impl Waited {
         let (flows, class) = (self.flows, &self.class.name);
         let make = if self.flows == 1 { "it makes" } else { "they make" };
         format!(
-            "{flows} flow{s} waited {waits} for a first answer; {make} {:.0} % of the mean of {class}",
+            "{flows} flow{s} waited {waits} for a first answer; {make} up {:.0} % of the mean of {class}",
             100.0 * self.share
         )
     }
@@ -151,7 +151,7 @@ mod tests {
         let name = &said.class.name;
         assert_eq!(
             said.text(),
-            format!("2 flows waited 3 ms to 1 s for a first answer; they make 44 % of the mean of {name}")
+            format!("2 flows waited 3 ms to 1 s for a first answer; they make up 44 % of the mean of {name}")
         );
         // The other class with such flows is all flows.
         assert_eq!(found.len(), 2);

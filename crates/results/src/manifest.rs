@@ -71,7 +71,7 @@ pub struct SchemeInfo {
     pub paper: String,
     /// What it does, in a sentence.
     pub summary: String,
-    /// What it must know of a flow: "nothing", "size" …
+    /// What it must know about a flow: "nothing", "size" …
     pub knows: String,
 }
 

@@ -188,7 +188,7 @@ fn read_manifest(folder: &Path) -> Result<Manifest, ResultError> {
         let why = if exists(&folder.join("parts"))? {
             "the experiment has not finished; run it again into this folder to go on"
         } else {
-            "no result here: it has no manifest.json"
+            "this is not a result: it has no manifest.json"
         };
         return Err(ResultError::Unfinished { path: folder.into(), why: why.into() });
     }

@@ -93,7 +93,7 @@ impl ResultWriter {
         fs::create_dir_all(&path).map_err(ResultError::io("create the folder", &path))?;
         let ours = path.join("parts").is_dir() || path.join("manifest.json").is_file();
         if !ours && holds_others(&path)? {
-            return Err(ResultError::Occupied { path, why: "it holds something else than results".into() });
+            return Err(ResultError::Occupied { path, why: "it holds other files than results".into() });
         }
         fs::create_dir_all(&parts).map_err(ResultError::io("create the folder", &parts))?;
         partial().tempfile_in(&parts).map_err(ResultError::io("write into", &parts))?;

@@ -219,7 +219,7 @@ fn create__refuses_other_peoples_folders() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("thesis.tex"), "\\begin{document}").unwrap();
     let error = ResultWriter::create(folder.path()).unwrap_err();
-    assert!(error.to_string().ends_with("it holds something else than results; name an empty or a new folder"));
+    assert!(error.to_string().ends_with("it holds other files than results; name an empty or a new folder"));
     let below_a_file = folder.path().join("thesis.tex/out");
     let error = ResultWriter::create(below_a_file).unwrap_err();
     assert!(error.to_string().contains("cannot create the folder"), "{error}");
@@ -258,7 +258,7 @@ fn warnings__links_that_carried_little_of_their_load() {
     let warnings = writer.join(experiment()).unwrap().warnings();
     let little = warnings
         .iter()
-        .find(|warning| warning.text.contains("carried less than 80 % of what the flows that arrived asked"))
+        .find(|warning| warning.text.contains("carried less than 80 % of the load that these flows offered"))
         .unwrap();
     assert_eq!(little.points, [2]);
 }
@@ -297,7 +297,7 @@ fn open__says_what_is_wrong() {
         let message = ResultDir::open(folder.path()).unwrap_err().to_string();
         assert!(message.contains(expected), "{message}");
     };
-    fails("no result here: it has no manifest.json");
+    fails("this is not a result: it has no manifest.json");
     let file = folder.path().join("first.toml");
     fs::write(&file, "title = \"t\"\n").unwrap();
     let message = ResultDir::open(&file).unwrap_err().to_string();
@@ -369,7 +369,7 @@ fn open__a_result_of_schema_1() {
     assert_eq!(dir.manifest().runs.iter().map(|run| run.flows).sum::<u64>(), 200);
     assert!(mean(0) > 0.0 && mean(1) > 0.0);
     assert!(dir.run_info().unwrap().is_some());
-    // Nobody counted yet what flows waited for.
+    // What flows waited for was not counted yet.
     assert!(dir.manifest().runs.iter().all(|run| run.measured.delays.is_none()));
     assert!(dir.findings().iter().all(|finding| !finding.text.contains("beyond their ideal FCTs")));
 }

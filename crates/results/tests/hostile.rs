@@ -1,4 +1,4 @@
-//! Results whose files somebody has changed together with their digests: each is an error of the file, never a panic and never
+//! Results whose files were changed together with their digests: each is an error of the file, never a panic and never
 //! more memory than the files are worth.
 
 mod made;

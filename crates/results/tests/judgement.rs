@@ -102,7 +102,7 @@ fn claims__verdicts_on_known_ratios() {
         (Claim { class: SizeClass::between(0, Some(50_000)), ..claim(Expected::Lower) }, Agrees),
         (Claim { class: SizeClass::between(1_000_000, None), tolerance: 0.02, ..claim(Expected::Change(0.0)) }, Agrees),
         (Claim { figure: serde_json::from_str("\"timeouts\"").unwrap(), ..claim(Expected::Lower) }, Agrees),
-        // Nobody counted any: there is no ratio.
+        // None were counted: there is no ratio.
         (Claim { figure: serde_json::from_str("\"drops\"").unwrap(), ..claim(Expected::Lower) }, NotResolved),
         (Claim { baselines: vec!["other".into()], ..claim(Expected::Lower) }, NotResolved),
         (at(0.7, Expected::Lower), NotResolved),
@@ -193,13 +193,13 @@ fn looked_at(seeds: u64, looks: bool) -> (Checked, Option<usize>) {
 fn claims__are_judged_at_the_first_look_that_decides() {
     let verdict = |seeds| (looked_at(seeds, true).0.verdict, looked_at(seeds, true).0.seeds);
     assert_eq!(verdict(5), (Verdict::NotResolved, Some(5)));
-    assert_eq!(verdict(9), (Verdict::NotResolved, Some(7)), "between two looks nobody looks");
+    assert_eq!(verdict(9), (Verdict::NotResolved, Some(7)), "there is no look between two looks");
     assert_eq!(verdict(10), (Verdict::Agrees, Some(10)));
     assert_eq!(verdict(14), (Verdict::Agrees, Some(10)), "it stays decided");
     assert_eq!(verdict(4), (Verdict::NotResolved, None), "before the first look it is judged as without looks");
     let (ten, fourteen) = (looked_at(10, true).0, looked_at(14, true).0);
     assert_eq!(ten, fourteen, "with its interval");
-    // Whoever looks once, at the end, sees what has come since.
+    // A single look at the end sees what has come since.
     assert_eq!(looked_at(14, false).0.verdict, Verdict::NotResolved);
     assert_eq!(looked_at(7, false).0.verdict, Verdict::Agrees);
 }
@@ -341,7 +341,7 @@ fn claims__values_orders_and_closeness() {
     assert_eq!(found[9].1, "base and new at load 0.5, and 1 more");
     let sketched = verdicts(made_of(Record::None), claims);
     for told in [16, 17, 19] {
-        assert_eq!(sketched[told], (NotResolved, "sketches of flows do not tell it".to_string()));
+        assert_eq!(sketched[told], (NotResolved, "sketches of flows do not contain it".to_string()));
     }
     assert_eq!(sketched[13].0, Agrees);
 }
@@ -416,7 +416,7 @@ fn doctor__finds_what_was_made_wrong() {
                 }
             },
             Severity::Wrong,
-            "larger than the first threshold, yet all packets went through one queue",
+            "larger than the first threshold, but all packets went through one queue",
             &[1, 3],
         ),
         (
@@ -426,7 +426,7 @@ fn doctor__finds_what_was_made_wrong() {
                 }
             },
             Severity::Wrong,
-            "yet all packets had one priority",
+            "but all packets had one priority",
             &[1, 3],
         ),
         (
@@ -446,7 +446,7 @@ fn doctor__finds_what_was_made_wrong() {
                 }
             },
             Severity::Careful,
-            "more than half as long again to drain",
+            "more than half of the arrival time to drain",
             &[2, 3],
         ),
         (
@@ -530,8 +530,8 @@ fn doctor__says_where_packets_were_lost_and_what_flows_waited_for_before_any_adv
     let found = of(in_hosts, plain);
     // Four points of three seeds have the same losses.
     let places = "600 packets were lost: 90 % at the senders' own ports (host-up), 10 % at host-down ports";
-    let waits = "70 % went by waiting for retransmission timers, 20 % for windows and handshakes, 10 % in queues and with windows that marks or losses \
-                 had cut";
+    let waits = "70 % was spent waiting for retransmission timers, 20 % for windows and handshakes, and 10 % in queues or with \
+                 windows reduced by marks or losses";
     assert!(found[0].1 == places && found[0].3 && found[0].0 == Severity::Careful, "{found:#?}");
     assert!(found[1].1.ends_with(waits) && found[1].3 && found[1].2.is_empty(), "{found:#?}");
     assert!(found[2..].iter().all(|finding| !finding.3), "{found:#?}");

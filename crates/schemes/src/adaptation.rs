@@ -27,8 +27,8 @@ declare! {
             ("equal-split", SizesOr::Named(Start::Computed(Computed::EqualSplit))),
             ("unknown", SizesOr::Named(Start::Unknown)),
         ],
-        "discipline = \"levels\" at hosts: thresholds of a host's own queues at the start, one less than these: sizes, equal \
-         shares of the workload's flows, or none before there are estimates",
+        "discipline = \"levels\" at hosts: initial thresholds of a host's own queues, one less than the queues: \
+         sizes, equal shares of the workload's flows, or none until there are estimates",
     );
     static CONTROLLER: Setting<Option<Rule>> = Setting::choice(
         Section::Scheme,
@@ -39,7 +39,7 @@ declare! {
             ("optimal", Some(Rule::Optimal)),
             ("two-level", Some(Rule::TwoLevel)),
         ],
-        "a central controller that sends thresholds to the hosts: equal shares of the flows that they have seen, PIAS's \
+        "central controller that sends thresholds to the hosts: equal shares of the flows that they have seen, PIAS's \
          optimisation, or NOS2's one threshold",
     );
     static CONTROLLER_PERIOD: Setting<u64> = Setting::time(
@@ -49,7 +49,7 @@ declare! {
     .with_default(Time::from_us(10_000).0);
     static CONTROLLER_DELAY: Setting<u64> = Setting::time(
         Section::Scheme, "controller_delay", 0, MAX_TIME_PS,
-        "from the hosts' sizes at the controller to its thresholds at the hosts",
+        "delay from the hosts' sizes at the controller to its thresholds at the hosts",
     )
     .with_default(Time::from_us(1_000).0);
     static OBSERVE_WINDOW: Setting<u64> = Setting::time(
@@ -109,7 +109,9 @@ pub(crate) fn controller(
     let scope = &context.scope;
     let Some(rule) = scope.read_or(&CONTROLLER, default)? else { return Ok(None) };
     if rule == Rule::TwoLevel && levels != 2 {
-        return Err(scope.invalid(&CONTROLLER, format!("another rule for {levels} levels: it computes one threshold")));
+        return Err(
+            scope.invalid(&CONTROLLER, format!("another rule for {levels} levels, since it computes one threshold"))
+        );
     }
     Ok(Some(rule))
 }

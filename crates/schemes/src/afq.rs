@@ -30,7 +30,7 @@ declare! {
         Section::Network,
         "afq_bids",
         &[("sketch", BidsName::Sketch), ("exact", BidsName::Exact)],
-        "AFQ: whether flows' bids share a count-min sketch or are kept exactly",
+        "AFQ: whether flows' bids are kept in a count-min sketch or exactly",
     )
     .with_default(BidsName::Sketch);
     static ROWS: Setting<u64> = Setting::count(

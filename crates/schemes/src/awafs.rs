@@ -50,7 +50,7 @@ declare! {
     .with_default(Time::from_us(200_000).0);
     static UPDATE_WINDOW: Setting<u64> = Setting::time(
         Section::Scheme, "update_window", 1, MAX_TIME_PS,
-        "AWAFS: W_update, for how long a completed flow counts; not below update_period",
+        "AWAFS: W_update, the time for which a completed flow counts; at least update_period",
     )
     .with_default(Time::from_us(250_000).0);
     static PERCENTILES: Setting<Vec<f64>> = Setting::numbers(
@@ -69,8 +69,8 @@ declare! {
         Section::Scheme,
         "flow_ends",
         &[("marked", EndsName::Marked), ("fin", EndsName::Fin), ("idle", EndsName::Idle)],
-        "AWAFS: how a switch learns a flow's end and bytes: from the host, or by counting itself until a connection's last \
-        packet or idle time",
+        "AWAFS: how a switch learns a flow's end and bytes: from the host, or by its own count until a connection's \
+         last packet or an idle time",
     )
     .with_default(EndsName::Marked);
     static FLOW_IDLE: Setting<u64> = Setting::time(
@@ -78,12 +78,12 @@ declare! {
     )
     .with_default(Time::from_us(10_000).0);
     static FLOW_TABLE: Setting<u64> = Setting::count(
-        Section::Scheme, "flow_table", 1, 1_000_000, "AWAFS: flows that a port can count at once, if it counts itself",
+        Section::Scheme, "flow_table", 1, 1_000_000, "AWAFS: flows that a port can count at once, if it counts them itself",
     )
     .with_default(4_096);
     static LIST_MEMORY: Setting<u64> = Setting::size(
         Section::Scheme, "list_memory", 12, 1_000_000,
-        "AWAFS: memory of a list of completed flows, at 12 bytes a flow",
+        "AWAFS: memory of a list of completed flows, at 12 bytes per flow",
     )
     .with_default(4_096);
     static BOOST: Setting<u64> = Setting::time(
@@ -135,7 +135,7 @@ fn in_switches(scope: &Scope<'_>, mut scheme: Scheme, chooses: bool) -> Result<S
         EndsName::Marked => (FlowEnds::Marked, TaggerSpec::Ends(Ends { sent: true })),
         EndsName::Fin if scheme.classes.iter().any(|class| shares_connections(&class.transport)) => {
             let expected =
-                "\"marked\" or \"idle\": a connection ends with a flow under connections = \"per-flow\" alone";
+                "\"marked\" or \"idle\": a connection ends with a flow only under connections = \"per-flow\"";
             return Err(scope.invalid(&FLOW_ENDS, expected));
         }
         EndsName::Fin => (FlowEnds::Fin { flows: flows(scope)? }, TaggerSpec::Ends(Ends { sent: false })),
@@ -193,7 +193,7 @@ fn actuator(scope: &Scope<'_>, queues: usize, chooses: bool) -> Result<ActuatorP
     let period = Time(scope.read(&UPDATE_PERIOD)?);
     let window = Time(scope.read(&UPDATE_WINDOW)?);
     if window < period {
-        let expected = format!("at least update_period, {period}: no flow between two updates is left out");
+        let expected = format!("at least update_period, {period}: otherwise flows between two updates are left out");
         return Err(scope.invalid(&UPDATE_WINDOW, expected));
     }
     let entries = scope.read(&LIST_MEMORY)? / ENTRY_BYTES;

@@ -70,22 +70,21 @@ declare! {
             ("fifo", OrderName::By(OrderRule::Fifo)),
             ("d-clas", OrderName::Attained),
         ],
-        "order in which coflows are served: Sincronia's, by the smallest bottleneck, longest flow, number of flows or bytes \
-        in all, \
-         as they come, or Aalo's, by bytes sent",
+        "order in which coflows are served: Sincronia's; by the smallest bottleneck, longest flow, number of flows or \
+         total bytes; by arrival; or Aalo's, by bytes sent",
     );
     static COFLOW_DEMANDS: Setting<bool> = Setting::choice(
         Section::Scheme,
         "coflow_demands",
         &[("remaining", true), ("first", false)],
-        "demands by which bssi and sebf order coflows: those that are left, or those at the start",
+        "demands by which bssi and sebf order coflows: the remaining ones, or those at the start",
     )
     .with_default(true);
     static LEVELS: Setting<LevelsName> = Setting::choice(
         Section::Scheme,
         "levels",
         &[("rank", LevelsName::Rank), ("sparse", LevelsName::Sparse)],
-        "how the places of an order become priorities: one each until they run out, or so that few coflows change theirs",
+        "how places of an order become priorities: one each until they run out, or so that few coflows change their priority",
     )
     .with_default(LevelsName::Rank);
     static LEVEL_SLACK: Setting<u64> = Setting::count(
@@ -103,7 +102,7 @@ declare! {
         Section::Scheme,
         "announce",
         &[("coflow", Announcement::Whole), ("flow", Announcement::Flow)],
-        "what the coordinator learns: a whole coflow at its first flow, or each flow as it begins",
+        "when the coordinator learns of flows: of a whole coflow at its first flow, or of each flow as it begins",
     )
     .with_default(Announcement::Whole);
     static COORDINATOR_DELAY: Setting<u64> = Setting::time(
@@ -112,15 +111,14 @@ declare! {
     .with_default(Time::from_us(50).0);
     static COORDINATOR_PERIOD: Setting<u64> = Setting::time(
         Section::Scheme, "coordinator_period", 1_000_000, MAX_TIME_PS,
-        "the coordinator decides once in this time; not given: whenever a coflow begins or ends, and every 10 ms with d-clas",
+        "time between two decisions of the coordinator; not given: whenever a coflow begins or ends, and every 10 ms with d-clas",
     );
     static DCLAS_FIRST: Setting<u64> = Setting::size(
         Section::Scheme, "dclas_first", 1, 1_000_000_000_000_000, "d-clas: bytes at which a coflow leaves the first level",
     )
     .with_default(10_000_000);
     static DCLAS_FACTOR: Setting<u64> = Setting::count(
-        Section::Scheme, "dclas_factor", 2, 1_000_000, "d-clas: factor by which each level takes more bytes than the one \
-        before",
+        Section::Scheme, "dclas_factor", 2, 1_000_000, "d-clas: ratio of the bytes of a level to those of the level before",
     )
     .with_default(10);
     static DCLAS_BETWEEN: Setting<bool> = Setting::choice(
@@ -135,7 +133,7 @@ declare! {
 /// Eight queues with RED, and no order.
 pub const DSRED: Entry = Entry {
     name: "dsred",
-    summary: "eight priorities of 500 packets with RED each, and nobody who orders coflows",
+    summary: "eight priorities of 500 packets, each with RED, and no order of coflows",
     paper: "Hernandez Benet et al., ICIN 2021",
     knows: Knows::Nothing,
     build: |context| build(context, &RED_PARTS, OrderName::None),
@@ -145,7 +143,7 @@ pub const DSRED: Entry = Entry {
 pub const ELASTIC: Entry = Entry {
     name: "sp-elastic",
     summary: "coflows in Sincronia's order over eight priorities that share 4,000 packets",
-    paper: "the queue that pCoflow has to be compared with, ours",
+    paper: "our baseline for pCoflow's queue",
     knows: Knows::Coflow,
     build: |context| build(context, &ELASTIC_PARTS, OrderName::By(OrderRule::Bssi)),
 };
@@ -284,7 +282,7 @@ pub struct AttainedQueues {
 /// Reads Aalo's queues at flow level. They are strict there: weights between them are refused.
 pub(crate) fn attained_queues(scope: &Scope<'_>, count: u64) -> Result<AttainedQueues, SettingsError> {
     if scope.optional(&DCLAS_BETWEEN)? == Some(true) {
-        let expected = "\"strict\": at flow level a queue is served before the next, as CoflowSim does";
+        let expected = "\"strict\": at flow level each queue is served before the next, as in CoflowSim";
         return Err(scope.invalid(&DCLAS_BETWEEN, expected));
     }
     Ok(AttainedQueues {

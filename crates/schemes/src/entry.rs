@@ -8,7 +8,7 @@ use flowsieve_settings::{Scope, SettingsError};
 /// What a scheme must know of a flow in addition to its packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Knows {
-    /// Nothing: it can be deployed as it is.
+    /// Nothing: it can be deployed unchanged.
     Nothing,
     /// The size of each message as it begins, which networks and most hosts do not know.
     Size,

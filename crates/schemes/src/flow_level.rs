@@ -75,9 +75,9 @@ declare! {
             ("equal", Rates::Equal),
             ("smallest-first", Rates::Smallest),
         ],
-        "fidelity = \"flow\": how rates are set: max-min fair; max-min fair within classes of coflows; all that is left, \
-        flow by flow in the order of coflows; as by Varys, so that a coflow's flows end together; coflow by coflow in equal \
-        shares; equal parts of each link, used or not; or small flows first, one at each host",
+        "fidelity = \"flow\": how rates are set: max-min fair; max-min fair within classes of coflows; all remaining \
+         rate, flow by flow in the order of coflows; as in Varys, so that a coflow's flows end together; coflow by \
+         coflow in equal shares; equal parts of each link, used or not; or small flows first, one at each host",
     )
     .needs("fidelity = \"flow\" in [run]: packets have no rates");
 }
@@ -85,12 +85,12 @@ declare! {
 /// Varys, with its own rates: only at flow level.
 pub const VARYS: Entry = Entry {
     name: "varys",
-    summary: "coflows by their smallest effective bottleneck, with rates by which their flows end together; at flow level alone",
+    summary: "coflows by their smallest effective bottleneck, with rates by which their flows end together; only at flow level",
     paper: "Chowdhury, Zhong, Stoica, SIGCOMM 2014",
     knows: Knows::Coflow,
     build: |context| {
-        let problem = "`varys` paces its senders, which no host of the packet level does";
-        let expected = "fidelity = \"flow\" in [run], or `sebf`: its order on priorities";
+        let problem = "`varys` paces its senders, but hosts at packet level do not";
+        let expected = "fidelity = \"flow\" in [run], or `sebf`, which has its order with priorities";
         Err(context.scope.error(&FIDELITY, problem).expected(expected))
     },
 };
@@ -98,11 +98,11 @@ pub const VARYS: Entry = Entry {
 /// Per-flow fairness as CoflowSim has it: only at flow level.
 pub const FAIR: Entry = Entry {
     name: "per-flow-fair",
-    summary: "each link divided equally among its flows, whether they can use it or not; at flow level alone",
+    summary: "each link divided equally among its flows, whether they can use it or not; only at flow level",
     paper: "CoflowSim's FAIR; Chowdhury, Zhong, Stoica, SIGCOMM 2014",
     knows: Knows::Nothing,
     build: |context| {
-        let problem = "`per-flow-fair` sets rates, which no host of the packet level does";
+        let problem = "`per-flow-fair` sets rates, but hosts at packet level do not";
         Err(context
             .scope
             .error(&FIDELITY, problem)
@@ -113,11 +113,11 @@ pub const FAIR: Entry = Entry {
 /// Per-flow prioritisation as CoflowSim has it: only at flow level.
 pub const PRIORITY: Entry = Entry {
     name: "per-flow-priority",
-    summary: "small flows first, one at each host; at flow level alone",
+    summary: "small flows first, one at each host; only at flow level",
     paper: "CoflowSim's PFP; Chowdhury, Zhong, Stoica, SIGCOMM 2014",
     knows: Knows::Size,
     build: |context| {
-        let problem = "`per-flow-priority` sets rates, which no host of the packet level does";
+        let problem = "`per-flow-priority` sets rates, but hosts at packet level do not";
         let expected = "fidelity = \"flow\" in [run], or `pfabric`, which serves small flows first";
         Err(context.scope.error(&FIDELITY, problem).expected(expected))
     },
@@ -179,7 +179,7 @@ pub fn read(builtin: &str, scope: &Scope<'_>) -> Result<FlowLevel, SettingsError
     let meanings = meanings();
     let Some((_, (order, rates))) = meanings.iter().find(|(name, _)| *name == builtin) else {
         let names: Vec<&str> = meanings.iter().map(|(name, _)| *name).collect();
-        let problem = format!("`{builtin}` has no meaning at flow level, where there are no packets");
+        let problem = format!("`{builtin}` has no meaning at flow level, which has no packets");
         return Err(scope.common().error(&FIDELITY, problem).expected(format!("one of {}", names.join(", "))));
     };
     let spreads = spreads(scope)?;
@@ -209,7 +209,7 @@ pub fn read(builtin: &str, scope: &Scope<'_>) -> Result<FlowLevel, SettingsError
             return Ok(FlowLevel { rates, queues: Some(queues), ..without });
         }
         _ => {
-            let expected = "an order by demands, or rates = \"shares\": no others follow bytes sent";
+            let expected = "an order by demands, or rates = \"shares\": no other rates follow bytes sent";
             return Err(scope.invalid(&coflows::COFLOW_ORDER, expected));
         }
     };

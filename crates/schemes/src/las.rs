@@ -16,7 +16,7 @@ const PIFO_PARTS: Parts =
 /// With only a PIFO.
 pub const PIFO: Entry = Entry {
     name: "pifo-las",
-    summary: "least attained service by one queue sorted by bytes sent, with ECN",
+    summary: "least attained service, with one queue sorted by bytes sent and ECN",
     paper: "QCluster, section 2",
     knows: Knows::Nothing,
     build: |context: &Context<'_>| parts::build(context, &PIFO_PARTS),
@@ -25,7 +25,7 @@ pub const PIFO: Entry = Entry {
 /// With a PIFO and a FIFO.
 pub const PIFO_AND_FIFO: Entry = Entry {
     name: "pifo-fifo-las",
-    summary: "least attained service for the first 100 KB of a flow; the rest as it comes, after all of that",
+    summary: "least attained service for the first 100 KB of a flow; then the rest, first come first served",
     paper: "QCluster, section 2",
     knows: Knows::Nothing,
     build: |context: &Context<'_>| parts::build(context, &Parts { fifo_from: Some(100_000), ..PIFO_PARTS }),

@@ -9,8 +9,8 @@ use flowsieve_settings::{MAX_TIME_PS, Section, Setting, SettingsError};
 declare! {
     pub(crate) static MESSAGE_GAP: Setting<u64> = Setting::time(
         Section::Scheme, "message_gap", 1, MAX_TIME_PS,
-        "idle time of a connection after which its next packet begins a message, if messages are told apart by time; if it \
-        is not given, pias counts each message from 0",
+        "idle time of a connection after which its next packet begins a message, if messages are separated by time; \
+         not given: pias counts each message from 0",
     );
 }
 

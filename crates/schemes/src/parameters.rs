@@ -19,8 +19,8 @@ declare! {
         Section::Run,
         "parameters",
         &[("ns2", ParameterSet::Ns2), ("rfc", ParameterSet::Rfc), ("scaled", ParameterSet::Scaled)],
-        "parameter set of transports and hosts: the papers' lineage, today's standards, or the papers' with windows, buffers and K \
-         for the fabric's rate and round trip",
+        "parameter set of transports and hosts: that of the papers, that of today's standards, or that of the papers \
+         with windows, buffers and K for the fabric's rate and round trip",
     )
     .with_default(ParameterSet::Ns2);
     static HEADER: Setting<u64> = Setting::size(

@@ -59,7 +59,7 @@ use std::num::NonZeroU32;
 declare! {
     static MISUSING_HOSTS: Setting<u64> = Setting::count(
         Section::Transport, "misusing_hosts", 0, 65_535,
-        "number of hosts, from the first on, that claim the highest priority and rank for all of their packets",
+        "number of hosts, from the first on, that claim the highest priority and rank for all their packets",
     );
 }
 
@@ -228,9 +228,7 @@ pub fn packet_facts(
 pub(crate) fn refuse_unsaid(scope: &Scope<'_>, scheme: &Scheme) -> Result<(), SettingsError> {
     let name = scope.variant();
     let refuse = |part: &str, said: &str| {
-        let problem = format!(
-            "the scheme `{name}` brings its own {part} and has another one made from settings, which does not act"
-        );
+        let problem = format!("the scheme `{name}` brings its own {part}, so the one made from settings has no effect");
         Err(SettingsError::new(Origin::Default, problem).expected(format!("{said} in its `Parts`")))
     };
     let every = |is_own: fn(&Class) -> bool| !scheme.classes.is_empty() && scheme.classes.iter().all(is_own);

@@ -26,7 +26,7 @@ use flowsieve_settings::{Section, Setting, SettingsError};
 declare! {
     static PCOFLOW_KEY: Setting<Keeps> = Setting::choice(
         Section::Scheme, "pcoflow_key", &[("coflow", Keeps::Coflows), ("flow", Keeps::Flows)],
-        "whose packets pCoflow's queue keeps in order",
+        "whether pCoflow's queue keeps packets of flows or of coflows in order",
     )
     .with_default(Keeps::Coflows);
     /// The number of coflows that a port can distinguish.
@@ -38,8 +38,8 @@ declare! {
         Section::Scheme,
         "pcoflow_marks",
         &[("tag", Marks::Tagged), ("band", Marks::Joined), ("all-tagged", Marks::WithTag)],
-        "length that pCoflow's marking compares: of the band of the packet's tag, of the band that it joins, or of all packets with \
-         its tag in whatever band",
+        "length that pCoflow's marking compares: of the band of the packet's tag, of the band that it joins, or of \
+         all packets with its tag in any band",
     )
     .with_default(Marks::Tagged);
 }
@@ -67,7 +67,7 @@ pub const DROP: Entry = Entry {
 /// Waiting packets follow their coflow's priority.
 pub const MOVE: Entry = Entry {
     name: "pcoflow-move",
-    summary: "the ideal without reordering: packets that wait follow their coflow's priority as it rises",
+    summary: "the ideal without reordering: waiting packets rise with their coflow's priority",
     build: |context| build(context, &ELASTIC_PARTS, true),
     ..ECN
 };
@@ -75,7 +75,7 @@ pub const MOVE: Entry = Entry {
 /// Equation 1's ranks in SP-PIFO's queues.
 pub const SP_PIFO: Entry = Entry {
     name: "pcoflow-sp-pifo",
-    summary: "pCoflow's ranks, taken word by word, in SP-PIFO's queues, which put packets of a coflow out of order",
+    summary: "pCoflow's ranks, taken literally, in SP-PIFO's queues, which put packets of a coflow out of order",
     build: |context| {
         let scheme = coflows::build(context, &ELASTIC_PARTS, OrderName::By(OrderRule::Bssi))?;
         with_ports(context, scheme, |bands| PortKind::PcoflowSpPifo(PcoflowSpPifoRules { bands }))
@@ -88,7 +88,7 @@ fn build(context: &Context<'_>, parts: &Parts, moves: bool) -> Result<Scheme, Se
     let scheme = coflows::build(context, parts, OrderName::By(OrderRule::Bssi))?;
     let slots = scope.optional(&PCOFLOW_SLOTS)?.map(|slots| slots as usize);
     if moves && slots.is_some() {
-        return Err(scope.invalid(&PCOFLOW_SLOTS, "none: who moves packets has to know whose they are"));
+        return Err(scope.invalid(&PCOFLOW_SLOTS, "none: to move packets, the queue must know their coflows"));
     }
     let (keeps, marks) = (scope.read(&PCOFLOW_KEY)?, scope.read(&PCOFLOW_MARKS)?);
     with_ports(context, scheme, |bands| PortKind::Pcoflow(PcoflowRules { bands, keeps, slots, marks, moves }))

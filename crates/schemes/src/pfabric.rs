@@ -25,8 +25,8 @@ declare! {
         Section::Scheme,
         "outlived",
         &[("double", Outlived::Double), ("top", Outlived::Top), ("bottom", Outlived::Bottom)],
-        "pfabric-predicted: what happens to a flow larger than predicted: its prediction is doubled until it exceeds what \
-        was sent, the flow comes first, or it comes last",
+        "pfabric-predicted: treatment of a flow larger than predicted: its prediction is doubled until it exceeds the \
+         bytes sent, the flow comes first, or it comes last",
     )
     .with_default(Outlived::Double);
 }
@@ -52,7 +52,7 @@ pub const EDF: Entry = Entry {
 /// By predicted sizes.
 pub const PREDICTED: Entry = Entry {
     name: "pfabric-predicted",
-    summary: "pFabric by what is left of a predicted size",
+    summary: "pFabric by the bytes left of a predicted size",
     paper: "Dukic et al., NSDI 2019",
     knows: Knows::PredictedSize,
     build: |context: &Context<'_>| {

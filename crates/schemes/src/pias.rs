@@ -64,7 +64,7 @@ pub(crate) fn build_with(context: &Context<'_>, start: Option<Start>) -> Result<
                     TaggerSpec::DemotionByGap(DemotionByGap { thresholds, gap: Time(gap) })
                 }
                 _ => {
-                    return Err(scope.invalid(&MESSAGE_GAP, "none where thresholds adapt: sizes are those of messages"));
+                    return Err(scope.invalid(&MESSAGE_GAP, "none if thresholds adapt: sizes are those of messages"));
                 }
             };
         }

@@ -27,15 +27,14 @@ declare! {
     .with_default(100_000);
     static INFERENCE: Setting<u64> = Setting::time(
         Section::Scheme, "inference", 0, MAX_TIME_PS,
-        "QCLIMB: time that a host needs for a flow's bounds or predicted size; the flow starts that much later",
+        "QCLIMB: time that a host needs for a flow's bounds or predicted size; it delays the flow's start",
     )
     .with_default(0);
     static UNSEEN: Setting<Unseen> = Setting::choice(
         Section::Scheme,
         "unseen",
         &[("pias", Unseen::Pias), ("lowest", Unseen::Lowest)],
-        "QCLIMB: what happens to a flow without a prediction: it is demoted by the bytes that it sent, or has the lowest \
-        priority",
+        "QCLIMB: treatment of a flow without a prediction: it is demoted by the bytes that it sent, or has the lowest priority",
     )
     .with_default(Unseen::Pias);
     /// Whether retransmissions come first.
@@ -51,7 +50,7 @@ declare! {
 /// With predicted bounds.
 pub const ENTRY: Entry = Entry {
     name: "qclimb",
-    summary: "flows climb strict priorities towards a lower bound of their size, and down beyond it",
+    summary: "flows climb strict priorities up to a lower bound of their size, and are demoted beyond it",
     paper: "Li et al., NSDI 2024",
     knows: Knows::Bounds,
     build: |context| build(context, SizeKnowledge::Bounds),

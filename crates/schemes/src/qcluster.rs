@@ -67,7 +67,7 @@ declare! {
         Section::Scheme,
         "messages",
         &[("by-gap", MessageKey::Flow), ("by-number", MessageKey::FlowAndNumber)],
-        "QCluster: how switches tell a flow's messages apart: by idle time, or exactly",
+        "QCluster: how switches separate a flow's messages: by idle time, or exactly",
     )
     .with_default(MessageKey::Flow);
     static PDA: Setting<Avoidance> = Setting::choice(
@@ -79,16 +79,16 @@ declare! {
             ("audited", Avoidance::Audited),
             ("oracle", Avoidance::Oracle),
         ],
-        "QCluster: packet disorder avoidance by time; the same, counting what it misses; or by what is in the port",
+        "QCluster: packet disorder avoidance by time; by time, with a count of its misses; or by the packets in the port",
     )
     .with_default(Avoidance::Timed);
     static PDA_GAP: Setting<u64> = Setting::time(
         Section::Scheme, "pda_gap", 1, MAX_TIME_PS,
-        "QCluster: idle time after which none of a flow's packets is taken to be in the port",
+        "QCluster: idle time after which a flow is assumed to have no packets in the port",
     )
     .with_default(Time::from_us(300).0);
     static WEIGHT: Setting<Property> = Setting::choice(
-        Section::Scheme, "weight", &PROPERTIES, "QCluster: what packets are clustered by",
+        Section::Scheme, "weight", &PROPERTIES, "QCluster: measure by which packets are clustered",
     );
     static ORDER: Setting<OrderName> = Setting::choice(
         Section::Scheme, "order", &ORDERS,
@@ -109,7 +109,7 @@ declare! {
         Section::Scheme, "special_queues", 1, 63, "QCluster: queues for flows with the special property",
     );
     static SPECIAL_WEIGHT: Setting<Property> = Setting::choice(
-        Section::Scheme, "special_weight", &PROPERTIES, "QCluster: what packets of these flows are clustered by",
+        Section::Scheme, "special_weight", &PROPERTIES, "QCluster: measure by which packets of these flows are clustered",
     );
     static SPECIAL_ORDER: Setting<OrderName> = Setting::choice(
         Section::Scheme, "special_order", &ORDERS, "QCluster: how their queues share",

@@ -46,9 +46,9 @@ declare! {
             ("worst", SizesOr::Named(Start::Computed(Computed::Worst))),
             ("unknown", SizesOr::Named(Start::Unknown)),
         ],
-        "demotion thresholds, one less than the queues: sizes, those published, equal shares of the flows, the best at the \
-         point's load in the tandem of M/M/1 queues, in the foreground-background queue or (2 queues) in two-level processor \
-         sharing, 60 % of the bytes in the first queue and 30 % in the last, or none before there are estimates",
+        "demotion thresholds, one less than the queues: sizes; the published ones; equal shares of the flows; the \
+         best at the point's load in the tandem of M/M/1 queues, in the foreground-background queue or (2 queues) in \
+         two-level processor sharing; 60 % of the bytes in the first queue and 30 % in the last; or none until there are estimates",
     );
 }
 
@@ -89,7 +89,7 @@ pub fn compute(context: &Context<'_>, rule: Computed, queues: usize) -> Result<V
         Computed::EqualSplit => equal_split_of(queues, |p| context.workload.quantile_bytes(p)),
     };
     computed.map_err(|error| match error {
-        ThresholdError::Empty => scope.invalid(&THRESHOLDS, "sizes: nothing is known of the workload's to split"),
+        ThresholdError::Empty => scope.invalid(&THRESHOLDS, "sizes: the workload's sizes are not known"),
         other => scope.error(&THRESHOLDS, other.to_string()),
     })
 }

@@ -169,7 +169,7 @@ impl<'a> Scope<'a> {
     fn in_bytes(&self, key: &Key, size: Size) -> Result<Size, SettingsError> {
         let Size::MilliPackets(_) = size else { return Ok(size) };
         if key.name == MTU.name {
-            return Err(self.invalid(key, "a size in bytes: `mtu` is what 1pkt means"));
+            return Err(self.invalid(key, "a size in bytes, since `mtu` defines 1pkt"));
         }
         let mtu = self.read(&MTU)?;
         let limits = match key.kind {

@@ -85,7 +85,7 @@ impl fmt::Display for UnitError {
             UnitError::Negative => "is negative",
             UnitError::NoUnit => "has no unit",
             UnitError::WrongUnit => "has a unit that is not one of these",
-            UnitError::TooFine => "is finer than the program counts",
+            UnitError::TooFine => "is finer than the program's resolution",
             UnitError::TooLarge => "is too large",
         })
     }

@@ -465,8 +465,8 @@ fn warnings(result: &PointResult) -> Vec<String> {
     let overloaded = result.links.iter().filter(|class| class.offered_load >= 1.0);
     let warn = |class: &LinkClass| {
         format!(
-            "the {} links are offered {:.3} of their rate by the flows that arrived, ACKs and framing included: queues grow as long as \
-             flows arrive",
+            "the flows that arrived offer the {} links {:.3} of their rate, ACKs and framing included: queues grow as \
+             long as flows arrive",
             class.name, class.offered_load
         )
     };

@@ -163,14 +163,14 @@ pub enum SimError {
         load: f64,
     },
     /// A closed loop would never continue.
-    #[error("in a closed loop a flow follows the last ACK of another, and class {class} of this scheme has no ACKs")]
+    #[error("in a closed loop a flow follows the last ACK of another, but class {class} of this scheme has no ACKs")]
     NoAcks {
         /// Class of flows.
         class: usize,
     },
     /// A query would never end.
     #[error(
-        "a query waits until all of its answers have arrived, and class {class} of this scheme sends nothing again that is lost"
+        "a query waits until all its answers have arrived, but class {class} of this scheme does not retransmit lost packets"
     )]
     MayLose {
         /// Class of flows.
@@ -180,15 +180,15 @@ pub enum SimError {
     #[error("queries in a measuring window; expected that all flows count")]
     QueriesInWindow,
     /// The controller would have to hear of events without a delay.
-    #[error("the controller \"{controller}\" hears of events as they happen: that takes a delay above zero")]
+    #[error("the controller \"{controller}\" hears of events as they happen, so its delay must be above zero")]
     HearsAtOnce {
         /// Its name.
         controller: &'static str,
     },
     /// The run takes far more packet-hops than expected.
     #[error(
-        "after {packet_hops} packet-hops and {events} events it goes on, and {most} packet-hops are ten times what was expected: {doing}; \
-         --no-guard lets it go on"
+        "after {packet_hops} packet-hops and {events} events the run goes on; {most} packet-hops are ten times the \
+         expected number: {doing}; use --no-guard to continue anyway"
     )]
     Runaway {
         /// Packet-hops so far.
@@ -205,7 +205,7 @@ pub enum SimError {
     Stopped,
     /// Timers fire, but nothing is acknowledged.
     #[error(
-        "{timeouts} timeouts fired since {since}, and nothing was acknowledged meanwhile: {doing}; --no-guard lets it go on"
+        "{timeouts} timeouts fired since {since} without an acknowledgement: {doing}; use --no-guard to continue anyway"
     )]
     Fruitless {
         /// Number of timeouts.

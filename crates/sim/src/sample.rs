@@ -306,7 +306,7 @@ impl Sampler {
         }
         let ended = || {
             let at = Time(self.steps.saturating_mul(step_ps));
-            format!("sampling ended at {at}: no more than {} values are kept of a run", self.most_values)
+            format!("sampling ended at {at}: a run keeps at most {} values", self.most_values)
         };
         (all, self.full.then(ended))
     }

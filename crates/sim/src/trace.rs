@@ -251,9 +251,7 @@ impl<'a> Tracer<'a> {
         self.lag = Time::ZERO;
         self.hand_over(built, Time::NEVER)?;
         let most = self.most;
-        Ok(self
-            .cut_at
-            .map(|at| format!("the packet trace ended at {at}: it holds no more than {most} packets of a run")))
+        Ok(self.cut_at.map(|at| format!("the packet trace ended at {at}: it holds at most {most} packets of a run")))
     }
 
     fn begin(&mut self, begun: &Begun) {

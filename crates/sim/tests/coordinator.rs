@@ -32,7 +32,7 @@ fn run(settings: &Settings, scheme: Scheme, flows: &[Flow]) -> flowsieve_record:
 fn order__holds_at_hosts_two_delays_after_a_coflow_begins() {
     // Coflow 1 has 100 packets from host 0 and coflow 2 has 40 from host 1, both to host 2; so coflow 2 goes first, at
     // the switch's port to host 2, as soon as there is an order. Its short flows from host 3 show when: three packets to
-    // host 2, beside three of coflow 1 from host 4, which are at the switch 0.2 + 1.2 n us after their start.
+    // host 2, next to three of coflow 1 from host 4, which are at the switch 0.2 + 1.2 n us after their start.
     let (settings, scheme) = ordered("sincronia", &rack(5).with(Some("sincronia"), "until_placed", "last"));
     let short = |start| {
         let flows = [

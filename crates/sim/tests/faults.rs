@@ -26,7 +26,7 @@ fn ends(case: &Case) -> Option<PointResult> {
     })
 }
 
-/// 1. A packet that is forwarded early arrives before its line is free; the next one's turn is then looked at by nobody.
+/// 1. A packet that is forwarded early arrives before its line is free; the next one's turn is then not considered.
 #[test]
 fn cut_through__goes_on_after_a_packet_that_was_forwarded_early() {
     let given = [
@@ -103,7 +103,7 @@ fn max_time__counts_what_has_left_by_then() {
     assert_eq!(result(&case).links[0].packets, 25);
 }
 
-/// 8. The last event may be a timer that nobody waits for any more: here 2 ms instead of 82 us.
+/// 8. The last event may be an obsolete timer: here 2 ms instead of 82 us.
 #[test]
 fn simulated__ends_with_the_last_packet() {
     let result = result(&plain("dctcp", &[("kind", "single-link")], vec![flow(0, 0, 1, 1_460)]));

@@ -57,7 +57,7 @@ fn run__in_which_nothing_arrives_is_ended_the_same_however_it_is_cut() {
         assert!(*timeouts >= FRUITLESS_TIMEOUTS.max(20 * u64::from(count)), "{ended}");
         let said = ended.to_string();
         for says in
-            ["nothing was acknowledged", "flow 0 from host0 to host7", "the fullest port, ", "timers", "--no-guard"]
+            ["without an acknowledgement", "flow 0 from host0 to host7", "the fullest port, ", "timers", "--no-guard"]
         {
             assert!(said.contains(says), "{says}: {said}");
         }

@@ -210,7 +210,7 @@ fn changes(result: &PointResult, name: &str, place: &str, queue: usize) -> Vec<(
     all
 }
 
-/// Ten messages of so many packets, one after another from an instant on.
+/// Ten messages of this many packets, one after another from an instant on.
 fn ten(at_us: u64, packets: u64) -> impl Iterator<Item = Flow> {
     (0..10).map(move |n| flow((at_us + 8 * n) * US, (0, 2), packets))
 }

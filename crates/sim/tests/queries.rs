@@ -94,7 +94,7 @@ fn queries__refusals() {
     assert_eq!(refused(5, double), "its number is that of a query's message");
 }
 
-/// Flows beside queries, without end: one of 2,000 bytes every 7 us.
+/// Flows next to queries, without end: one of 2,000 bytes every 7 us.
 fn endless(hosts: u32, from: u32) -> impl Iterator<Item = Flow> {
     (0..).map(move |n: u32| Flow {
         id: from + n,

@@ -77,7 +77,7 @@ fn closed_loop__needs_acks() {
     let error = run(&trial.run_spec(flows, Partitioning::Whole), &mut flowsieve_sim::go_on).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "in a closed loop a flow follows the last ACK of another, and class 0 of this scheme has no ACKs"
+        "in a closed loop a flow follows the last ACK of another, but class 0 of this scheme has no ACKs"
     );
 }
 
@@ -323,7 +323,7 @@ fn pfabric__a_full_pool_evicts_the_flow_with_most_left() {
     //   1.5 us: host 1's 1,500 wait.
     //   1.6 us: host 2's 900 wait too, 2,400 in all; 0.72 + 0.2 us after 0.68 us.
     //   1.8 us: host 3's 500 do not fit: host 1's, which has the most left, is evicted; 0.4 + 0.2 us after 1.2 us.
-    //   1.9 us: host 4's 1,500 do not fit beside 1,400 and have the most left: dropped.
+    //   1.9 us: host 4's 1,500 do not fit next to 1,400 and have the most left: dropped.
     //   2.6 us: host 3's 500 leave, then at 3.0 us host 2's 900 until 3.72 us.
     // Hosts 1 and 4 send again 250 us after 0.1 and 0.5 us. Host 4's packet then waits for 0.8 us behind host 1's.
     let one = |host, start_ns: u64, bytes| Flow { bytes, ..flow(start_ns * NS, (host, 5), 1) };

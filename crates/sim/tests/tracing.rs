@@ -24,7 +24,7 @@ use proptest::prelude::*;
 struct Kept {
     rows: Vec<PacketRow>,
     begun: u32,
-    /// Takes so many rows and no more.
+    /// Takes this many rows and no more.
     takes: Option<usize>,
 }
 
@@ -173,7 +173,7 @@ fn trace__ends_with_its_span_and_with_its_rows() {
         let (cut, first) = traced(run_spec, &Tracing { most: 25, ..all_links(run_spec) });
         assert_eq!(first.rows, all.rows[..25]);
         let at = Time(all.rows[25].at_ps);
-        let warning = format!("the packet trace ended at {at}: it holds no more than 25 packets of a run");
+        let warning = format!("the packet trace ended at {at}: it holds at most 25 packets of a run");
         assert_eq!(cut.unwrap().warnings, [warning]);
         let (exact, _) = traced(run_spec, &Tracing { most: all.rows.len() as u64, ..all_links(run_spec) });
         assert_eq!(exact, whole);

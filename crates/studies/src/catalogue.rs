@@ -75,7 +75,7 @@ pub fn text(what: What, word: Option<&str>, engines: &Engines, folder: &Path) ->
         if items().next().is_none() {
             let folder = folder.display();
             text = format!(
-                "No experiment in {folder}. Name another folder; --folder built-in: has those of the program.\n"
+                "No experiment in {folder}. Name another folder, or use --folder built-in: for the program's own.\n"
             );
         }
     }
@@ -85,7 +85,7 @@ pub fn text(what: What, word: Option<&str>, engines: &Engines, folder: &Path) ->
 fn nothing_with(word: &str, names: Vec<String>) -> Error {
     SettingsError::new(
         Origin::CommandLine(format!("list {word}").into()),
-        format!("nothing here has `{word}` in its name or description"),
+        format!("no entry has `{word}` in its name or description"),
     )
     .expected("another word, or none for the whole list")
     .names(word, names)
@@ -139,7 +139,7 @@ fn has_word(text: &str, word: &str) -> bool {
 /// Returns the note at the end of a complete list.
 fn note(what: What) -> String {
     match what {
-        What::Schemes => "\nA variant is a table [schemes.<name>] with `base` and what differs.\n".to_owned(),
+        What::Schemes => "\nA variant is a table [schemes.<name>] with `base` and other settings.\n".to_owned(),
         What::Workloads => "\nYour own: cdf = \"file.csv\" with rows of size_bytes,cdf; or list = \"file.csv\" with \
             start_s,src,dst,bytes.\n"
             .to_owned(),
@@ -147,12 +147,12 @@ fn note(what: What) -> String {
             let places: Vec<&str> = Place::ALL.iter().map(|place| place.name()).collect();
             format!(
                 "\nKeys of [network] can differ by place, as in [network.leaf] and [schemes.pias.leaf]: {}.\n\
-                 [sweep] takes any of these by name, with a list of values; and `scheme`, with a list of schemes.\n",
+                 [sweep] takes any of these by name, with a list of values. It also takes `scheme`, with a list of schemes.\n",
                 places.join(", ")
             )
         }
         What::Formats => {
-            "\n`flowsieve convert IN -o OUT` tells most of them by their contents; --from names one.\n".to_owned()
+            "\n`flowsieve convert IN -o OUT` recognises most of them by their contents; --from names one.\n".to_owned()
         }
         What::Topologies | What::Experiments => String::new(),
     }
@@ -176,7 +176,7 @@ fn schemes(engines: &Engines) -> Vec<Group> {
 fn workloads() -> Vec<Group> {
     let stand_in = |of: &StandIn| Item::new(of.name, about_stand_in(of));
     let sizes = builtins().iter().map(|builtin| Item::new(builtin.name, about_workload(builtin)));
-    let title = "Stand-ins for traces that could not be had, for `recorded`:".to_owned();
+    let title = "Stand-ins for traces that are not available, for `recorded`:".to_owned();
     vec![
         Group { title: String::new(), items: sizes.collect() },
         Group { title, items: stand_ins().iter().map(stand_in).collect() },
@@ -201,7 +201,7 @@ pub(crate) fn about_workload(builtin: &Builtin) -> Vec<String> {
     about.push(builtin.provenance.to_owned());
     if let Some(mean) = builtin.source_mean {
         let of = units::format_size(rounded(mean));
-        about.push(format!("{}{SOURCE_MEAN}: the same at the rate of its source's own mean, {of}", builtin.name));
+        about.push(format!("{}{SOURCE_MEAN}: the same sizes at the rate of its source's own mean, {of}", builtin.name));
     }
     if !builtin.aliases.is_empty() {
         about.push(format!("also {}", builtin.aliases.join(", ")));
@@ -469,6 +469,6 @@ mod tests {
         let of = |word| text(What::Settings, Some(word), &built_in(), Path::new("")).unwrap_err().details();
         assert_eq!(of("quues").nearest.as_deref(), Some("queues"));
         let data = json(What::Topologies, Some("ring"), &built_in(), Path::new("")).unwrap_err();
-        assert!(data.to_string().contains("nothing here has `ring`"), "{data}");
+        assert!(data.to_string().contains("no entry has `ring`"), "{data}");
     }
 }

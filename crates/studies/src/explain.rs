@@ -141,7 +141,7 @@ pub fn workloads() -> Vec<String> {
 }
 
 fn unknown(name: &str, engines: &Engines) -> Error {
-    let problem = format!("`{name}` is no setting, scheme, workload, kind of fabric or metric");
+    let problem = format!("`{name}` is not a setting, scheme, workload, kind of fabric or metric");
     SettingsError::new(Origin::CommandLine(format!("explain {name}").into()), problem)
         .expected("a name that `flowsieve list` shows, the path of a setting, or a metric of claims")
         .names(name, names(engines))
@@ -197,12 +197,12 @@ fn readers(key: &'static Key, detail: Detail, engines: &Engines) -> String {
             let reads = |info: &&SchemeInfo| read_by(&info.name, engines).contains_key(key.name);
             let reading: Vec<&str> = all.iter().filter(reads).map(|info| info.name.as_str()).collect();
             match reading.len() {
-                0 => "schemes whose settings ask for it".to_owned(),
+                0 => "schemes whose other settings need it".to_owned(),
                 some if some == all.len() => "every scheme".to_owned(),
                 some if some > MOST_LISTED && detail == Detail::Short => {
-                    format!("{some} of {} schemes (--all lists them); others if their settings ask for it", all.len())
+                    format!("{some} of {} schemes (--all lists them); others if their settings need it", all.len())
                 }
-                _ => format!("{}; others if their settings ask for it", reading.join(", ")),
+                _ => format!("{}; others if their other settings need it", reading.join(", ")),
             }
         }
     }
@@ -229,7 +229,7 @@ fn scheme(info: &SchemeInfo, engines: &Engines) -> Explained {
     if !defaults.is_empty() {
         facts.push((
             "reads",
-            format!("of {USUAL_WORKLOAD} at load 0.6, where nothing is given:\n{}", defaults.join("\n")),
+            format!("with {USUAL_WORKLOAD} at load 0.6 and default settings:\n{}", defaults.join("\n")),
         ));
     }
     facts.push(("in a file", format!("{SCHEME} = [\"{0}\"] in [sweep]; [schemes.{0}] changes it", info.name)));

@@ -44,11 +44,11 @@ pub fn flows(plan: &Plan, seed: u64, out: &mut impl Write) -> Result<(), Error> 
 pub fn stand_in(name: &str, calibration: &str, seed: u64, out: &mut impl Write) -> Result<(), Error> {
     let Some(stand_in) = stand_ins().iter().find(|stand_in| stand_in.name == name) else {
         let names: Vec<&str> = stand_ins().iter().map(|stand_in| stand_in.name).collect();
-        return Err(Error::Input(format!("`{name}` is no stand-in; expected one of {}", names.join(", "))));
+        return Err(Error::Input(format!("`{name}` is not a stand-in; expected one of {}", names.join(", "))));
     };
     let Some(calibration) = Calibration::ALL.into_iter().find(|each| each.name() == calibration) else {
         let names = Calibration::ALL.map(Calibration::name).join(", ");
-        return Err(Error::Input(format!("`{calibration}` is no calibration; expected one of {names}")));
+        return Err(Error::Input(format!("`{calibration}` is not a calibration; expected one of {names}")));
     };
     write(&stand_in.generate(calibration, seed), out)
 }
@@ -62,7 +62,7 @@ pub fn coflows(path: &Path, hosts: Option<u32>, like: Like, out: &mut impl Write
     let placed = trace.place(hosts.unwrap_or(trace.ports), placing, OwnRack::Drop);
     write(&FlowList { flows: placed.flows, ..FlowList::default() }, out)?;
     let left_out =
-        || format!("{} flows of {} B are from a host to itself, and left out", placed.own_host, placed.own_host_bytes);
+        || format!("{} flows of {} B from a host to itself are left out", placed.own_host, placed.own_host_bytes);
     Ok((placed.own_host > 0).then(left_out))
 }
 

@@ -94,7 +94,7 @@ fn run__far_beyond_its_estimate_is_ended_and_says_what_goes_on() {
     };
     let ended = run(Packets::default()).unwrap_err();
     for says in
-        ["ten times what was expected", "flow ", "has not finished", "the fullest port", "were timers", "--no-guard"]
+        ["ten times the expected number", "flow ", "has not finished", "the fullest port", "were timers", "--no-guard"]
     {
         assert!(ended.contains(says), "{says}: {ended}");
     }

@@ -245,7 +245,7 @@ fn flow_records__without_flows_the_report_is_still_whole() {
     assert!(page.contains("<h2>Claims</h2>") && page.contains("Fig 1"));
     let again = ResultDir::open(&out).unwrap();
     assert_eq!(table(&again), table(&result));
-    assert!(report::doctor(&again).contains("percentiles are those of sketches"));
+    assert!(report::doctor(&again).contains("percentiles come from sketches"));
     let plots = std::fs::read_to_string(out.join("plots.csv")).unwrap();
     let header = plots.lines().next().unwrap();
     let expected = "plot,case,at,class,series,kind,x_name,x_unit,x,from_bytes,to_bytes,y_name,y_unit,y,low,high";
@@ -313,7 +313,10 @@ fn reproduce__claims_that_more_seeds_would_resolve_are_listed_with_their_price()
     for claim in &left_out {
         assert!(claim.seeds == 7 || claim.seeds == 10, "{claim}");
         assert!(page.contains(&format!("\n| {} | {} | ", claim.claim, claim.seeds)), "{page}");
-        assert!(page.contains(&format!("not resolved (after 5 seeds; about {} would do)", claim.seeds)), "{page}");
+        assert!(
+            page.contains(&format!("not resolved (after 5 seeds; about {} would be enough)", claim.seeds)),
+            "{page}"
+        );
     }
 }
 
@@ -327,7 +330,7 @@ fn make(reproduction: &mut reproduce::Reproduction, out: &Path) {
     }
 }
 
-/// A paper of one figure, of which three of its five seeds are kept.
+/// A paper of one figure; three of its five seeds are kept.
 fn kept_in_part(folder: &Path, text: &str) {
     let paper = folder.join("paper");
     std::fs::create_dir_all(&paper).unwrap();
@@ -394,7 +397,7 @@ fn reproduce__what_does_not_fit_together_is_refused() {
     std::fs::write(&kept, &text[..text.len() / 2]).unwrap();
     assert!(refused().contains("damaged result"), "{}", refused());
     std::fs::rename(&kept, measured.join("fig-9.paper.json")).unwrap();
-    assert!(refused().contains("measured of `fig-9`, and there is no fig-9.toml"), "{}", refused());
+    assert!(refused().contains("has measurements of `fig-9`, but there is no fig-9.toml"), "{}", refused());
     std::fs::remove_dir_all(&measured).unwrap();
     let reading = GOOD.replacen("id = \"first\"", "id = \"first\"\nrepeats = \"lost\"\nreading = \"as one may\"", 1);
     std::fs::write(folder.path().join("paper/fig-1.toml"), reading).unwrap();

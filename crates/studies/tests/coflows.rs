@@ -85,7 +85,7 @@ fn hosts__by_number_or_drawn_for_each_seed() {
     // Ports 0 and 2 are host 0, 1 and 3 host 1.
     let pairs: Vec<_> = by_number.iter().map(|flow| (flow.coflow, flow.src, flow.dst)).collect();
     assert_eq!(pairs, [(Some(7), 1, 0), (Some(9), 1, 0), (Some(3), 1, 0)]);
-    assert!(plan.warnings.iter().any(|warning| warning.contains("3 flows within a host are left out")));
+    assert!(plan.warnings.iter().any(|warning| warning.contains("3 flows from a host to itself are left out")));
     let drawn = |seed| -> Vec<(u32, u32)> {
         let (_, flows) = flows(TRACE, &with("coflow_hosts = \"random\""), seed);
         flows.iter().map(|flow| (flow.src, flow.dst)).collect()

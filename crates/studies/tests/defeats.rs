@@ -80,7 +80,7 @@ fn defeats__a_constant_timer_below_the_base_round_trip() {
     assert!(finding.contains("`rto_min` = 250us") && finding.contains("302.464us"), "{finding}");
     let (slowdown, timeouts) = alone("").run();
     assert!(slowdown > 50.0 && timeouts > 200, "{slowdown} {timeouts}");
-    let in_vain = |text: &String| text.contains("no packet was lost: what was on its way was sent again");
+    let in_vain = |text: &String| text.contains("no packet was lost: packets in flight were sent again");
     assert!(alone("").warnings().iter().any(in_vain));
 
     let number = would_do(finding, "rto_min");
@@ -301,7 +301,7 @@ fn first_answers__stand_where_results_are_compared() {
     let result = result(&swept, folder.path());
     let compared = report::compared(&result, None, None).unwrap();
     let text = compared[0].text(false);
-    assert!(text.contains("dctcp: ") && text.contains("for a first answer; they make"), "{text}");
+    assert!(text.contains("dctcp: ") && text.contains("for a first answer; they make up"), "{text}");
 }
 
 #[test]
@@ -310,7 +310,7 @@ fn defeats__an_order_of_hosts_by_tags_that_rank_nothing() {
         Alone { bytes: 1_000, topology: RACK, scheme, rest: &format!("[network]\nnic_order = \"{order}\"") }.findings()
     };
     only(&found("dctcp", "tag"), &["hosts of `dctcp` write none", "nic_order = \"turns\""]);
-    only(&found("dctcp", "tag, then age"), &["go by age alone"]);
+    only(&found("dctcp", "tag, then age"), &["are ordered by age alone"]);
     only(&found("qc-las", "tag"), &["hosts of `qc-las` write none"]);
     assert_eq!(found("pias", "tag"), [""; 0]);
     assert_eq!(found("dctcp", "turns"), [""; 0]);

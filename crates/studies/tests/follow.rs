@@ -74,5 +74,5 @@ fn timeline__of_a_flow_that_is_not_there() {
     let text = "[topology]\nleaves = 2\nspines = 2\nhosts_per_leaf = 4\n[workload]\nsizes = \"fixed(1KB)\"\nload = 0.2\nflows = 5\n\
                 [sweep]\nscheme = [\"dctcp\"]\n";
     let error = followed(text, Path::new(""), 5).unwrap_err().to_string();
-    assert!(error.contains("counts no flow 5; expected a number from 0 to 4"), "{error}");
+    assert!(error.contains("has no counted flow 5; expected a number from 0 to 4"), "{error}");
 }

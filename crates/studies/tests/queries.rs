@@ -46,7 +46,7 @@ fn queries__are_the_same_under_every_scheme_and_differ_by_seed() {
     });
     assert!(sizes.len() == 30 && sizes.iter().all(|(coflow, flows)| coflow.is_some() && *flows == 6), "{sizes:?}");
     assert!(messages(&first).iter().filter(|row| row.src == 0).all(|row| row.bytes == 100 && row.flow % 6 < 3));
-    // What goes on beside is the same as far as it goes on.
+    // The other flows are the same as far as they go.
     let (first, other) = (planned(&first), planned(&other));
     assert!(first.iter().all(|(number, flow)| other.get(number).is_none_or(|other| other == flow)));
     assert!(first.keys().any(|number| *number >= 180));

@@ -234,7 +234,7 @@ fn coflows__have_numbers_of_their_own() {
     assert_eq!(numbers(&format!("{BACKGROUND}flows = 3\n{listed}")), ["", "7"]);
     let incast = INCAST.replace("flows = 60", "flows = 10");
     assert_eq!(numbers(&format!("{incast}{listed}")), ["", "0", "15", "2"]);
-    // Whoever orders coflows has to know them all.
+    // To order coflows, a scheme has to know them all.
     let ordered = |workloads: &str| planned(&text(workloads, "", "sincronia"), folder.path()).map(drop);
     assert!(ordered(&format!("{BACKGROUND}flows = 3\n{listed}")).is_ok());
     assert!(ordered(&format!("{BACKGROUND}{listed}")).unwrap_err().to_string().contains("without an end"));
@@ -287,7 +287,7 @@ fn set__a_name_alone_does_not_say_which_workload() {
     assert_eq!((details(&error).line, details(&error).expected.as_deref()), (Some(19), Some(both)));
     let one = "[topology]\n[workload]\nsizes = \"web-search\"\nload = 0.1\nflows = 5\n[sweep]\nscheme = [\"dctcp\"]\n";
     let error = planned_with(one, folder.path(), &["workload.incast.load=0.2"]).map(drop).unwrap_err();
-    assert_eq!(details(&error).expected.as_deref(), Some("`workload.load`, as there is one workload"));
+    assert_eq!(details(&error).expected.as_deref(), Some("`workload.load`, since there is one workload"));
 }
 
 #[test]

@@ -113,7 +113,7 @@ fn traces__that_are_cut_short_say_so_before_and_after() {
     assert!(plan.warnings.iter().any(|warning| warning.contains("and ends after 1000 (`trace_packets`)")));
     let result = run(folder.path(), &sets);
     for run in &result.manifest().runs {
-        let warning = "it holds no more than 1000 packets of a run";
+        let warning = "it holds at most 1000 packets of a run";
         assert!(run.measured.warnings.iter().any(|text| text.ends_with(warning)), "{:?}", run.measured.warnings);
     }
     assert_eq!(bytes(&folder.path().join("traces"))["1-2/packets.csv"].split(|&byte| byte == b'\n').count(), 1_002);

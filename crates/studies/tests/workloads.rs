@@ -63,7 +63,7 @@ fn plan__a_measure_beside_a_list_is_read() {
     // Elsewhere a window alone says what it needs.
     let text = "[workload]\nsizes = \"web-search\"\nload = 0.5\nflows = 9\n[run]\nwindow = [\"0us\", \"9us\"]";
     let details = planned(text, "\"dctcp\"", folder.path()).unwrap_err().details();
-    assert_eq!(details.expected.as_deref(), Some("`measure` = \"window\" with it"));
+    assert_eq!(details.expected.as_deref(), Some("`measure` = \"window\""));
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn reference__has_examples_that_run() {
         let result = result.unwrap_or_else(|error| panic!("{example}\n{error}"));
         let listed = match () {
             () if example.contains("closed-loop") => 200,
-            // The messages of forty queries, and those beside them.
+            // The messages of forty queries, and those next to them.
             () if example.contains("queries =") => {
                 40 * 2 * 7 + result.flows.iter().filter(|flow| flow.class == 0).count()
             }
@@ -144,7 +144,7 @@ fn closed_loop__what_it_cannot_be() {
     assert!(no_acks.contains("class 0 of this scheme has no ACKs"), "{no_acks}");
     let plan = planned(closed, "\"dctcp\"", Path::new("")).unwrap();
     let listed = export::flows(&plan, 1, &mut Vec::new()).unwrap_err().to_string();
-    assert!(listed.contains("which only a run tells"), "{listed}");
+    assert!(listed.contains("known only during a run"), "{listed}");
 }
 
 #[test]

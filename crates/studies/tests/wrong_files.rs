@@ -245,7 +245,7 @@ const SHOWN: [&str; 14] = [
     "Varys at packet level",
 ];
 
-/// Those of which nothing more is known than what is wrong.
+/// Those whose only known fact is what is wrong.
 const NOTHING_EXPECTED: [&str; 2] = ["no TOML", "a key twice"];
 
 fn refused(text: &str, folder: &Path) -> Option<Error> {

@@ -38,7 +38,7 @@ pub enum ThresholdError {
     #[error("no flow sizes are known; expected at least one flow")]
     Empty,
     /// A size beyond every bound, which makes the mean meaningless.
-    #[error("flows of up to {0} bytes; expected at most 1 PB: sizes without a bound need not have a mean")]
+    #[error("flows of up to {0} bytes; expected at most 1 PB, since sizes without a bound may have no mean")]
     TooLarge(u64),
     /// A quantile function that falls.
     #[error(

@@ -382,7 +382,7 @@ fn messages() -> impl Strategy<Value = Vec<(Vec<u8>, u64)>> {
     prop::collection::vec((climb_and_fall(), 0u64..400), 1..4)
 }
 
-/// Either set of rules and reading of the paper, a timer of so many microseconds.
+/// Either set of rules and reading of the paper, a timer of this many microseconds.
 fn params(rto: impl Strategy<Value = u64>) -> impl Strategy<Value = TcpParams> {
     let base = prop_oneof![Just(rfc()), Just(ns2())];
     let gaps = prop_oneof![Just(Gaps::First), Just(Gaps::Every)];

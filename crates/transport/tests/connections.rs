@@ -57,7 +57,7 @@ fn per_flow__a_closed_connection_hears_nothing_and_its_place_is_taken_again() {
          300  < 8 ack 10
          300  > 8/10-19.",
     );
-    // The ACK for 7 at 210 names the place that is 8's now, that at 220 a place where nobody is.
+    // The ACK for 7 at 210 names the place that is 8's now, that at 220 an empty place.
     assert_eq!([host.places(7)[0], host.places(8)[0]], [0, 0]);
     // 7's timer would have fired at 2,000, 8's first one at 2,200.
     host.run(

@@ -1,5 +1,5 @@
 //! Hosts that share nothing but packets, over a network that loses, reorders, duplicates and marks, driven naively: turns
-//! are given when nobody asked, timers are called too early, and strangers send what they like. Whatever the rules, every
+//! are given unasked, timers are called too early, and strangers send what they like. Whatever the rules, every
 //! message arrives once and ends once, in bounded time.
 
 mod common;

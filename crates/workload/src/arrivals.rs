@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(read("start_s\n").unwrap_err(), "starts.csv: no rows; expected at least one row `start_s`");
         assert_eq!(
             read("0\n0\n").unwrap_err(),
-            "starts.csv:2: no start is later than 0; expected starts between which time passes"
+            "starts.csv:2: no start is later than 0; expected starts at different times"
         );
         let start = "start_s is `-1`; expected decimal seconds from 0 to 18446744 (213 days)";
         assert_eq!(read("1\n-1\n").unwrap_err(), format!("starts.csv:2: {start}"));

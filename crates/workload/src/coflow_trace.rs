@@ -96,7 +96,7 @@ pub struct Placed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum TraceError {
     /// Nothing to draw from.
-    #[error("no coflow has so few ports and flows")]
+    #[error("every coflow has more ports or flows")]
     NoneFits,
     /// More than [`crate::flow_list::MAX_FLOWS`].
     #[error("the coflows have more than {} flows", crate::flow_list::MAX_FLOWS)]

@@ -125,7 +125,7 @@ pub enum Problem {
         expected: String,
     },
     /// A name that no host has.
-    #[error("{column} is `{found}`, and no host is called so; expected {expected}")]
+    #[error("{column} is `{found}`, which is not a host; expected {expected}")]
     NoHost {
         /// Name of the column.
         column: &'static str,
@@ -147,7 +147,7 @@ pub enum Problem {
         limit: usize,
     },
     /// Coflows with more flows than can be kept in memory.
-    #[error("more than {limit} flows up to here; expected at most so many")]
+    #[error("more than {limit} flows up to here; expected at most {limit}")]
     TooManyFlows {
         /// Flows that a trace may have.
         limit: usize,
@@ -181,7 +181,7 @@ pub enum Problem {
         found: f64,
     },
     /// Starts without a length of time, from which no rate follows.
-    #[error("no start is later than 0; expected starts between which time passes")]
+    #[error("no start is later than 0; expected starts at different times")]
     NoTimePasses,
     /// Bounds of a size whose lower one is the higher.
     #[error("lower is {lower} and upper is {upper}; expected a lower bound that is no larger than the upper one")]
@@ -198,13 +198,13 @@ pub enum Problem {
         what: &'static str,
     },
     /// A line that has more than it promises.
-    #[error("`{field}` follows after all that the line promises; expected the end of the line")]
+    #[error("`{field}` follows the promised fields; expected the end of the line")]
     LineGoesOn {
         /// The surplus field.
         field: String,
     },
     /// A count that differs from the promised one.
-    #[error("{what}: {found}; expected {promised}, as was said before")]
+    #[error("{what}: {found}; expected {promised}, as promised before")]
     Promised {
         /// The counted things.
         what: &'static str,
@@ -258,7 +258,7 @@ pub enum Problem {
         column: &'static str,
     },
     /// A column that should be treated as a feature, but is not one.
-    #[error("`{column}` is no feature; expected another column to drop or to scale")]
+    #[error("`{column}` is not a feature; expected another column to drop or to scale")]
     NoFeature {
         /// Its name.
         column: String,
@@ -272,7 +272,7 @@ pub enum Problem {
         limit: usize,
     },
     /// A file with another header than the first one.
-    #[error("the columns are others than those of {first}; expected files with the same header")]
+    #[error("the columns differ from those of {first}; expected files with the same header")]
     OtherColumns {
         /// The first file.
         first: String,

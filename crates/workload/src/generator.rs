@@ -62,7 +62,7 @@ pub enum GeneratorError {
     #[error(transparent)]
     Pattern(#[from] PatternError),
     /// Pairs of rising numbers that are not half of all pairs.
-    #[error("sizes of their own for pairs of rising numbers; expected hosts that all send to all others alike")]
+    #[error("pairs of rising numbers have their own sizes; expected the same traffic between all hosts")]
     Rising,
     /// A rate that is not positive, or that puts more than one flow into each picosecond.
     #[error("{0} flows per second; expected a rate above 0 and at most 1e12 over all hosts")]

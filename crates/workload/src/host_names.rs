@@ -77,7 +77,7 @@ impl HostNames {
     /// The accepted forms in place of `name`, which is not a host's; for a switch it says so.
     pub fn in_words_for(&self, name: &str) -> String {
         match self.switches.contains(name) {
-            true => format!("a host: `{name}` is a switch, which has several links; a host has one"),
+            true => format!("a host, but `{name}` is a switch, since it has several links"),
             false if self.numeric => format!("{}, where numbers are names", self.in_words()),
             false => format!("a number from 0 to {}, or {}", self.count.saturating_sub(1), self.in_words()),
         }

@@ -27,13 +27,13 @@ pub enum PaceError {
     #[error(transparent)]
     Load(#[from] LoadError),
     /// No time passes between the first start and the last.
-    #[error("all flows start at once, so that no gaps give a load")]
+    #[error("all flows start at once, so there are no gaps to set a load with")]
     AtOnce,
     /// The last flow would start too late.
     #[error("at this load the last flow starts after more than 196 days")]
     TooLong,
     /// The numbers are too long to be multiplied.
-    #[error("a load of {0} has too many digits for a list of so many bytes")]
+    #[error("a load of {0} has too many digits for a list of this size")]
     Digits(f64),
 }
 

@@ -106,7 +106,7 @@ pub enum PatternError {
         hosts: u32,
     },
     /// A list without a pair.
-    #[error("no host pair with flows; expected one at least")]
+    #[error("no host pair with flows; expected at least one")]
     NoPairs,
     /// A listed pair that the fabric does not have.
     #[error("flows from host {src} to host {dst}; expected two of the {hosts} hosts")]
@@ -435,7 +435,7 @@ mod tests {
         assert!(refused(&racks(&[0, 0, 1], 0.5), 3).starts_with("host 2 is alone in its rack"));
         assert!(refused(&racks(&[4, 4, 4], 0.5), 3).starts_with("all hosts are in one rack"));
         assert_eq!(refused(&racks(&[0, 0], 0.5), 3), "racks of 2 hosts; expected 3");
-        assert_eq!(refused(&listed(&[(0, 1, 0)]), 4), "no host pair with flows; expected one at least");
+        assert_eq!(refused(&listed(&[(0, 1, 0)]), 4), "no host pair with flows; expected at least one");
         let pair = "flows from host 2 to host 4; expected two of the 4 hosts";
         assert_eq!(refused(&listed(&[(0, 1, 1), (2, 4, 1)]), 4), pair);
         assert!(refused(&listed(&[(2, 2, 1)]), 4).starts_with("flows from host 2 to host 2"));

@@ -1,4 +1,4 @@
-//! `docs/reference/sizes.md` states every built-in distribution as it is.
+//! `docs/reference/sizes.md` states every built-in distribution unchanged.
 
 use flowsieve_workload::{SOURCE_MEAN, builtins};
 

@@ -26,10 +26,10 @@ WORTH_SECONDS = 2.0
 """Runs below this are made several at a time: each that is handed out costs some milliseconds."""
 
 MOST_TOGETHER = 250
-"""Runs of a task come back together: so many at most, so that the driver holds few of them."""
+"""The largest number of runs in a task. They come back together, so the driver should hold few."""
 
 PATIENCE = 20.0
-"""A task that takes so many times its estimate, and ``patience`` at least, is given up."""
+"""A task is given up after this many times its estimate, and at least ``patience``."""
 
 _FIRST_RATE = 5e6
 """Packet-hops a second of a worker, until the first runs say better."""
@@ -46,12 +46,12 @@ def sweep(
     replace: bool = False,
     patience: float = 1800.0,
 ) -> Result:
-    """Makes the runs of an experiment wherever ``on`` says (this machine's cores if nothing does), and joins them in ``out``.
+    """Makes the runs of an experiment where ``on`` says (default: this machine's cores), and joins them in ``out``.
 
-    Parts are written as they come. A sweep that is stopped, by Ctrl-C or with its driver, goes on where it was: the same call
-    makes what is missing. A run whose machine is lost is made again elsewhere, three times at most, and so is one that has not
-    answered for ``patience`` seconds and twenty times its estimate. A run that fails by itself ends the sweep with its own
-    error; the others are kept.
+    Parts are written as they come. If a sweep is stopped, by Ctrl-C or with its driver, the same call makes the missing
+    runs. A run is made again elsewhere, at most three times, if its machine is lost. The same holds if it has not answered
+    for ``patience`` seconds and twenty times its estimate. A run that fails ends the sweep with its own error; the others
+    are kept.
 
     >>> import flowsieve as fs, tempfile
     >>> exp = fs.Experiment.builtin("quickstart").set(flows=20, load=0.5, seeds=1)
@@ -198,13 +198,13 @@ class _Driver:
         return False
 
     def _given_up(self) -> list[Task]:
-        """Tasks that nobody answers."""
+        """Tasks without an answer."""
         now, again = self._clock(), []
         for future, (task, begun) in list(self._under_way.items()):
             if now - begun > max(self._patience, PATIENCE * task.packet_hops / self._rate()):
                 future.cancel()
                 del self._under_way[future]
-                again.append(self._again(task, task.keys, f"nobody answered for {now - begun:.0f} s"))
+                again.append(self._again(task, task.keys, f"no answer for {now - begun:.0f} s"))
         return again
 
     def _again(self, task: Task, keys: tuple[str, ...], why: str) -> Task:

@@ -12,7 +12,7 @@ from flowsieve.sweeps._worker import Worker
 
 
 class Local:
-    """``jobs`` runs at a time on this machine; as many as it has cores, if nothing is said.
+    """``jobs`` runs at a time on this machine (default: the number of its cores).
 
     >>> import flowsieve as fs, tempfile
     >>> exp = fs.Experiment.builtin("quickstart").set(flows=20, load=0.5, seeds=1)

@@ -1,4 +1,4 @@
-"""What a way to spread runs has to do: three methods."""
+"""The protocol of a way to spread runs: three methods."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Program:
 
 @dataclass(frozen=True)
 class Bundle:
-    """An experiment with every file that it names, and what its workers have to be."""
+    """An experiment with every file that it names, and the program that its workers need."""
 
     path: Path
     """The bundle, on the driver's disk."""
@@ -33,7 +33,7 @@ class Bundle:
     plan: str
     """The hash of its plan."""
     program: Program
-    """What makes the runs."""
+    """The program that makes the runs."""
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,12 @@ class Made:
 
 
 class Lost(Exception):
-    """Runs whose machine or process is gone, or gave nothing that can be read: they are made again elsewhere."""
+    """Runs whose machine or process is gone, or whose answer cannot be read. They are made again elsewhere."""
 
 
 class Backend(Protocol):
-    """Where runs are made. ``submit`` gives futures of parts; what fails with :class:`Lost` is submitted again."""
+    """The place where runs are made. ``submit`` returns futures of parts; runs that fail with :class:`Lost` are submitted
+    again."""
 
     @property
     def parts(self) -> Path | None:
@@ -83,10 +84,9 @@ class Backend(Protocol):
         """Begins to make the runs of a task."""
 
     def told(self) -> Iterable[str]:
-        """What the person should know since the last call: a cluster without room, a node that is gone.
-
-        It is called after each round of submissions.
+        """News for the user since the last call: a cluster without free nodes, a lost node. It is called after each round
+        of submissions.
         """
 
     def close(self) -> None:
-        """Ends whatever it began. Runs under way are dropped."""
+        """Ends everything that it began. Unfinished runs are dropped."""

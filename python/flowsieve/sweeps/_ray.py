@@ -27,9 +27,9 @@ _LOOK_SECONDS = 1.0
 class Ray:
     """A run is a task of Ray, with one CPU and its estimated memory.
 
-    ``address`` is that of the cluster, as ``ray.init`` takes it; a cluster that this process is connected to already is used as it
-    is. ``install=True`` sends the installed package to the nodes by Ray's runtime environment; otherwise the same wheel has
-    to be there. ``parts`` is a folder on a disk that all nodes share, if there is one: then only keys travel.
+    ``address`` is that of the cluster, as ``ray.init`` takes it; a cluster that this process is already connected to is
+    used. ``install=True`` sends the installed package to the nodes by Ray's runtime environment; otherwise the same wheel
+    must be installed there. ``parts`` is a folder on a disk that all nodes share, if there is one: then only keys travel.
 
     >>> fs.sweep(exp, "results/sweep", on=fs.Ray(address="auto"))  # doctest: +SKIP
     """
@@ -122,7 +122,7 @@ class Ray:
         elif now - self._room_seen >= NO_ROOM_SECONDS:
             self._room_seen = now
             asked = f"asked for 1 CPU and {self._last_bytes / 1e6:.0f} MB of memory"
-            said.append(f"no node of the cluster has room for a run: {asked}; there are {there}; waiting")
+            said.append(f"no node of the cluster has the resources for a run: {asked}; the cluster has {there}; waiting")
         return said
 
     def close(self) -> None:

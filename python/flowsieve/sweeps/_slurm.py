@@ -20,8 +20,8 @@ from flowsieve.sweeps._protocol import Bundle, Lost, Made, Task
 class Slurm:
     """A sweep is a job array of ``jobs`` tasks; its parts go into ``parts``, a folder on a disk that all nodes share.
 
-    ``options`` are further ones of ``sbatch``, such as ``["--partition=short", "--time=2:00:00"]``; ``setup`` is what a job does
-    first, such as ``"source venv/bin/activate"``. The command ``flowsieve`` has to be found there.
+    ``options`` are further ones of ``sbatch``, such as ``["--partition=short", "--time=2:00:00"]``; ``setup`` is the first
+    command of a job, such as ``"source venv/bin/activate"``. It must make the command ``flowsieve`` available.
 
     >>> fs.sweep(exp, "results/sweep", on=fs.Slurm("/shared/sweep", jobs=40))  # doctest: +SKIP
     """
@@ -38,9 +38,9 @@ class Slurm:
         self._plan: _flowsieve.Plan | None = None
 
     def open(self, bundle: Bundle) -> None:
-        """Puts the bundle beside the parts."""
+        """Puts the bundle next to the parts."""
         if shutil.which("sbatch") is None:
-            raise SweepError("there is no sbatch; expected SLURM's commands on this machine")
+            raise SweepError("sbatch is not installed; expected SLURM's commands on this machine")
         self.parts.mkdir(parents=True, exist_ok=True)
         self._bundle = self.parts / f"{bundle.digest[:16]}.flowsieve"
         shutil.copyfile(bundle.path, self._bundle)

@@ -32,7 +32,7 @@ class Worker:
             )
         self._plan = _flowsieve.Experiment.open(os.fspath(path)).plan()
         if self._plan.hash != bundle.plan:
-            raise SweepError(f"the node {platform.node()} makes another plan of the same bundle; expected {bundle.plan}")
+            raise SweepError(f"the node {platform.node()} makes a different plan from the same bundle; expected {bundle.plan}")
         self._shared = parts
         self._stopped = False
 

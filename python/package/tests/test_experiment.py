@@ -108,9 +108,9 @@ def test_from_dict__values_that_no_experiment_has(load: object, said: str) -> No
 def test_whole_numbers__are_those_of_numpy_too_and_nothing_else(small: fs.Experiment, tmp_path: Path) -> None:
     assert small.set(seeds=np.int64(1)).changes == small.set(seeds=1).changes
     for wrong in [0, -1, 2.7, True, "5", [1, 2], 10**30]:
-        with pytest.raises(fs.ExperimentError, match="seeds=.*; expected a whole number, 1 at least") as error:
+        with pytest.raises(fs.ExperimentError, match="seeds=.*; expected a whole number of at least 1") as error:
             small.set(seeds=wrong)  # type: ignore[arg-type]
-        assert error.value.expected == "a whole number, 1 at least"
+        assert error.value.expected == "a whole number of at least 1"
         with pytest.raises(fs.ExperimentError, match="jobs="):
             small.run(tmp_path / "out", jobs=wrong)  # type: ignore[arg-type]
     with pytest.raises(fs.ExperimentError, match="queues=-1"):
@@ -134,7 +134,7 @@ def test_from_dict__a_list_in_itself_is_refused() -> None:
     for wrong in (endless, deep):
         with pytest.raises(fs.ExperimentError, match="too deep"):
             fs.Experiment.from_dict({"workload": wrong})
-    with pytest.raises(fs.ExperimentError, match="a key that is no text"):
+    with pytest.raises(fs.ExperimentError, match="a key that is not a text"):
         fs.Experiment.from_dict({"workload": {1: 2}})
 
 
@@ -248,7 +248,7 @@ def test_run__folders_that_are_taken_or_hold_something_else(
     small: fs.Experiment, result: fs.Result, tmp_path: Path
 ) -> None:
     (tmp_path / "thesis.tex").write_text("mine")
-    with pytest.raises(fs.ResultError, match="holds something else"):
+    with pytest.raises(fs.ResultError, match="holds other files"):
         small.run(tmp_path)
     with pytest.raises(fs.ResultError, match="would be replaced"):
         small.set(load=0.3).run(result.path)

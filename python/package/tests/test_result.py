@@ -136,7 +136,7 @@ def test_with_flows__what_is_no_table_of_flows() -> None:
         exp.with_flows({name: FLOWS[name] for name in ("start_s", "src", "dst")})
     with pytest.raises(fs.ExperimentError, match="differ in length"):
         exp.with_flows({**FLOWS, "dst": [2]})
-    with pytest.raises(fs.ExperimentError, match="int is no table of flows"):
+    with pytest.raises(fs.ExperimentError, match="int is not a table of flows"):
         exp.with_flows(7)
     with pytest.raises(fs.ExperimentError, match="sizes"):
         fs.Experiment.from_dict(SMALL).with_flows(FLOWS)
@@ -169,11 +169,11 @@ def test_plots__of_every_kind_are_drawn_and_fonts_embedded(result: fs.Result, tm
         path = tmp_path / f"{name}.pdf"
         figure.savefig(path)
         assert b"/Type3" not in path.read_bytes() and path.stat().st_size > 2_000
-    with pytest.raises(fs.ResultError, match="no size class"):
+    with pytest.raises(fs.ResultError, match="not a size class"):
         fs.plot.fct_by_load(result, size_class="tiny")
     with pytest.raises(fs.ResultError, match="not swept"):
         fs.plot.fct_by_load(result, x="rtt")
-    with pytest.raises(fs.ResultError, match="no claims"):
+    with pytest.raises(fs.ResultError, match="no measured claims"):
         fs.plot.claims(result)
 
 

@@ -186,7 +186,7 @@ def test_worker__of_another_program_is_refused(small: fs.Experiment, tmp_path: P
     for wrong in (replace(here, model=here.model + 1), replace(here, digest="0" * 64), replace(here, version="99")):
         with pytest.raises(fs.SweepError, match="has another program"):
             Worker(Bundle(path, "", small.plan().hash, wrong), path)
-    with pytest.raises(fs.SweepError, match="makes another plan"):
+    with pytest.raises(fs.SweepError, match="makes a different plan"):
         Worker(Bundle(path, "", "0" * 32, here), path)
 
 
@@ -236,7 +236,7 @@ def test_slurm__without_its_commands(small: fs.Experiment, tmp_path: Path, monke
     with pytest.raises(fs.SweepError, match="no sbatch"):
         fs.sweep(small, tmp_path / "out", on=fs.Slurm(tmp_path / "shared"))
     for backend in [lambda: fs.Slurm(tmp_path, jobs=0), lambda: fs.Local(jobs=0)]:
-        with pytest.raises(fs.ExperimentError, match="jobs=0; expected a whole number, 1 at least"):
+        with pytest.raises(fs.ExperimentError, match="jobs=0; expected a whole number of at least 1"):
             backend()
 
 

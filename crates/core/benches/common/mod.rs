@@ -21,7 +21,7 @@ pub(crate) struct Port {
     around: Around,
 }
 
-/// What a port is told beside the packet.
+/// What a port is told in addition to the packet.
 struct Around {
     pool: Pool,
     victims: Victims,

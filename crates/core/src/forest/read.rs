@@ -63,7 +63,7 @@ pub enum Problem {
     #[error("more than {MAX_BYTES} bytes; expected a smaller forest: fewer trees or less depth")]
     TooLarge,
     /// The bytes differ from those that were written.
-    #[error("the checksum does not fit the file, so bytes have changed; expected the file as it was written")]
+    #[error("the checksum does not match, so the file has changed; expected the file that was written")]
     Checksum,
     /// A number is out of its range.
     #[error("{what}: {found}; expected {expected}")]
@@ -79,7 +79,7 @@ pub enum Problem {
     #[error("{0} is not UTF-8 text")]
     Text(&'static str),
     /// A feature has no name, or that of another.
-    #[error("feature `{0}` comes twice or has no name; expected a name for each")]
+    #[error("feature `{0}` is repeated or has no name; expected a different name for each")]
     Name(String),
     /// The trees need more bytes than the file has.
     #[error("the file ends before {0} does; expected its bytes")]

@@ -230,7 +230,7 @@ impl PcoflowPort {
         let owners = match rules.slots {
             None => Owners::exact(bands),
             Some(slots) => {
-                assert!((1..=MOST_SLOTS).contains(&slots) && !rules.moves, "slots, and no moves beside them");
+                assert!((1..=MOST_SLOTS).contains(&slots) && !rules.moves, "slots, and no moves with them");
                 Owners::Hashed(Slots { counts: vec![0; slots * bands], bands })
             }
         };

@@ -225,8 +225,8 @@ impl TagPackets for Climb {
             warning: |share| {
                 let percent = (share * 1e4).round() / 1e2;
                 format!(
-                    "hosts gave {percent} % of the data packets another priority than PIAS with the same thresholds would: \
-                     this is PIAS, whatever its name; bounds are too loose, or thresholds above nearly all flows"
+                    "hosts gave only {percent} % of the data packets a different priority than PIAS with the same \
+                     thresholds, so the scheme acts like PIAS: the bounds are too loose, or the thresholds exceed nearly all flows"
                 )
             },
         }));

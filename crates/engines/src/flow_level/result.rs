@@ -25,7 +25,7 @@ pub(super) fn result(
     let overloaded = links.iter().filter(|class| class.offered_load >= 1.0);
     let warning = |class: &LinkClass| {
         let LinkClass { name, offered_load, .. } = class;
-        format!("the {name} links are offered {offered_load:.3} of their rate: flows pile up as long as they arrive")
+        format!("the {name} links are offered {offered_load:.3} of their rate: flows accumulate as long as they arrive")
     };
     let arriving = flows.first().map_or(0, |flow| flow.start_ps)..arrivals_end + 1;
     let end = |row: &FlowRow| row.fct_ps.map(|fct_ps| row.start_ps + fct_ps);

@@ -31,7 +31,10 @@ impl FromStr for Which {
             (number, None) if number.parse::<u32>().is_ok() => {
                 number.parse().map(Which::Number).map_err(|_| String::new())
             }
-            _ => Err("expected the number of a flow, `slowest`, `p99`, or one of these of a size class, such as `p99:0-100KB`".to_owned()),
+            _ => Err(
+                "expected a flow's number, or `slowest` or `p99`, optionally of a size class, such as `p99:0-100KB`"
+                    .to_owned(),
+            ),
         }
     }
 }
@@ -83,7 +86,7 @@ fn find(classes: &SizeClasses, name: &str, which: &Which) -> Result<SizeClass, E
         let what = if matches!(which, Which::P99(_)) { "p99" } else { "slowest" };
         let origin = Origin::CommandLine(format!("--follow-flow {what}:{name}").into());
         SettingsError::new(origin, format!("there is no size class `{name}`"))
-            .expected(format!("one of {}, or another one written so", names.join(", ")))
+            .expected(format!("one of {}, or another class in this form", names.join(", ")))
             .names(name, names)
             .into()
     })

@@ -84,9 +84,14 @@ pub(super) fn defeats(scheme: &Scheme, fabric: &Fabric, wire_overhead: u16) -> V
 fn unordered(order: NicOrder, tagger: &TaggerSpec, scheme: &Scheme) -> Option<String> {
     (order != NicOrder::Turns && !tagger.ranks_at_hosts()).then(|| {
         format!(
-            "`nic_order` ranks connections by their packets' tags, and hosts of `{}` write none that rank them: equal ones {}",
+            "`nic_order` ranks connections by their packets' tags, but hosts of `{}` write no tags that rank them: \
+             equal connections {}",
             scheme.name,
-            if order == NicOrder::Tag { "take turns, as by nic_order = \"turns\"" } else { "go by age alone" }
+            if order == NicOrder::Tag {
+                "take turns, as with nic_order = \"turns\""
+            } else {
+                "are ordered by age alone"
+            }
         )
     })
 }
@@ -161,8 +166,8 @@ impl Check<'_> {
         let least = round_up(ROUND_TRIPS_OF_A_TIMER * self.longest.time.0);
         (rto < self.longest.time).then(|| {
             format!(
-                "`rto_min` = {}, a constant timeout, is shorter than {}, so that what was not lost is sent again; rto_min = \"{}\" \
-                 would do",
+                "`rto_min` = {}, a constant timeout, is shorter than {}, so packets are sent again without a loss; \
+                 try rto_min = \"{}\"",
                 units::format_time(rto.0),
                 self.longest_in_words(),
                 units::format_time(least)
@@ -176,7 +181,7 @@ impl Check<'_> {
         let least = round_up(ROUND_TRIPS_OF_A_TIMER * self.longest.time.0);
         (initial < self.longest.time).then(|| {
             format!(
-                "`initial_rto` = {} is shorter than {}, so that first windows are sent again; initial_rto = \"{}\" would do",
+                "`initial_rto` = {} is shorter than {}, so first windows are sent again; try initial_rto = \"{}\"",
                 units::format_time(initial.0),
                 self.longest_in_words(),
                 units::format_time(least)
@@ -197,8 +202,8 @@ impl Check<'_> {
         // A timer shorter than a round trip is already reported.
         (held && rto < needed && rto >= self.longest.time).then(|| {
             format!(
-                "`{key}` = {} is shorter than `delayed_ack` = {} after {}, so that a packet that is under way alone is sent again; \
-                 {key} = \"{}\" would do",
+                "`{key}` = {} is shorter than `delayed_ack` = {} after {}, so a packet that is alone in flight is \
+                 sent again; try {key} = \"{}\"",
                 units::format_time(rto.0),
                 units::format_time(self.params.delayed_ack.0),
                 self.longest_in_words(),
@@ -214,8 +219,8 @@ impl Check<'_> {
         let (has, needed) = (u64::from(self.params.max_window), needs(&path));
         ((has as f64) < (1.0 - LACK) * needed as f64).then(|| {
             format!(
-                "`max_window` = {has} packets is less than rate times base round trip ({} times {} between {}), so that a flow \
-                 alone does not fill its path; max_window = {needed} would do",
+                "`max_window` = {has} packets is less than rate times base round trip ({} times {} between {}), so a \
+                 single flow does not fill its path; try max_window = {needed}",
                 units::format_rate(path.rate.bps()),
                 units::format_time(path.time.0),
                 path.ends
@@ -240,14 +245,14 @@ impl Check<'_> {
         }
         let rule = self.rule(ports.rate);
         let would_do = if rule < reached {
-            format!("{key} = \"{}\" would do", units::format_size(rule))
+            format!("{key} = \"{}\"", units::format_size(rule))
         } else {
             let (buffer, threshold) = BUFFER_TO_THRESHOLD;
             let buffer = (rule.max(from) * buffer).div_ceil(threshold);
-            format!("buffer = \"{}\" would do", units::format_size(buffer))
+            format!("buffer = \"{}\"", units::format_size(buffer))
         };
         Some(format!(
-            "`{key}` = {} is not below the {} that {} may hold, so that packets are lost before one is marked; {would_do}",
+            "`{key}` = {} is not below the {} that {} may hold, so packets are lost before one is marked; try {would_do}",
             units::format_size(from),
             units::format_size(holds),
             in_words(&ports.places),
@@ -276,8 +281,8 @@ impl Check<'_> {
             false => String::new(),
         };
         Some(format!(
-            "`{key}` = {} is less than a seventh of rate times base round trip at {} ({}, of {} times {}), so that their links \
-             idle while senders slow down; {key} = \"{}\"{room} would do, or parameters = \"scaled\"",
+            "`{key}` = {} is less than a seventh of rate times base round trip at {} ({}, of {} times {}), so their \
+             links idle while senders slow down; try {key} = \"{}\"{room}, or parameters = \"scaled\"",
             units::format_size(from),
             in_words(&ports.places),
             units::format_size(needed),
@@ -300,8 +305,8 @@ impl Check<'_> {
         let (holds, needed) = (self.holds(ports.spec, MarkScope::Port)?, product(rate, self.longest.time));
         ((holds as f64) < (1.0 - LACK) * needed as f64).then(|| {
             format!(
-                "`buffer` = {} in all at {} is less than rate times base round trip ({} times {}), so that a flow alone loses \
-                 packets and its links idle; {} would do, or parameters = \"scaled\"",
+                "`buffer` = {} in all at {} is less than rate times base round trip ({} times {}), so a single flow \
+                 loses packets and its links idle; try {}, or parameters = \"scaled\"",
                 units::format_size(holds),
                 in_words(&ports.places),
                 units::format_rate(rate.bps()),
@@ -327,8 +332,8 @@ impl Check<'_> {
         let bytes = u64::from(window) * self.packet;
         (bytes > holds).then(|| {
             format!(
-                "`{key}` = {window} packets ({}) do not fit into the {} of a host's own port, and nic = \"scheme\" drops them \
-                 there; nic = \"backpressure\" would do, or {key} = {}",
+                "`{key}` = {window} packets ({}) do not fit into the {} of a host's own port, and nic = \"scheme\" \
+                 drops them there; try nic = \"backpressure\", or {key} = {}",
                 units::format_size(bytes),
                 units::format_size(holds),
                 holds / self.packet

@@ -113,8 +113,7 @@ pub(crate) fn refuse_endless_samples(settings: &Settings, workload: &Workload) -
     if samples <= MOST_SAMPLES {
         return Ok(());
     }
-    let problem =
-        format!("flows arrive for {}, in which a run would be sampled {samples:.0} times", Time(span_ps as u64));
+    let problem = format!("flows arrive for {}, so a run would be sampled {samples:.0} times", Time(span_ps as u64));
     let least = Time((span_ps / MOST_SAMPLES).ceil() as u64);
     Err(scope.error(&SAMPLE_INTERVAL, problem).expected(format!("at least {least}, for {MOST_SAMPLES:.0} samples")))
 }
@@ -129,11 +128,11 @@ pub(crate) fn refuse_probes_without_a_choice(
         return Ok(());
     }
     let refuse = |problem: String| {
-        let expected = "another load_balancing, or a fabric of tiers with several shortest ways";
+        let expected = "another load_balancing, or a fabric of tiers with several shortest paths";
         Err(scope.at(Place::Leaf).error(&LOAD_BALANCING, problem).expected(expected))
     };
     if fabric.routes.iter().flat_map(|routes| &routes.groups).all(|group| group.len() == 1) {
-        return refuse("HULA has nothing to choose: between any two hosts there is one shortest way".to_owned());
+        return refuse("HULA has nothing to choose: there is only one shortest path between any two hosts".to_owned());
     }
     let beside =
         |link: &&Link| !matches!(link.to, Node::Host(_)) && fabric.place_of(link.from) == fabric.place_of(link.to);
@@ -141,7 +140,7 @@ pub(crate) fn refuse_probes_without_a_choice(
         None => Ok(()),
         Some(link) => {
             let [from, to] = [link.from, link.to].map(|node| fabric.name(node));
-            refuse(format!("HULA's probes go up and down, and the link between {from} and {to} does neither"))
+            refuse(format!("HULA's probes go up and down, but the link between {from} and {to} does neither"))
         }
     }
 }
@@ -169,7 +168,7 @@ pub(crate) fn need_coflows(scope: &Scope<'_>, workload: &Workload) -> Result<(),
         (true, _) => "the requests of incast are not known before the run",
         (false, _) => "this workload has none",
     };
-    let problem = format!("`{}` orders coflows, and {which}", scope.variant());
+    let problem = format!("`{}` orders coflows, but {which}", scope.variant());
     let expected = "`coflows`, `queries` or a `list` with a column `coflow` in [workload], or coflow_order = \"none\"";
     Err(scope.error(&COFLOW_ORDER, problem).expected(expected))
 }
@@ -203,9 +202,9 @@ pub(crate) fn overload(
     let expected = match extent {
         Extent::Window(..) => "less than 1 with measure = \"window\"",
         Extent::Entries { endless: true } => {
-            "less than 1 where a workload goes on until the flows of the others have finished"
+            "less than 1 if a workload continues until the flows of the others have finished"
         }
-        _ => return Ok(Some(format!("{problem}: queues grow for as long as flows arrive"))),
+        _ => return Ok(Some(format!("{problem}: queues grow as long as flows arrive"))),
     };
     let first = settings.workloads().first().map(|(name, _)| name.as_str());
     Err(settings.workload(first).error(&LOAD, problem).expected(expected))

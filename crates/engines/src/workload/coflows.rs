@@ -41,7 +41,7 @@ declare! {
         Section::Workload,
         "coflows_like",
         &[("trace", Like::Trace), ("coflowsim", Like::CoflowSim)],
-        "how sizes and arrivals of a trace are taken: as they stand, or as CoflowSim takes them",
+        "how sizes and arrivals of a trace are read: unchanged, or as CoflowSim reads them",
     )
     .with_default(Like::Trace);
     static COFLOW_HOSTS: Setting<PlacingName> = Setting::choice(
@@ -65,17 +65,17 @@ declare! {
         Section::Workload,
         "load_of",
         &[("mean", LoadOf::Mean), ("busiest", LoadOf::Busiest)],
-        "coflows: `load` is that of the mean host's link, or of the link that carries most, in one direction; not given: the mean",
+        "coflows: whether `load` is that of the mean host link or of the busiest one, in one direction; not given: the mean",
     );
     static GENERATED: Setting<u64> = Setting::count(
         Section::Workload, "generated_coflows", 1, 1_000_000,
-        "number of coflows to generate with the structure of the trace's, on drawn ports, instead of replaying the trace",
+        "number of coflows to generate, with structures from the trace on drawn ports, instead of replaying it",
     );
     static GENERATED_SHAPES: Setting<Shapes> = Setting::choice(
         Section::Workload,
         "generated_shapes",
         &[("drawn", Shapes::Drawn), ("each-once", Shapes::EachOnce)],
-        "generated coflows: each has the structure of any of the trace's, or each of these occurs once before any occurs again; not \
+        "generated coflows: draw each structure from the trace, or use every structure once before any repeats; not \
          given: any",
     );
     static FLOW_CAP: Setting<u64> = Setting::size(
@@ -89,7 +89,7 @@ declare! {
     );
     static POD_LOCAL: Setting<f64> = Setting::number(
         Section::Workload, "pod_local", 0.0, 1.0,
-        "generated coflows: the share of the bytes that stays inside pods, as near as coflows allow",
+        "generated coflows: share of the bytes that stays inside pods, as closely as coflows allow",
     );
 }
 
@@ -129,12 +129,12 @@ impl PlacedFacts {
     pub(crate) fn say(&self, loads: &mut Vec<(String, f64)>, warnings: &mut Vec<String>) {
         loads.extend(self.busiest_load.map(|load| ("busiest host without ACKs".to_owned(), load)));
         if self.left_out > 0 {
-            warnings.push(format!("{} flows within a host are left out", self.left_out));
+            warnings.push(format!("{} flows from a host to itself are left out", self.left_out));
         }
         if let Some((once, coflows)) = self.again {
             warnings.push(format!(
-                "generated_shapes = \"each-once\": the trace has {once} coflows that fit, so that some shapes occur more than once \
-                 among {coflows}; generated_coflows = {once} takes each once"
+                "generated_shapes = \"each-once\": the trace has {once} coflows that fit, so some structures repeat \
+                    among {coflows}; generated_coflows = {once} takes each once"
             ));
         }
     }
@@ -189,7 +189,7 @@ pub(super) fn read(
         };
         let span_ps = bits / (f64::from(links) * hosts.bps as f64 * load) * 1e12;
         if trace.span_ps() == 0 {
-            let problem = "all coflows arrive at once, so that no gaps give a load";
+            let problem = "all coflows arrive at once, so there are no gaps to set a load with";
             return Err(scope
                 .error(&LOAD, problem)
                 .expected("no `load`, or coflows that arrive one after the other")
@@ -218,7 +218,7 @@ pub(super) fn read(
 
 fn without(scope: &Scope<'_>, key: &Key, other: &str) -> SettingsError {
     scope
-        .error(key, format!("`{}` says nothing without `{other}`", key.name))
+        .error(key, format!("`{}` has no effect without `{other}`", key.name))
         .expected(format!("`{other}` in [workload]"))
 }
 
@@ -248,7 +248,7 @@ fn placing(scope: &Scope<'_>, trace: &CoflowTrace, hosts: u32, seed: u64) -> Res
         None if trace.ports == hosts => Ok(Placing::Same),
         None => {
             let problem = format!("the trace has {} ports, and the fabric {hosts} hosts", trace.ports);
-            Err(scope.error(&COFLOWS, problem).expected("as many of both, or `coflow_hosts` to say where ports are"))
+            Err(scope.error(&COFLOWS, problem).expected("equal numbers, or `coflow_hosts` to map ports to hosts"))
         }
     }
 }

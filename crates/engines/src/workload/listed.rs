@@ -46,7 +46,7 @@ pub(super) fn at_load(
     scope.note("workload.list.gaps_times", &factor);
     let [was, now] = [pace.was_ps, pace.now_ps].map(units::format_time);
     let sentence = format!(
-        "{}: the gaps between its flows are multiplied by {factor} for a load of {load}, so that they start within {now} instead of {was}",
+        "{}: the gaps between its flows are multiplied by {factor} for a load of {load}, so they start within {now} instead of {was}",
         list.name()
     );
     Ok((files.paced(&list, &pace)?, Some(Paced { sentence })))

@@ -27,8 +27,8 @@ declare! {
             ("rack-local", PatternName::RackLocal),
             ("listed", PatternName::Listed),
         ],
-        "who sends to whom: any host to any other, several hosts to one at once, each host to one, a share within the rack, or \
-         listed pairs alone",
+        "which hosts send to which: any to any other, several to one at once, each to one, a share within the rack, \
+         or only listed pairs",
     )
     .with_default(PatternName::AllToAll);
     pub(super) static FAN_IN: Setting<u64> = Setting::count(

@@ -13,8 +13,8 @@ declare! {
     /// The number of queries.
     pub(crate) static QUERIES: Setting<u64> = Setting::count(
         Section::Workload, "queries", 1, 25_000_000,
-        "number of queries that a client sends, one after the other: a request to each of its servers, which answers; other \
-        flows arrive for as long as there are queries",
+        "number of queries that a client sends, one after the other, each as a request to every server and its \
+         answer; other flows arrive until the last query ends",
     )
     .scaled(Scaled::Amount);
     static QUERY_CLIENT: Setting<u64> = Setting::count(
@@ -23,7 +23,7 @@ declare! {
     .with_default(0);
     static QUERY_SERVERS: Setting<u64> = Setting::count(
         Section::Workload, "query_servers", 1, 65_535,
-        "how many hosts answer each query: the next ones by number after the client; the first host follows the last",
+        "hosts that answer each query: those with the next numbers after the client's, from the first host again after the last",
     );
     static QUERY_REQUEST: Setting<u64> = Setting::size(
         Section::Workload, "query_request", 1, 1_000_000_000, "size of the request to each server",
@@ -62,7 +62,9 @@ impl Asked {
         let others = u64::from(count - 1);
         let servers = scope.read_or(&QUERY_SERVERS, others)?;
         if servers == 0 || servers > others {
-            return Err(scope.invalid(&QUERY_SERVERS, format!("1 to {others}, the hosts beside the client")).into());
+            return Err(scope
+                .invalid(&QUERY_SERVERS, format!("1 to {others}, the hosts other than the client"))
+                .into());
         }
         let servers: Vec<u32> = (1..=servers as u32).map(|next| (client + next) % count).collect();
         let Some(text) = scope.optional(&QUERY_SIZES)? else {
@@ -117,11 +119,11 @@ impl Asked {
 /// allow.
 fn refuse_others(scope: &Scope<'_>) -> Result<(), SettingsError> {
     let refuse = |other: &Key, expected: &str| {
-        let problem = format!("`{}` beside `{}`", other.name, QUERIES.name);
+        let problem = format!("`{}` and `{}` are both given", other.name, QUERIES.name);
         Err(scope.error(other, problem).expected(expected))
     };
     let pairs: [([&Key; 2], &str); 3] = [
-        ([&FLOWS, &DURATION], "one of the two: flows arrive as long as queries go on"),
+        ([&FLOWS, &DURATION], "one of the two: flows arrive until the queries end"),
         ([&LIST, &RECORDED], "flows that are drawn from `sizes` or `cdf`"),
         (
             [&CLASS_SHARE, &super::traffic::MIX_SIZES],

@@ -15,8 +15,8 @@ use std::sync::Arc;
 declare! {
     pub(crate) static RECORDED: Setting<String> = Setting::file(
         Section::Workload, "recorded",
-        "recorded flows whose sizes are sent in their order, at the load: a flow list, whose starts and hosts do not count, \
-        or the name of a stand-in for a trace",
+        "recorded flows whose sizes are sent in order, at the load: a flow list, without its starts and hosts, or the \
+         name of a stand-in for a trace",
     );
     static CALIBRATION: Setting<Calibration> = Setting::choice(
         Section::Workload,
@@ -26,7 +26,7 @@ declare! {
             ("tight", Calibration::Tight),
             ("loose", Calibration::Loose),
         ],
-        "how much the past of a stand-in's flows says about their sizes: as much as is published of the trace, more, or less",
+        "how well a stand-in's past flows predict its sizes: as published for the trace, better, or worse",
     )
     .with_default(Calibration::Calibrated);
     static RECORDED_SEED: Setting<u64> = Setting::count(
@@ -35,7 +35,7 @@ declare! {
     .with_default(1);
     static RECORDED_PART: Setting<Vec<f64>> = Setting::numbers(
         Section::Workload, "recorded_part", 0.0, 1.0,
-        "which of the recorded flows are sent, by their order: from one share of them to another",
+        "which recorded flows are sent, in their order: from one share of them to another",
     );
 }
 
@@ -69,7 +69,8 @@ impl Recorded {
                 Ok(Some(Recorded { from: at(from), flows: at(to) - at(from), list }))
             }
             _ => {
-                let expected = format!("two shares of the {all} flows, between which some are, such as [0.8, 1]");
+                let expected =
+                    format!("two shares of the {all} flows with at least one flow between them, such as [0.8, 1]");
                 Err(scope.invalid(&RECORDED_PART, expected).into())
             }
         }

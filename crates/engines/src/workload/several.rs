@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 declare! {
     static CLASS: Setting<u64> = Setting::count(
-        Section::Workload, "class", 0, 255, "the class of traffic of the flows of one of several workloads",
+        Section::Workload, "class", 0, 255, "class of this workload's flows, if there are several workloads",
     );
 }
 
@@ -82,7 +82,7 @@ pub(super) fn read(
         (None, None) => Extent::Entries { endless: are_endless().any(|is| is) },
     };
     if window.is_none() && are_endless().all(|is| is) {
-        let problem = "each workload goes on until the others have finished, and so for ever";
+        let problem = "each workload waits until the others have finished, so none ever ends";
         let expected = "`flows`, `duration` or a `list` in one of them at least, or measure = \"window\" in [run]";
         return Err(settings
             .workload(all.first().map(|one| &*one.name))
@@ -97,7 +97,7 @@ pub(super) fn read(
 
 /// Refuses workloads with flows that only the run determines.
 fn refuse_what_follows(scope: &Scope<'_>) -> Result<(), SettingsError> {
-    let expected = "[workload] alone: only the run tells when these start, and there is one such workload in a run";
+    let expected = "[workload] alone: the starts are known only during the run, and a run has one such workload";
     if scope.is_given(&QUERIES) {
         return Err(scope.error(&QUERIES, "queries among several workloads").expected(expected));
     }
@@ -109,7 +109,7 @@ fn refuse_what_follows(scope: &Scope<'_>) -> Result<(), SettingsError> {
 
 /// Refuses classes within one of several workloads, whose own class separates it from the others.
 fn refuse_own_classes(scope: &Scope<'_>, workload: &Workload) -> Result<(), SettingsError> {
-    let expected = "one class for each [[workload]]: two of them instead of one with two classes";
+    let expected = "one class for each [[workload]]: use two of them instead of one with two classes";
     let keys: [&Key; 2] = [&MIX_SIZES, &CLASS_SHARE];
     if let Some(key) = keys.into_iter().find(|key| scope.is_given(key)) {
         return Err(scope.error(key, format!("`{}` within one of several workloads", key.name)).expected(expected));
@@ -141,7 +141,7 @@ fn number_coflows(settings: &Settings, all: &mut [One]) -> Result<(), SettingsEr
         if let Some(coflow) = listed.iter().filter_map(|flow| flow.coflow).find(|coflow| *coflow > most) {
             let scope = settings.workload(Some(&one.name));
             let key: &Key = if scope.is_given(&LIST) { &LIST } else { &COFLOWS };
-            let problem = format!("a coflow has the number {coflow}, and {having} workloads have coflows");
+            let problem = format!("a coflow has the number {coflow}, but {having} workloads have coflows");
             return Err(scope.error(key, problem).expected(format!("numbers up to {most}")));
         }
         one.coflows = Some((having, turn));

@@ -26,7 +26,7 @@ declare! {
     );
     static SIZES_COLUMN: Setting<String> = Setting::text(
         Section::Workload, "sizes_column",
-        "the column of a file.csv that has measured sizes in bytes, a flow a row, by its name in the first row",
+        "column of a file.csv with measured sizes in bytes, one flow per row, by its name in the first row",
     );
     /// A file of flow sizes.
     pub static CDF: Setting<String> = Setting::file(
@@ -78,7 +78,9 @@ impl Reader<'_> {
             return Ok(recorded.sizes());
         }
         match (scope.optional(&CDF)?, scope.optional(&SIZES)?) {
-            (Some(_), Some(_)) => Err(scope.error(&CDF, "`cdf` beside `sizes`").expected("one of the two").into()),
+            (Some(_), Some(_)) => {
+                Err(scope.error(&CDF, "`cdf` and `sizes` are both given").expected("one of the two").into())
+            }
             (Some(file), None) => self.of_file(&SIZES, &CDF, &file),
             (None, Some(text)) => self.of_text(&SIZES, &text),
             (None, None) => Err(scope.invalid(&SIZES, "`sizes`, `cdf`, `recorded` or `list` in [workload]").into()),
@@ -216,13 +218,13 @@ fn distribution(name: &str, parameters: &[&str], rounding: Rounding) -> Result<S
 fn bytes(text: &str) -> Result<u64, String> {
     match parse_size(text) {
         Ok(Size::Bytes(bytes)) => Ok(bytes),
-        Ok(Size::MilliPackets(_)) => Err(format!("`{text}` counts packets, and sizes of flows are bytes")),
+        Ok(Size::MilliPackets(_)) => Err(format!("`{text}` counts packets, but flow sizes are bytes")),
         Err(error) => Err(format!("`{text}` {error}")),
     }
 }
 
 fn number(text: &str) -> Result<f64, String> {
-    text.parse().map_err(|_| format!("`{text}` is no number"))
+    text.parse().map_err(|_| format!("`{text}` is not a number"))
 }
 
 #[cfg(test)]
@@ -255,13 +257,13 @@ mod tests {
         assert_eq!(refused("fixed( )"), "`fixed` with 0 parameter(s)");
         assert_eq!(refused("uniform(1KB,)"), "`` does not start with a decimal number");
         assert_eq!(refused("pareto(1KB)"), "there is no formula `pareto`");
-        assert_eq!(refused("lognormal(10KB, wide)"), "`wide` is no number");
+        assert_eq!(refused("lognormal(10KB, wide)"), "`wide` is not a number");
         assert_eq!(
             refused("uniform(1MB, 1KB)"),
             "sizes from 1000000 to 1000 bytes; expected the second to be the larger"
         );
         assert!(refused("fixed(10)").contains("unit"), "{}", refused("fixed(10)"));
-        assert_eq!(refused("fixed(3pkt)"), "`3pkt` counts packets, and sizes of flows are bytes");
+        assert_eq!(refused("fixed(3pkt)"), "`3pkt` counts packets, but flow sizes are bytes");
         assert!([name_of("fixed"), name_of("fixed(1KB"), name_of("")].iter().all(Option::is_none));
     }
 

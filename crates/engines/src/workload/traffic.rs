@@ -48,23 +48,24 @@ enum DeadlinesName {
 
 declare! {
     pub(super) static MIX_SIZES: Setting<String> = Setting::text(
-        Section::Workload, "mix_sizes", "flow sizes of some of the host pairs instead, as in `sizes`",
+        Section::Workload, "mix_sizes", "flow sizes for some host pairs instead of `sizes`, in the same form",
     );
     static MIX_PAIRS: Setting<MixName> = Setting::choice(
         Section::Workload,
         "mix_pairs",
         &[("drawn", MixName::Drawn), ("rising", MixName::Rising), ("from", MixName::From)],
-        "which host pairs have mix_sizes: a drawn share; those whose sender has a lower number than the receiver; or all of some senders",
+        "which host pairs use mix_sizes: a drawn share; those whose sender has a lower number than the receiver; or \
+         all of some senders",
     )
     .with_default(MixName::Drawn);
     static MIX_SHARE: Setting<f64> = Setting::number_above(
         Section::Workload, "mix_share", 0.0, 1.0,
-        "share of the host pairs that have mix_sizes under mix_pairs = \"drawn\"",
+        "share of the host pairs that use mix_sizes under mix_pairs = \"drawn\"",
     )
     .with_default(0.5);
     static MIX_FROM: Setting<Vec<String>> = Setting::texts(
         Section::Workload, "mix_from",
-        "the senders that have mix_sizes under mix_pairs = \"from\", such as [\"host1\", \"host3\"]",
+        "the senders that use mix_sizes under mix_pairs = \"from\", such as [\"host1\", \"host3\"]",
     );
     pub(crate) static CHANGE_AT: Setting<u64> = Setting::time(
         Section::Workload, "change_at", 1, MAX_TIME_PS, "time at which sizes or load change",
@@ -85,7 +86,7 @@ declare! {
             ("trace", ArrivalsName::Trace),
             ("closed-loop", ArrivalsName::ClosedLoop),
         ],
-        "when flows arrive: exponential gaps, equal gaps, those of a trace, or when others have finished",
+        "when flows arrive: after exponential gaps, equal gaps or those of a trace, or when others have finished",
     )
     .with_default(ArrivalsName::Poisson);
     static OUTSTANDING: Setting<u64> = Setting::count(
@@ -106,7 +107,7 @@ declare! {
     .with_default(ThinkName::Fixed);
     pub(super) static ARRIVAL_TRACE: Setting<String> = Setting::file(
         Section::Workload, "arrival_trace",
-        "the starts that arrivals = \"trace\" follows, over and over: CSV rows of start_s",
+        "starts for arrivals = \"trace\", repeated as often as needed: CSV rows of start_s",
     );
     /// The offered load of each host link.
     pub static LOAD: Setting<f64> = Setting::number_above(
@@ -229,11 +230,11 @@ pub(super) fn read(reader: &Reader<'_>, hosts: &Hosts, framing: &Framing, set: P
             let to = scope.optional(&CHANGE_SIZES)?.map(|text| reader.of_text(&CHANGE_SIZES, &text)).transpose()?;
             let change_load = scope.optional(&CHANGE_LOAD)?;
             if to.is_none() && change_load.is_none() {
-                return Err(scope.invalid(&CHANGE_AT, "`change_sizes`, `change_load` or both beside it").into());
+                return Err(scope.invalid(&CHANGE_AT, "`change_sizes`, `change_load` or both with it").into());
             }
             if change_load.is_some() && load.is_none() {
                 let problem = "`change_load` without `load`";
-                return Err(scope.error(&CHANGE_LOAD, problem).expected("a load from the start, too").into());
+                return Err(scope.error(&CHANGE_LOAD, problem).expected("a load from the start as well").into());
             }
             let after: (&Key, _) = change_load.map_or((&LOAD, load), |load| (&CHANGE_LOAD, Some(load)));
             Some((at, offer(to.as_ref().unwrap_or(&sizes), after)?))
@@ -268,9 +269,8 @@ fn closed(reader: &Reader<'_>, hosts: &Hosts, loops: Loops) -> Result<Drawn, Err
     let scope = reader.scope;
     let at_a_rate: [&Key; 5] = [&LOAD, &LOAD_COUNTS, &CHANGE_AT, &CHANGE_SIZES, &CHANGE_LOAD];
     if let Some(other) = at_a_rate.iter().find(|other| scope.is_given(other)) {
-        let problem = format!("`{}` says nothing beside arrivals = \"closed-loop\"", other.name);
-        let expected =
-            "no load: flows start as soon as others have finished, which `outstanding` and `think_time` decide";
+        let problem = format!("`{}` has no effect with arrivals = \"closed-loop\"", other.name);
+        let expected = "no load: flows start after others, as `outstanding` and `think_time` say";
         return Err(scope.error(other, problem).expected(expected).into());
     }
     let pattern = pattern(scope, hosts)?;
@@ -316,7 +316,7 @@ fn arrivals(reader: &Reader<'_>) -> Result<When, Error> {
         ArrivalsName::ClosedLoop => Ok(When::Closed(loops(scope)?)),
         ArrivalsName::Trace => {
             let Some(file) = scope.optional(&ARRIVAL_TRACE)? else {
-                return Err(scope.invalid(&ARRIVAL_TRACE, "a file of starts beside arrivals = \"trace\"").into());
+                return Err(scope.invalid(&ARRIVAL_TRACE, "a file of starts with arrivals = \"trace\"").into());
             };
             let read = reader.files.trace(scope, &reader.folder.join(file))?;
             scope.note("workload.arrival_trace.digest", &read.digest);
@@ -350,7 +350,7 @@ fn mix(reader: &Reader<'_>, pattern: &Pattern, hosts: &Hosts) -> Result<Option<(
         MixName::Rising => Which { pairs: MixPairs::Rising, share: None },
         MixName::From => {
             let Some(names) = scope.optional(&MIX_FROM)? else {
-                return Err(scope.invalid(&MIX_FROM, "the senders that have mix_sizes, such as [\"host1\"]").into());
+                return Err(scope.invalid(&MIX_FROM, "the senders that use mix_sizes, such as [\"host1\"]").into());
             };
             let senders: Result<Vec<u32>, _> = names.iter().map(|name| host(scope, &MIX_FROM, name, hosts)).collect();
             let senders = senders?;

@@ -42,9 +42,9 @@ pub(super) const KEYS: [&str; 27] = [
 /// The keys of a claim that is not measured.
 const OF_UNMEASURED: [&str; 5] = ["id", "where", "claimed", "unmeasured", "note"];
 
-const STRETCH: &str = "two times that rise, such as [\"5s\", \"35s\"]";
+const STRETCH: &str = "two rising times, such as [\"5s\", \"35s\"]";
 
-const SENDERS: &str = "two numbers of hosts that rise, such as [4, 16]: from the first on and before the second";
+const SENDERS: &str = "two rising host numbers, such as [4, 16]: the first is included, the second is not";
 
 /// The value of a claim's key.
 pub(super) enum Value {
@@ -72,7 +72,7 @@ impl Fields<'_> {
             return Ok(None);
         }
         if let Some((name, origin, _)) = self.given.iter().find(|(name, ..)| !OF_UNMEASURED.contains(&name.as_str())) {
-            let problem = format!("`{name}` has no use in a claim that is not measured");
+            let problem = format!("`{name}` has no effect in a claim that is not measured");
             return Err(Wrong::new(origin.clone(), problem).expected(one_of(&OF_UNMEASURED)));
         }
         Ok(Some(Unmeasured {
@@ -89,13 +89,13 @@ impl Fields<'_> {
         let figure = self.figure()?;
         let series = self.series(figure)?;
         if let Some((origin, _)) = self.find("class").filter(|_| !figure.has_classes()) {
-            let problem = format!("`{}` is of whole runs", figure.name());
+            let problem = format!("`{}` describes whole runs", figure.name());
             return Err(Wrong::new(origin.clone(), problem).expected("a metric of flows, or all flows"));
         }
         let of_flows = ["workload", "deadline", "started", "senders"].into_iter().find_map(|name| self.find(name));
         if let Some((origin, _)) = of_flows.filter(|_| !figure.is_of_flows()) {
             let of = if figure.has_classes() { "coflows" } else { "whole runs" };
-            let problem = format!("`{}` is of {of}", figure.name());
+            let problem = format!("`{}` describes {of}", figure.name());
             return Err(Wrong::new(origin.clone(), problem).expected("a metric of flows, or all flows"));
         }
         let coflow_class = if figure.is_of_coflows() { self.coflow_class("class")? } else { None };
@@ -111,9 +111,8 @@ impl Fields<'_> {
         };
         let tolerance = self.tolerance(expected)?;
         if let Some((origin, _)) = self.find("reading").filter(|_| self.find("repeats").is_none()) {
-            let problem = "a reading is another one of words that have a literal one";
-            return Err(Wrong::new(origin.clone(), problem)
-                .expected("`repeats` with the `id` of the claim that reads them literally"));
+            let problem = "a reading needs a claim that reads the same words literally";
+            return Err(Wrong::new(origin.clone(), problem).expected("`repeats` with the `id` of that claim"));
         }
         let (schemes, mut names): (Vec<Origin>, Vec<String>) = names.into_iter().unzip();
         Ok(Given {
@@ -152,8 +151,8 @@ impl Fields<'_> {
             None => vec![self.text("scheme")?, self.text("baseline")?],
             Some((origin, raw)) => {
                 if let Some((other, _)) = self.find("scheme").or(self.find("baseline")) {
-                    let problem = "`schemes` takes the place of `scheme` and `baseline`";
-                    return Err(Wrong::new(other.clone(), problem).expected("the one or the other"));
+                    let problem = "`schemes` replaces `scheme` and `baseline`";
+                    return Err(Wrong::new(other.clone(), problem).expected("one or the other"));
                 }
                 match (Kind::TextList.read("schemes", raw, origin)?, raw) {
                     (Setting::TextList(names), Raw::List(items)) if names.len() > 1 => {
@@ -161,7 +160,7 @@ impl Fields<'_> {
                     }
                     _ => {
                         return Err(
-                            Wrong::new(origin.clone(), "an order is of several schemes").expected("two at least")
+                            Wrong::new(origin.clone(), "an order needs several schemes").expected("at least two")
                         );
                     }
                 }
@@ -169,7 +168,7 @@ impl Fields<'_> {
         };
         let twice = |(at, (_, name)): &(usize, &(Origin, String))| names[..*at].iter().any(|(_, other)| other == name);
         if let Some((_, (origin, _))) = names.iter().enumerate().find(twice) {
-            return Err(Wrong::new(origin.clone(), "a scheme is no baseline of itself").expected("another scheme"));
+            return Err(Wrong::new(origin.clone(), "a scheme cannot be its own baseline").expected("another scheme"));
         }
         Ok(names)
     }
@@ -180,7 +179,7 @@ impl Fields<'_> {
             return match of_series {
                 None => Ok(None),
                 Some((name, origin)) => {
-                    let problem = format!("`{name}` has no use without `metric = \"series\"`");
+                    let problem = format!("`{name}` has no effect without `metric = \"series\"`");
                     Err(Wrong::new(origin.clone(), problem).expected("metric = \"series\""))
                 }
             };
@@ -304,7 +303,7 @@ impl Fields<'_> {
         }
         let (origin, name) = self.text("class")?;
         SizeClass::parse(&name).ok_or_else(|| {
-            Wrong::new(origin, format!("{name:?} is no size class")).expected(
+            Wrong::new(origin, format!("{name:?} is not a size class")).expected(
                 "such as \"0-100KB\", \">10MB\" or \"all\"; for a metric of coflows \"SN\", \"LN\", \"SW\" or \"LW\"",
             )
         })
@@ -320,12 +319,12 @@ impl Fields<'_> {
         const KEY: &str = "baseline_class";
         let Some((origin, _)) = self.find(KEY) else { return Ok(None) };
         if coflow_class.is_none() || self.find("schemes").is_some() {
-            let problem = "a class of coflows is compared with another one of them";
+            let problem = "a class of coflows is compared with another class of coflows";
             return Err(Wrong::new(origin.clone(), problem).expected("a metric of coflows, and such a `class`"));
         }
         let class = self.coflow_class(KEY)?.filter(|class| Some(*class) != coflow_class);
-        let wrong = || Wrong::new(origin.clone(), format!("`{KEY}` is no other class of coflows"));
-        Ok(Some(class.ok_or_else(|| wrong().expected("\"SN\", \"LN\", \"SW\" or \"LW\", and not that of `class`"))?))
+        let wrong = || Wrong::new(origin.clone(), format!("`{KEY}` is not another class of coflows"));
+        Ok(Some(class.ok_or_else(|| wrong().expected("\"SN\", \"LN\", \"SW\" or \"LW\", but not that of `class`"))?))
     }
 
     fn loads(&self) -> Result<Vec<f64>, Wrong> {
@@ -347,7 +346,9 @@ impl Fields<'_> {
     fn at(&self) -> Result<Vec<Axis>, Wrong> {
         let Some((origin, value)) = self.find("at") else { return Ok(Vec::new()) };
         let Value::At(axes) = value else {
-            return Err(Wrong::new(origin.clone(), "`at` is no table").expected("at = { \"topology.rtt\" = \"80us\" }"));
+            return Err(
+                Wrong::new(origin.clone(), "`at` is not a table").expected("at = { \"topology.rtt\" = \"80us\" }")
+            );
         };
         let axis = |(name, raw, origin): &(String, Raw, Origin)| {
             let key = self.settings.find(name.rsplit('.').next().unwrap_or(name)).filter(|key| {
@@ -371,7 +372,7 @@ impl Fields<'_> {
     fn tolerance(&self, expected: Expected) -> Result<f64, Wrong> {
         let Some((origin, _)) = self.find("tolerance") else { return Ok(TOLERANCE) };
         if matches!(expected, Expected::Lower | Expected::Higher | Expected::Rising) {
-            let problem = "what is lower, higher or rising has no tolerance";
+            let problem = "\"lower\", \"higher\" and \"rising\" take no tolerance";
             return Err(Wrong::new(origin.clone(), problem).expected("no `tolerance`"));
         }
         let (origin, text) = self.text("tolerance")?;

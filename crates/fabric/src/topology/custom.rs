@@ -250,8 +250,7 @@ impl List {
         }
         if let Some(line) = self.lines.insert((a.min(b), a.max(b)), row.line) {
             let problem = format!("the link between {from} and {to} is already in line {line}");
-            let expected =
-                "one row for each link: a row is both directions; n links side by side are one row with `bundle` = n";
+            let expected = "one row for each link, for both directions; n parallel links are one row with `bundle` = n";
             return Err(row.error(place[0], problem).expected(expected));
         }
         for (column, end) in ends.into_iter().enumerate() {
@@ -270,9 +269,9 @@ impl List {
         let delay_ps = parse_delay(delay)
             .map_err(|problem| wrong(3, "delay", delay, &problem, "a time such as 200ns, at most 1s"))?;
         let loss =
-            parse_loss(loss).ok_or_else(|| wrong(4, "loss", loss, "is no probability", "a number, 0 to 0.999"))?;
+            parse_loss(loss).ok_or_else(|| wrong(4, "loss", loss, "is not a probability", "a number, 0 to 0.999"))?;
         let links = parse_bundle(bundle)
-            .ok_or_else(|| wrong(5, "bundle", bundle, "is no number of links", "a whole number, 1 to 1024"))?;
+            .ok_or_else(|| wrong(5, "bundle", bundle, "is not a number of links", "a whole number, 1 to 1024"))?;
         if links > 1 && ends.iter().any(|end| matches!(end, Node::Host(_))) {
             return Err(wrong(5, "bundle", bundle, "is of a host", ONE_LINK));
         }
@@ -281,9 +280,7 @@ impl List {
         let edge = Edge { delay_ps, loss, ..Edge::new(lower, upper, rate) };
         self.edges.extend(std::iter::repeat_n(edge, links as usize));
         if 2 * self.edges.len() as u64 > MAX_LINKS {
-            return Err(row
-                .error(0, "one link more than a fabric may have")
-                .expected(format!("at most {}", MAX_LINKS / 2)));
+            return Err(row.error(0, "the fabric has too many links").expected(format!("at most {}", MAX_LINKS / 2)));
         }
         Ok(())
     }
@@ -292,14 +289,14 @@ impl List {
         if let Some(host) = host_number(name).filter(|_| self.numbered) {
             if u64::from(host) >= MAX_HOSTS {
                 let most = format!("hosts up to host{}", MAX_HOSTS - 1);
-                return Err(row.error(field, format!("{name} is one host too many")).expected(most));
+                return Err(row.error(field, format!("{name} is beyond the largest number of hosts")).expected(most));
             }
             return Ok(Node::Host(host));
         }
         let plain = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
         let reserved = self.numbered && name.starts_with("host");
         if reserved || name.is_empty() || name.len() > MAX_NAME || !name.chars().all(plain) {
-            let problem = format!("`{}` is no name of a host or a switch", excerpt(name));
+            let problem = format!("`{}` is not the name of a host or a switch", excerpt(name));
             let expected = format!(
                 "host0, host1, … for a host; another name of up to {MAX_NAME} ASCII letters, digits, `-`, `_`, `.` for a switch"
             );
@@ -331,7 +328,7 @@ impl List {
         let switches = self.switches.len() as u64;
         if hosts * switches > MAX_ROUTES {
             let problem = format!("this edge list has {hosts} hosts and {switches} switches");
-            let most = format!("at most {} switches with so many hosts", MAX_ROUTES / hosts);
+            let most = format!("at most {} switches with this many hosts", MAX_ROUTES / hosts);
             return Err(last.error(0, problem).expected(most));
         }
         let unread = self.layout.unread;

@@ -120,7 +120,7 @@ fn share(scope: &Scope<'_>, rtt: u64, known: u64, what: &str, times: u64) -> Res
         }
         Some(rest) if rest % times != 0 => {
             let problem = format!(
-                "`rtt` = {} leaves {} beside {what}, which is no multiple of {}",
+                "`rtt` = {} leaves {} without {what}, which is not a multiple of {}",
                 format_time(rtt),
                 format_time(rest),
                 format_time(times)

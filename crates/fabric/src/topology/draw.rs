@@ -51,7 +51,7 @@ impl Fabric {
             ideal::arrival(&hops, Train { packets: 1, full: bytes, last: bytes })
         };
         let rtt = way(0, last, 1_500) + way(last, 0, 40);
-        format!("{}: {}", self.name(Node::Host(last)), format_time(rtt.0))
+        format!("{} between host0 and {}", format_time(rtt.0), self.name(Node::Host(last)))
     }
 
     fn draw_single_link(&self) -> Vec<String> {
@@ -207,17 +207,14 @@ impl Fabric {
         let rtt = format_time(self.base_rtt().0);
         let mut lines = vec![
             format!("Base round trip {rtt} without serialisation; {forwarding}."),
-            format!(
-                "With it, a packet of 1500 B and its ACK of 40 B between host0 and {}.",
-                self.round_trip_of_a_packet()
-            ),
+            format!("With it, a packet of 1500 B and its ACK of 40 B take {}.", self.round_trip_of_a_packet()),
         ];
         let through = self.links.iter().filter(|link| link.cut_through).count();
         let into = self.links.iter().filter(|link| matches!(link.to, Node::Switch(_))).count();
         if self.cut_through && through < into {
             let stored = into - through;
             lines.push(format!(
-                "Stored and forwarded: what comes over {stored} of {into} links into switches with a faster link out."
+                "Packets from {stored} of {into} links into switches are stored and forwarded, since a link out is faster."
             ));
         }
         let lossy = self.links.iter().filter(|link| link.loss > 0.0).count() / 2;

@@ -26,7 +26,7 @@ declare! {
     static LOSS: Setting<f64> = Setting::number(
         Section::Link, "loss", 0.0, 0.999, "probability that it loses a packet",
     );
-    static FAILED: Setting<bool> = Setting::flag(Section::Link, "failed", "true takes it out of the fabric")
+    static FAILED: Setting<bool> = Setting::flag(Section::Link, "failed", "true removes it from the fabric")
         .with_default(false);
 }
 
@@ -54,13 +54,13 @@ pub(super) fn apply(plan: &mut Plan, settings: &Settings) -> Result<Vec<String>,
 /// list otherwise.
 pub(super) fn explain(cut: Cut, plan: &Plan, settings: &Settings) -> SettingsError {
     let [from, to] = [cut.from, cut.to].map(|host| plan.name(Node::Host(host)));
-    let no_way = format!("{from} has no way to {to}");
+    let no_way = format!("{from} has no path to {to}");
     let failed = settings.links().into_iter().find(|link| link.read(&FAILED) == Ok(true));
     match failed {
         Some(link) => link
-            .error(&FAILED, format!("{no_way} when the failed links are gone"))
-            .expected("failed links that leave a way between all hosts"),
-        None => settings.common().error(&FILE, no_way).expected("links that make one fabric of all hosts"),
+            .error(&FAILED, format!("{no_way} without the failed links"))
+            .expected("failed links that leave a path between all hosts"),
+        None => settings.common().error(&FILE, no_way).expected("links that connect all hosts"),
     }
 }
 

@@ -115,7 +115,7 @@ pub(super) fn check_size(
     if hosts * switches > MAX_ROUTES {
         return refuse(
             format!("{hosts} hosts and {switches} switches"),
-            format!("at most {} switches with so many hosts", MAX_ROUTES / hosts),
+            format!("at most {} switches with this many hosts", MAX_ROUTES / hosts),
         );
     }
     Ok(())

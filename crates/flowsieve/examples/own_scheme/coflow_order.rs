@@ -42,7 +42,7 @@ fn in_order(context: &Context<'_>) -> Result<Scheme, SettingsError> {
     Ok(Scheme { ports, ..scheme })
 }
 
-/// A port with queues by priority keeps coflows in order; one that was set to another discipline stays as it is.
+/// A port with queues by priority keeps coflows in order; one that was set to another discipline stays unchanged.
 fn with_order(port: &PortSpec) -> PortSpec {
     match &port.kind {
         PortKind::Bank(rules) if rules.discipline == Discipline::StrictPriority => {

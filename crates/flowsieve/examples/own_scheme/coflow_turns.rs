@@ -41,7 +41,7 @@ fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
 struct Coordinator {
     /// By coflow with messages under way: its priority, and how many messages.
     coflows: BTreeMap<u32, (u8, u32)>,
-    /// When it heard of something that nobody has been told yet.
+    /// When it heard of something that it has not announced yet.
     changed: Option<Time>,
 }
 

@@ -32,7 +32,7 @@ pub(crate) fn with_credits(context: &Context<'_>, most: u32) -> Result<Scheme, S
 }
 
 // What packets say.
-/// A message of so many packets, the first word, wants to be sent.
+/// A request to send a message; the first word is its number of packets.
 const REQUEST: u8 = 0;
 /// The next packet of it may be sent.
 const CREDIT: u8 = 1;

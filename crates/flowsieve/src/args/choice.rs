@@ -10,15 +10,15 @@ use std::path::PathBuf;
   flowsieve list settings ecn
       only those with this word in their names or descriptions
   flowsieve list experiments --folder built-in:
-      the experiments of the program, also where there are others
+      the experiments of the program, even if there are others
   flowsieve list workloads --json")]
 pub(crate) struct List {
     /// What to list
     pub(crate) what: What,
-    /// Only what has this word in its name or description
+    /// Only entries with this word in their name or description
     pub(crate) word: Option<String>,
-    /// Where experiments are looked for; built-in: has those of the program [default: experiments, if there is such a
-    /// folder, else built-in:]
+    /// Where to look for experiments; built-in: has those of the program [default: experiments if it exists, else
+    /// built-in:]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) folder: Option<PathBuf>,
     /// Print JSON
@@ -33,9 +33,9 @@ pub(crate) struct List {
   flowsieve init --scheme nearest-first
       a crate in flowsieve-nearest-first: a scheme, an experiment and tests. Its binary is this command with the scheme in it
 
-Nothing is overwritten. A crate is built with Rust's cargo, and needs Flowsieve's source: it is not on crates.io.")]
+Nothing is overwritten. A crate is built with Rust's cargo and needs Flowsieve's source, which is not on crates.io.")]
 pub(crate) struct Init {
-    /// Where to [default: the current folder; of a crate flowsieve- and the scheme's name]
+    /// Where to write it [default: the current folder; for a crate flowsieve- and the scheme's name]
     #[arg(value_hint = ValueHint::DirPath)]
     pub(crate) dir: Option<PathBuf>,
     /// Write a crate for a scheme of this name
@@ -50,7 +50,7 @@ pub(crate) struct Init {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   flowsieve explain ecn_threshold
-      what it is, its unit and limits, its default, who reads it
+      what it is, its unit and limits, its default, and what reads it
   flowsieve explain network.leaf.queues
       a setting by its path, as --set takes it
   flowsieve explain pias

@@ -11,16 +11,16 @@ Examples:
   flowsieve forest apply trace.fsf trace.csv --from 0 > predicted.csv
       all of the trace with the columns lower, upper and predicted
   flowsieve forest trace kmeans-like > trace.csv
-      the flows of a stand-in with what was recorded of each, to train on
+      the flows of a stand-in with their recorded features, for training
   flowsieve forest import ml/KMeans/training/*.csv --drop job --scale cpu=1000 > trace.csv
-      the flows of Flux's traces, where a column is left out and one is counted in thousandths
+      the flows of Flux's traces, without one column and with another in thousandths
   flowsieve forest import simulator/KMeans/0.csv --simulator --predicted 2 > trace.csv
-      those of Flux's simulator, with the second prediction of their sizes";
+      the flows of Flux's simulator, with the second prediction of their sizes";
 
 /// What to do with a forest.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Forest {
-    /// Hold its bounds and predicted sizes against the sizes of a trace
+    /// Compare its bounds and predicted sizes with the sizes of a trace
     #[command(after_help = FOREST_EXAMPLES)]
     Report {
         /// The forest and the trace
@@ -37,15 +37,15 @@ pub(crate) enum Forest {
         #[command(flatten)]
         of: Traced,
     },
-    /// Write what stands in for a trace as a flow list
+    /// Write the stand-in for a trace as a flow list
     #[command(after_help = FOREST_EXAMPLES)]
     Trace {
         /// The stand-in, as `flowsieve list workloads` names it
         name: String,
-        /// How much the past of its flows says about their sizes
+        /// How well its past flows predict its sizes
         #[arg(long, default_value = "calibrated", value_parser = ["calibrated", "tight", "loose"])]
         calibration: String,
-        /// Which draw of it
+        /// The seed of its draw
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
@@ -102,7 +102,7 @@ pub(crate) struct Traced {
     /// A flow list with the features that the forest reads
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) trace: PathBuf,
-    /// Share of the trace's flows that is left out, the first ones: those that the forest was trained on
+    /// Share of the trace's first flows to leave out, because the forest was trained on them
     #[arg(long, value_name = "SHARE", default_value_t = 0.8, value_parser = share)]
     pub(crate) from: f64,
 }

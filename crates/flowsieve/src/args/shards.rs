@@ -5,7 +5,7 @@ use clap::{Args, ValueHint};
 use flowsieve_experiment::plan::Changes;
 use std::path::PathBuf;
 
-/// An experiment, and what is changed in it: the same for all commands that plan it, so that they mean the same plan.
+/// An experiment and its changes: the same for all commands that plan it, so that they mean the same plan.
 #[derive(Debug, Args)]
 pub(crate) struct Planned {
     /// The experiment: a file, a bundle of `flowsieve pack`, or the name of a built-in one
@@ -32,9 +32,9 @@ impl Planned {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   flowsieve plan quickstart
-      the points with their seeds, and what a run of each takes
+      the points with their seeds, and the cost of a run of each
   flowsieve plan quickstart --seeds 20 --json > plan.json
-      each run with its key; chosen ones of it are what `flowsieve run --keys` takes
+      each run with its key; `flowsieve run --keys` takes a selection of these
 
 Nothing is run. The hash names the plan: it is the same on every machine with the same experiment and program.")]
 pub(crate) struct PlanArgs {
@@ -50,15 +50,15 @@ pub(crate) struct PlanArgs {
   flowsieve run quickstart --set flows=200 --shard 1/2 --out one
   flowsieve run quickstart --set flows=200 --shard 2/2 --out two
   flowsieve join quickstart --set flows=200 --parts one two --out whole
-      the result, with the same bytes as that of one run of all
+      the result, with the same bytes as if one command had made all runs
   flowsieve join quickstart --set flows=200 --parts one --out part --run-missing
-      what is not there is made here
+      makes the missing runs here
 
-The experiment and what is changed in it have to be those that the parts were made with: they make the keys of the parts.")]
+Give the same experiment and changes as for the parts: the keys of the parts depend on them.")]
 pub(crate) struct Join {
     #[command(flatten)]
     pub(crate) of: Planned,
-    /// Folders of parts, or of results that have some; the parts in --out count, too
+    /// Folders of parts, or results with some; the parts in --out count as well
     #[arg(long, value_name = "DIR", num_args = 1.., value_hint = ValueHint::DirPath)]
     pub(crate) parts: Vec<PathBuf>,
     /// Where the result goes [default: results/ and the file's name, with scale and changes]
@@ -67,10 +67,10 @@ pub(crate) struct Join {
     /// Join without the runs that are missing; the result says so
     #[arg(long, conflicts_with = "run_missing")]
     pub(crate) partial: bool,
-    /// Make the runs that are missing here
+    /// Make the missing runs here
     #[arg(long)]
     pub(crate) run_missing: bool,
-    /// Runs at a time, of those [default: the machine's cores]
+    /// Missing runs to make at a time [default: the machine's cores]
     #[arg(long, short, value_name = "N", requires = "run_missing", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) jobs: Option<u32>,
     /// Replace a result of another experiment, scale or settings in the folder
@@ -84,16 +84,16 @@ pub(crate) struct Join {
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   flowsieve pack nos2/fig06 --scale smoke -o fig06.flowsieve
-      and `flowsieve run fig06.flowsieve`, `plan` and `join` take it on any machine, with the same keys and results
+      then `flowsieve run fig06.flowsieve`, `plan` and `join` work on any machine, with the same keys and results
 
-It holds the experiment, each file that it names (lists, distributions, forests, edge lists) and what is changed in it.")]
+It holds the experiment, each file that it names (lists, distributions, forests, edge lists) and your changes.")]
 pub(crate) struct Pack {
     #[command(flatten)]
     pub(crate) of: Planned,
     /// The bundle
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) out: PathBuf,
-    /// Replace the bundle, if the file is there
+    /// Replace the bundle if it exists
     #[arg(long)]
     pub(crate) replace: bool,
 }

@@ -93,7 +93,7 @@ impl Claim {
             return hold(self);
         }
         let Some((expected, tolerance)) = self.expected.direction() else {
-            let why = "a stand-in tells no value, and the claim has no direction".to_owned();
+            let why = "a stand-in gives no value, and the claim has no direction".to_owned();
             return Checked { verdict: Verdict::NotResolved, why, ..hold(self) };
         };
         let checked = hold(&Claim { expected, tolerance, ..self.clone() });
@@ -284,7 +284,7 @@ impl Hold<'_> {
             Found::Value(_) | Found::Nothing => None,
             Found::Unfinished if quantity.figure.is_of_coflows() => Some("coflows did not finish"),
             Found::Unfinished => Some("flows did not finish"),
-            Found::Sketched => Some("sketches of flows do not tell it"),
+            Found::Sketched => Some("sketches of flows do not contain it"),
         })
     }
 

@@ -152,7 +152,7 @@ impl<'de> Deserialize<'de> for Found {
             None => Found::Nothing,
             Some(Data::Word(word)) if word == UNFINISHED => Found::Unfinished,
             Some(Data::Word(word)) if word == SKETCHED => Found::Sketched,
-            Some(Data::Word(word)) => return Err(D::Error::custom(format!("{word:?} is no value"))),
+            Some(Data::Word(word)) => return Err(D::Error::custom(format!("{word:?} is not a value"))),
         })
     }
 }

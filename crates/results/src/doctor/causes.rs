@@ -47,7 +47,7 @@ impl Arrivals {
         match self {
             Arrivals::AtLoad => "lower the load",
             Arrivals::Listed => "take a list whose flows begin further apart",
-            Arrivals::Following => "let hosts have fewer flows or queries at a time",
+            Arrivals::Following => "give hosts fewer flows or queries at a time",
         }
     }
 }
@@ -146,8 +146,8 @@ impl Causes {
             return if self.pauses {
                 String::new()
             } else {
-                "nic = \"backpressure\" in [network]: a host's stack holds back what its port has no room for, and drops nothing \
-                 of its own"
+                "nic = \"backpressure\" in [network]: a host's stack then holds packets back if its port is full, \
+                 instead of dropping them"
                     .to_owned()
             };
         }
@@ -162,8 +162,8 @@ impl Causes {
     pub(super) fn waits(&self) -> Option<String> {
         let [timers, windows, queues] = self.delays?.shares()?.map(per_cent);
         Some(format!(
-            "of the time that flows took beyond their ideal FCTs, {timers} went by waiting for retransmission timers, {windows} for windows \
-             and handshakes, {queues} in queues and with windows that marks or losses had cut"
+            "of the time that flows took beyond their ideal FCTs, {timers} was spent waiting for retransmission timers, \
+             {windows} for windows and handshakes, and {queues} in queues or with windows reduced by marks or losses"
         ))
     }
 

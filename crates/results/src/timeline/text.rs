@@ -4,7 +4,7 @@ use super::{Ahead, Ended, Sent, Timeline};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Packets of which each has a line; of more, those that waited longest.
+/// The number of packets with a line each; of more, those that waited longest.
 const PACKETS: usize = 40;
 /// Flows that are named of those ahead.
 const NAMED: usize = 3;
@@ -56,7 +56,7 @@ impl Timeline {
         let lost = self.packets.iter().filter(|sent| matches!(sent.ended, Ended::Lost(..))).count();
         let sent = self.packets.len();
         if self.own_transport {
-            writeln!(text, "{sent} packets sent, {lost} lost; its transport does not say which were sent before\n")?;
+            writeln!(text, "{sent} packets sent, {lost} lost; its transport does not report retransmissions\n")?;
         } else {
             let timeouts = self.timeouts;
             writeln!(text, "{sent} packets sent, {again} of them again, {lost} lost; {timeouts} timeouts\n")?;
@@ -65,7 +65,7 @@ impl Timeline {
         self.write_links(text)?;
         self.write_packets(text)?;
         if let Some(until) = self.kept_until_ps {
-            writeln!(text, "\nWhat was sent ahead of its packets is known up to {} us.", us(until))?;
+            writeln!(text, "\nThe packets sent ahead of its own are known up to {} us.", us(until))?;
         }
         Ok(())
     }

@@ -48,7 +48,7 @@ pub(crate) fn check(folder: &Path, files: &[KeptTrace]) -> Result<(), ResultErro
         }
         let found = fs::metadata(&path).map_err(ResultError::io("read", &path))?;
         if !found.is_file() {
-            return Err(ResultError::damaged(&path, "the trace of a run is no regular file"));
+            return Err(ResultError::damaged(&path, "the trace of a run is not a regular file"));
         }
         let bytes = found.len();
         if bytes != file.bytes {

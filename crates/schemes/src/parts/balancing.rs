@@ -48,7 +48,7 @@ declare! {
     .with_default(Time::from_us(200).0);
     static HULA_AGE: Setting<u64> = Setting::time(
         Section::Network, "hula_age", INTERVAL_PS.0, MAX_TIME_PS,
-        "HULA: time without a probe after which the best path to a leaf gives way to any other",
+        "HULA: time without a probe after which any other path replaces the best path to a leaf",
     );
     static HULA_MEMORY: Setting<u64> = Setting::time(
         Section::Network, "hula_memory", INTERVAL_PS.0, MAX_TIME_PS, "HULA: time over which a link's utilisation is taken",
@@ -80,8 +80,7 @@ pub(super) fn balancers(
         None => Ok(balancers),
         Some(place) => {
             let problem = format!("HULA at places `leaf` and `{}` differs", place.name());
-            let expected =
-                "\"hula\" with the same times at all places or at none: each switch passes on what probes tell";
+            let expected = "\"hula\" with the same times at all places or at none: each switch forwards probes";
             let at = [place, Place::Leaf].map(|place| scope.at(place));
             let given = at.iter().find(|at| at.is_given(&LOAD_BALANCING)).unwrap_or(scope);
             Err(given.error(&LOAD_BALANCING, problem).expected(expected))
@@ -95,7 +94,7 @@ fn balancer(scope: &Scope<'_>, parts: &Parts, set: ParameterSet) -> Result<Balan
         Some(Part::Named(name)) => Some(*name),
         Some(Part::Own(_)) if scope.is_given(&LOAD_BALANCING) => {
             let expected =
-                format!("no `load_balancing` for `{}`, whose switches choose by themselves", scope.variant());
+                format!("no `load_balancing` for `{}`, whose switches choose paths themselves", scope.variant());
             return Err(scope.invalid(&LOAD_BALANCING, expected));
         }
         Some(Part::Own(own)) => return Ok(own.clone()),

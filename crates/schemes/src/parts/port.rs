@@ -137,13 +137,13 @@ declare! {
         Section::Network,
         "discipline",
         DisciplineName::ALL,
-        "which packet leaves next: one queue; strict priority, weighted or deficit round robin over queues; strict priority by \
-         the host's own level; by rank; pFabric's pool; flows in turn; the flow of the least rank; bit-by-bit round robin; \
-         SP-PIFO's queues; AFQ's calendar",
+        "which packet leaves next: that of one queue; by strict priority, weighted or deficit round robin over \
+         queues; by strict priority of the host's own level; by rank; pFabric's pool; flows in turn; the flow of the \
+         lowest rank; bit-by-bit round robin; SP-PIFO's queues; AFQ's calendar",
     );
     static FIFO_FROM: Setting<u64> = Setting::size(
         Section::Network, "fifo_from", 1, 4_000_000_000,
-        "pifo: packets of this rank and above are served in the order of arrival, after all lower ranks; not given: none",
+        "pifo: packets of this rank and above are served in order of arrival, after all lower ranks; not given: none",
     );
     static WEIGHTS: Setting<Vec<u64>> = Setting::counts(
         Section::Network, "weights", "weights of the queues under wrr (packets) and drr (packets of credit)",
@@ -155,7 +155,7 @@ pub(super) fn buffer(scope: &Scope<'_>, parts: &Parts) -> Result<u64, SettingsEr
     let mtu = scope.read(&MTU)?;
     let bytes = scope.read_or(&BUFFER, parts.buffer_packets * mtu)?;
     if bytes < mtu {
-        let problem = format!("a buffer of {} holds no full packet, and the run could not end", format_size(bytes));
+        let problem = format!("a buffer of {} holds no full packet, so the run would never end", format_size(bytes));
         return Err(scope
             .error(&BUFFER, problem)
             .expected(format!("at least one packet (mtu = {})", format_size(mtu))));
@@ -253,14 +253,15 @@ fn weights(of: &PortSettings<'_>, unit: u64) -> Result<Vec<u32>, SettingsError> 
 }
 
 /// Returns the number of queues in a port's place, for a scheme that serves them itself. `None` if the port was given
-/// another discipline than queues by priority: it stays as it is.
+/// another discipline than queues by priority: it stays unchanged.
 pub(crate) fn own_queues(scope: &Scope<'_>, port: &PortSpec) -> Result<Option<usize>, SettingsError> {
     match &port.kind {
         PortKind::Bank(BankRules { queues, discipline: Discipline::StrictPriority }) => Ok(Some(*queues)),
         PortKind::Bank(_) => {
             let name = scope.variant();
-            let expected =
-                format!("another discipline, such as \"sp\" in [schemes.{name}]: `{name}` serves its queues itself");
+            let expected = format!(
+                "another discipline, such as \"sp\" in [schemes.{name}], since `{name}` serves its queues itself"
+            );
             Err(scope.invalid(&DISCIPLINE, expected))
         }
         _ => Ok(None),

@@ -113,7 +113,7 @@ declare! {
             ("rack", DetectionName::Rack),
             ("auto", DetectionName::Auto),
         ],
-        "how losses are found apart from timeouts: by duplicate ACKs, by times (RACK), or as load balancing requires",
+        "how losses are found without timeouts: by duplicate ACKs, by times (RACK), or as load balancing requires",
     )
     .with_default(DetectionName::Auto);
     static REORDERING: Setting<ReorderingName> = Setting::choice(
@@ -163,7 +163,8 @@ declare! {
             ("pool", Connections::Pool),
             ("warm", Connections::Warm),
         ],
-        "how messages of a host pair share connections; \"warm\" is a pool whose first measurement is the base round trip",
+        "how messages of a host pair share connections; \"warm\" is a pool that starts with the base round trip as \
+         its first measurement",
     )
     .with_default(Connections::Pool);
     static ECN: Setting<bool> = Setting::flag(
@@ -174,7 +175,7 @@ declare! {
         Section::Network,
         "nic",
         &[("backpressure", true), ("scheme", false)],
-        "a host's port: a bounded backlog that loses nothing, or the scheme's own port with buffer, drops and marks",
+        "host's port: a bounded backlog without losses, or the scheme's own port with buffer, drops and marks",
     );
     static NIC_BACKLOG: Setting<u64> = Setting::size(
         Section::Network, "nic_backlog", 0, 1_000_000_000_000, "backlog at which a backpressured host pauses",
@@ -184,7 +185,7 @@ declare! {
         Section::Network,
         "nic_order",
         &[("turns", NicOrder::Turns), ("tag", NicOrder::Tag), ("tag, then age", NicOrder::TagThenAge)],
-        "nic = \"backpressure\": which connection sends next: each in turn, the most urgent by tag, or of those the oldest",
+        "nic = \"backpressure\": which connection sends next: each in turn, the most urgent by tag, or the oldest of the most urgent",
     );
 }
 
@@ -208,7 +209,7 @@ pub(super) fn transport(
     let congestion = match name {
         TransportName::OpenLoop => {
             if reordering(scope, parts)? == ReorderingName::ByPriority {
-                return Err(scope.invalid(&REORDERING, "\"tcp\": an open-loop sender hears of no loss"));
+                return Err(scope.invalid(&REORDERING, "\"tcp\": an open-loop sender does not learn of losses"));
             }
             no_gaps(scope)?;
             return Ok(TransportSpec::OpenLoop(Arc::new(OpenLoopRules { segment, header })));
@@ -332,8 +333,8 @@ fn loss_detection(
     if reordering(scope, parts)? == ReorderingName::ByPriority {
         if sprayed {
             let key: &Key = if scope.is_given(&REORDERING) { &REORDERING } else { &super::LOAD_BALANCING };
-            let problem = "where a flow takes several paths, packets of one priority overtake one another, and \
-                           `reordering` = \"by-priority\" would take them for lost";
+            let problem = "if a flow takes several paths, packets of one priority overtake each other, and \
+                `reordering` = \"by-priority\" would treat them as lost";
             return Err(scope.error(key, problem).expected("load_balancing = \"ecmp\", or reordering = \"tcp\""));
         }
         if scope.is_given(&LOSS_DETECTION) {

@@ -33,12 +33,12 @@ declare! {
         Section::Scheme,
         "tagger",
         TaggerName::ALL,
-        "what a host writes into packets: nothing, PIAS's priority, or a rank by bytes unacknowledged, left to send, or sent, \
-         or by deadline",
+        "what a host writes into packets: nothing, PIAS's priority, or a rank by bytes unacknowledged, bytes left to \
+         send, bytes sent, or deadline",
     );
     static EDF_RATE: Setting<u64> = Setting::rate(
         Section::Scheme, "edf_rate",
-        "tagger = \"deadline\": a flow that can no longer meet its deadline at this rate comes last",
+        "tagger = \"deadline\": rate at which a flow must still be able to meet its deadline; otherwise it comes last",
     );
 }
 
@@ -54,7 +54,7 @@ pub(super) fn tagger(scope: &Scope<'_>, parts: &Parts, tags: bool) -> Result<Tag
     let default = match &parts.tagger {
         Part::Named(name) => *name,
         Part::Own(_) if scope.is_given(&TAGGER) => {
-            let expected = format!("no `tagger` for `{}`, which writes its own into packets", scope.variant());
+            let expected = format!("no `tagger` for `{}`, which writes its own tags into packets", scope.variant());
             return Err(scope.invalid(&TAGGER, expected));
         }
         Part::Own(own) => return Ok(own.clone()),
@@ -68,7 +68,7 @@ fn demotion(of: &TaggerSettings<'_>) -> Result<TaggerSpec, SettingsError> {
     if of.demotes {
         return Ok(TaggerSpec::Demotion(Demotion::default()));
     }
-    let expected = "another tagger: only schemes that demote flows, such as `pias`, have thresholds";
+    let expected = "another tagger, since only schemes that demote flows, such as `pias`, have thresholds";
     Err(of.scope.invalid(&TAGGER, expected))
 }
 

@@ -371,7 +371,7 @@ fn own_parts__are_refused_where_they_are_given() {
     };
     assert_eq!(
         refused("qc-srpt", "tagger", "plain").to_string(),
-        "x.toml:7:10: `tagger` = plain does not fit here; expected no `tagger` for `qc-srpt`, which writes its own into packets"
+        "x.toml:7:10: `tagger` = plain does not fit here; expected no `tagger` for `qc-srpt`, which writes its own tags into packets"
     );
     for (name, key, value) in [
         ("awafs", "tagger", "attained"),

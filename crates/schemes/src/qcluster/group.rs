@@ -101,10 +101,10 @@ declare! {
         Section::Scheme,
         "cluster_size",
         &[("same", ClusterSize::Same), ("proportional", ClusterSize::Proportional)],
-        "QCluster: what adaptive thresholds keep equal: packets, or packets over weight",
+        "QCluster: quantity that adaptive thresholds keep equal: packets, or packets over weight",
     );
     static ALPHA: Setting<f64> = Setting::number_above(
-        Section::Scheme, "alpha", 0.0, 16.0, "QCluster: exponent of adaptive thresholds at the start",
+        Section::Scheme, "alpha", 0.0, 16.0, "QCluster: initial exponent of adaptive thresholds",
     )
     .with_default(1.0);
     static ALPHA_GAIN: Setting<f64> = Setting::number(
@@ -124,7 +124,8 @@ declare! {
     .with_default(Time::from_us(10_000).0);
     static INITIAL_THRESHOLDS: Setting<Vec<u64>> = Setting::sizes(
         Section::Scheme, "initial_thresholds",
-        "QCluster: thresholds at the start, one less than the queues of flows without the special property; all \"0B\": all flows begin in the last queue",
+        "QCluster: initial thresholds, one less than the queues of flows without the special property; all \"0B\": \
+         all flows begin in the last queue",
     );
 }
 
@@ -186,9 +187,14 @@ pub(super) fn initial(scope: &Scope<'_>, by: Property, queues: usize) -> Result<
     let Some(given) = scope.optional(&INITIAL_THRESHOLDS)? else { return Ok(spread(by.first(), queues)) };
     let thresholds: Option<Vec<u32>> = given.iter().map(|&size| u32::try_from(size / unit).ok()).collect();
     match thresholds {
-        Some(thresholds) if thresholds.len() + 1 == queues && thresholds.is_sorted_by(|a, b| a < b || *b == 0 && a == b) => Ok(thresholds),
+        Some(thresholds)
+            if thresholds.len() + 1 == queues && thresholds.is_sorted_by(|a, b| a < b || *b == 0 && a == b) =>
+        {
+            Ok(thresholds)
+        }
         _ => {
-            let expected = format!("{} sizes, each below 4.29 GB, that rise after any \"0B\", for {queues} queues", queues - 1);
+            let expected =
+                format!("{} sizes, each below 4.29 GB, that rise after any \"0B\", for {queues} queues", queues - 1);
             Err(scope.invalid(&INITIAL_THRESHOLDS, expected))
         }
     }

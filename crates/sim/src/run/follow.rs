@@ -48,7 +48,7 @@ impl<K: Key> Run<'_, '_, K> {
             }
             self.until(end, progress)?;
             if upcoming.peek().is_none() && !self.waits() {
-                break; // nobody will answer any more
+                break; // no answer will come any more
             }
         }
         self.arrivals_ended = Some(end);

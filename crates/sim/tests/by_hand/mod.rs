@@ -23,7 +23,7 @@ pub(crate) fn rack(hosts: i64) -> Settings {
     settings("single-switch").with(None, "hosts", hosts)
 }
 
-/// A workload of which nothing is known.
+/// A workload without known facts.
 pub(crate) struct Nothing;
 
 impl WorkloadFacts for Nothing {
@@ -51,7 +51,7 @@ pub(crate) fn flow(start_ps: u64, (src, dst): (u32, u32), packets: u64) -> Flow 
     Flow { id: 0, start_ps, src, dst, bytes: 1_460 * packets, class: 0, deadline_ps: None, coflow: None }
 }
 
-/// What a run depends on beside fabric and scheme.
+/// What a run depends on in addition to fabric and scheme.
 pub(crate) struct Trial {
     pub(crate) fabric: Fabric,
     pub(crate) scheme: Scheme,

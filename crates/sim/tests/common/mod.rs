@@ -361,7 +361,7 @@ fn of_second_class(mut spec: ControllerSpec) -> ControllerSpec {
     spec
 }
 
-/// Loose bounds of sizes, some of which lie outside.
+/// Loose bounds of sizes; some sizes lie outside.
 pub(crate) fn predictions(seed: u64) -> Arc<dyn Predict> {
     let law = BoundsLaw { lower: (0.0, 1.0), upper: (1.0, 3.0), outside: 0.2 };
     Arc::new(DrawnBounds { law, seed })

@@ -104,7 +104,7 @@ pub(crate) fn swayed(mut scheme: Scheme, fabric: &Fabric, at_hosts: bool, hears:
     };
     let publishes_after = Time::from_us(if at_hosts { 0 } else { 2 });
     let hearing = ControllerSpec { name: "rumours", period: None, hears, publishes_after, kind };
-    // And the same beside it, deaf.
+    // And the same next to it, deaf.
     let deaf = ControllerSpec { hears: Hears::Nothing, publishes_after: Time::from_us(1), ..hearing.clone() };
     scheme.controllers = vec![deaf, hearing];
     scheme

@@ -1,4 +1,4 @@
-//! A port that keeps a coflow's packets in order, beside one that does not.
+//! A port that keeps a coflow's packets in order, next to one that does not.
 
 use flowsieve_core::tagger::{FlowEvent, FlowFacts, TagPackets};
 use flowsieve_core::{Tag, TaggerSpec, Time};

@@ -86,7 +86,7 @@ impl Twin<'_> {
             self.at(arrives, Event::Table { kind: number, nth });
         }
         self.tables_sent[number] = published;
-        // Where nothing else is left to happen, nobody will ask.
+        // If nothing else is left to happen, there is no question.
         if self.something_else_is_left() {
             self.at(next, Event::Controllers { kind: number });
         }

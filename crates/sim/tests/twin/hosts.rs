@@ -172,11 +172,11 @@ impl Twin<'_> {
         self.settle(host, turns);
     }
 
-    /// What an endpoint asks for, and beside it everything that the contract allows after a call.
+    /// What an endpoint asks for, and also everything that the contract allows after a call.
     fn settle(&mut self, host: usize, turns: bool) {
         let classes = self.hosts[host].endpoints.len();
         (0..classes).for_each(|class| self.note_events(host, class));
-        // At a port that never pauses nobody is waiting.
+        // At a port that never pauses no endpoint waits.
         if turns || self.run_spec.scheme.nic == Nic::Scheme {
             self.give_turns(host);
         }

@@ -150,7 +150,7 @@ fn check_closed(case: &Case, (outstanding, think, flows): (u32, Think, u32)) -> 
 }
 
 /// Queries over the hosts of a case: the client, how many servers, queries, bytes of a request, most bytes of an answer, and how
-/// many times later the flows beside them begin.
+/// many times later the flows next to them begin.
 type Asked = ((u32, u32), u32, u64, u64, u64);
 
 fn asked() -> impl Strategy<Value = Asked> {

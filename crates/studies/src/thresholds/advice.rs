@@ -266,7 +266,7 @@ impl Advice {
         text += "DSCPs are for local use (RFC 2474, section 6), none is CS6 or CS7 (RFC 4594); send packets with 0 to the last queue.\n";
         let _ = writeln!(
             text,
-            "\nall methods, with the mean completion time that models expect, {UNIT}:\na tandem of M/M/1 queues, and the \
+            "\nall methods, with the models' mean completion time, {UNIT}:\na tandem of M/M/1 queues, and the \
              foreground-background queue with FIFO levels\n\n{:<11}  {:>6}  {:>7}  {:>10}  thresholds",
             "method", "queues", "tandem", "background"
         );
@@ -292,10 +292,10 @@ impl Advice {
         if queues == 1 {
             let worth = 100.0 * WORTH;
             return format!(
-                "At load {load} one queue is enough: by the model no demotion takes {worth:.0} % off the mean FCT.\n"
+                "At load {load} one queue is enough: in the model no demotion reduces the mean FCT by {worth:.0} %.\n"
             );
         }
-        let mut text = format!("At load {load} take the foreground-background thresholds of {queues} queues.\n");
+        let mut text = format!("At load {load} use the foreground-background thresholds of {queues} queues.\n");
         match &self.simulated {
             Some(simulated) => {
                 let marking = self.marking.setting();
@@ -310,16 +310,19 @@ impl Advice {
                     simulated.network, simulated.seeds, simulated.flows
                 );
             }
-            None => text += "Not simulated: what follows is a model's.\n",
+            None => text += "Not simulated: the next figures come from a model.\n",
         }
         let below = 100.0 * (1.0 - recommended / one_queue);
         let _ = writeln!(
             text,
-            "By the model, in which hosts have no congestion control: {below:.0} % below that of one queue."
+            "In the model, without congestion control, the mean FCT is {below:.0} % below that of one queue."
         );
         if asked > queues {
             let more = (100.0 * (1.0 - all_queues / recommended)).max(0.0);
-            let _ = writeln!(text, "More do not help by the model: {asked} queues would take another {more:.1} % off.");
+            let _ = writeln!(
+                text,
+                "In the model more queues do not help: {asked} queues would reduce it by another {more:.1} %."
+            );
         }
         text
     }
@@ -441,8 +444,8 @@ mod tests {
         assert!(advice.simulated.as_ref().and_then(|simulated| simulated.all).is_some());
         let text = advice.text();
         let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"));
-        assert!(at("Simulated: the mean FCT is ") < at("By the model"), "{text}");
-        assert!(at("marking per-port") < at("By the model"), "{text}");
+        assert!(at("Simulated: the mean FCT is ") < at("In the model"), "{text}");
+        assert!(at("marking per-port") < at("In the model"), "{text}");
         assert!(advised(&wanted).text().contains("Not simulated"));
     }
 }

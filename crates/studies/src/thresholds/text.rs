@@ -19,7 +19,7 @@ pub fn text(found: &[Thresholds]) -> String {
 fn rows(several: &[Thresholds]) -> String {
     let width = width(several.iter().map(|one| &one.thresholds_bytes[..]));
     let mut text = format!(
-        "thresholds, and the mean completion time that models expect, {UNIT}:\na tandem of M/M/1 queues, and the \
+        "thresholds, and the models' mean completion time, {UNIT}:\na tandem of M/M/1 queues, and the \
          foreground-background queue\n\n{:>5}  {:>7}  {:>10}  thresholds\n",
         "load", "tandem", "background"
     );
@@ -33,8 +33,8 @@ fn rows(several: &[Thresholds]) -> String {
 /// Formats the results of searches, one table per load.
 pub fn found_text(found: &[Found]) -> String {
     let mut text = format!(
-        "mean completion time in us, simulated with the flows of the search and with those of three other seeds, and that which \
-         models expect,\n{UNIT}: a tandem of M/M/1 queues, and the foreground-background queue\n"
+        "mean completion time in us, simulated with the flows of the search and with those of three other seeds, and \
+         the models' mean,\n{UNIT}: a tandem of M/M/1 queues, and the foreground-background queue\n"
     );
     for one in found {
         let _ = writeln!(
@@ -106,8 +106,8 @@ impl Thresholds {
             let _ = match one.phases {
                 Some(phases) => writeln!(
                     text,
-                    "  {:>7.3}  two-level processor sharing, with the best threshold found by search at {}\n\nin place of the \
-                     sizes two exponential phases: {:.1} % of the flows with a mean of {}, {:.1} % with {}",
+                    "  {:>7.3}  two-level processor sharing, with the best threshold found by search at {}\n\ntwo \
+                     exponential phases replace the sizes: {:.1} % of the flows have a mean of {}, {:.1} % of {}",
                     phases.time,
                     format_size(one.numeric_bytes),
                     phases.shares[0] * 100.0,
@@ -116,7 +116,10 @@ impl Thresholds {
                     format_size(phases.mean_bytes[1].round() as u64)
                 ),
                 None => {
-                    writeln!(text, "\nsizes vary too little for two exponential phases: the threshold is the tandem's")
+                    writeln!(
+                        text,
+                        "\nsizes vary too little for two exponential phases, so the threshold is the tandem's"
+                    )
                 }
             };
         }

@@ -53,7 +53,7 @@ pub fn steady(flows: u32) -> Result<SteadyOutcome, Error> {
     let in_period = (link.steady().period * 1e6 / interval_us(flows) as f64).round() as usize;
     let observed = Observed::of(&samples(&result, flows), in_period).ok_or_else(|| Error::Simulation {
         point: format!("{flows} flows under DCTCP"),
-        problem: "they were not under way together for two periods".to_owned(),
+        problem: "they were not active together for two periods".to_owned(),
     })?;
     Ok(SteadyOutcome { flows, lines: compare(&link, &observed, BURST) })
 }

@@ -464,7 +464,7 @@ fn write(says: &Said) -> [u32; 4] {
     }
 }
 
-/// Whether nobody answers a packet.
+/// Whether a packet gets no answer.
 pub fn unanswered(packet: &Packet) -> bool {
     packet.code & Packet::UNANSWERED != 0
 }

@@ -51,7 +51,7 @@ pub struct Path {
     nth_event: u64,
     /// Priority and message of each segment.
     segments: Vec<(u8, u32)>,
-    /// (segment, how often it was sent before) that the path loses at its second port, beside what the weather takes.
+    /// (segment, how often it was sent before) that the path loses at its second port, in addition to what the weather takes.
     pub lose: BTreeSet<(u32, u32)>,
     /// Acknowledgements that are lost, counted from 0, and the chance in a thousand of any other.
     pub lose_acks: BTreeSet<u32>,

@@ -26,7 +26,7 @@ pub struct Weather {
 
 pub const CLEAR: Weather = Weather { lost: 0, twice: 0, marked: 0, late: 0, seed: 0 };
 
-/// Up to so many packets of a thousand are lost.
+/// Up to this many packets of a thousand are lost.
 pub fn weather(most_lost: u64) -> impl Strategy<Value = Weather> {
     let late = prop_oneof![Just(0u64), 1u64..40, 1u64..3_000];
     (0..most_lost, 0u64..200, 0u64..1_000, late, any::<u64>()).prop_map(|(lost, twice, marked, late, seed)| Weather {

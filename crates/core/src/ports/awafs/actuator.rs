@@ -127,7 +127,7 @@ impl Actuator {
         self.reach = self.list.reach(last, self.window);
     }
 
-    /// Sets the thresholds by the list, which is not empty and stays as it is.
+    /// Sets the thresholds by the list, which is not empty and stays unchanged.
     fn adjust(&mut self) {
         self.sorted.clear();
         self.sorted.extend(self.list.sizes());
@@ -228,8 +228,8 @@ impl Actuator {
 /// Returns the warning that lists of completed flows were full, so that thresholds followed less than the window asked for.
 fn short_window(Shortfall { short, parts, least }: &Shortfall) -> String {
     format!(
-        "thresholds of {short} of {parts} ports last followed less than update_window, the shortest {:.1} ms: more flows \
-         complete than list_memory holds",
+        "at {short} of {parts} ports the last thresholds follow less than update_window (shortest: {:.1} ms): more \
+         flows complete than list_memory holds",
         1e3 * least
     )
 }

@@ -135,7 +135,7 @@ fn read__changes_name_links_of_named_hosts() {
     assert!(wrong.wrong_name.is_some_and(|name| name.valid.contains(&"db".to_owned())));
     let cut = with_link(settings, ["db", "tor"], &[("failed", true.into())]);
     let cut = Fabric::from_settings_in(&cut, folder.path()).unwrap_err().to_string();
-    assert!(cut.contains("db has no way to web"), "{cut}");
+    assert!(cut.contains("db has no path to web"), "{cut}");
 }
 
 /// Returns four hosts, two racks, and `rows` between them.
@@ -206,9 +206,9 @@ fn read__hosts_whose_names_are_numbers_are_in_their_order() {
 #[test]
 fn read__refuses_hosts_without_a_way() {
     let apart = "host0,a,1Gbps,0s\nhost1,b,1Gbps,0s";
-    assert!(read(apart).unwrap_err().to_string().contains("host0 has no way to host1"));
+    assert!(read(apart).unwrap_err().to_string().contains("host0 has no path to host1"));
     let pair = "host0,a,1Gbps,0s\nhost1,host2,1Gbps,0s";
-    assert!(read(pair).unwrap_err().to_string().contains("host1 has no way to host0"));
+    assert!(read(pair).unwrap_err().to_string().contains("host1 has no path to host0"));
 }
 
 #[test]

@@ -146,11 +146,11 @@ fn failed__refuses_a_fabric_in_two() {
     let wrong = Fabric::from_settings(&cut).unwrap_err();
     assert_eq!(
         wrong.to_string(),
-        "x.toml:1:1: host0 has no way to host2 when the failed links are gone; expected failed links that leave a way \
+        "x.toml:1:1: host0 has no path to host2 without the failed links; expected failed links that leave a path \
          between all hosts"
     );
     let host = with_link(small(), ["host1", "leaf0"], &[("failed", true.into())]);
-    assert!(refused(&host).contains("host1 has no way to host0"), "{}", refused(&host));
+    assert!(refused(&host).contains("host1 has no path to host0"), "{}", refused(&host));
     let kept = with_link(small(), ["leaf1", "spine0"], &[("failed", false.into())]);
     assert_eq!(Fabric::from_settings(&kept).unwrap().changes, ["leaf1 - spine0: as its class"]);
 }

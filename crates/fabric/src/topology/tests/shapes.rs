@@ -159,8 +159,8 @@ fn from_settings__refuses_impossible_fabrics() {
     let routes = shape("leaf-spine", &[("leaves", 2_000), ("spines", 200), ("hosts_per_leaf", 32)]);
     assert_eq!(
         refused(&routes),
-        "default: with this `leaves` the fabric has 64000 hosts and 2200 switches; expected at most 2097 switches with \
-         so many hosts"
+        "default: with this `leaves` the fabric has 64000 hosts and 2200 switches; expected at most 2097 switches \
+         with this many hosts"
     );
     let custom = "default: `file` is missing; expected an edge list: the path of a CSV file of from,to,rate,delay";
     assert_eq!(refused(&shape("custom", &[])), custom);

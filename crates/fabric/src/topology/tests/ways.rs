@@ -84,7 +84,7 @@ proptest! {
                 prop_assert_eq!(fabric.links.len() + 2 * failed.len(), whole.links.len());
                 assert_every_pair_has_its_ways(&fabric);
             }
-            Err(error) => prop_assert!(error.to_string().contains("has no way to"), "{}", error),
+            Err(error) => prop_assert!(error.to_string().contains("has no path to"), "{}", error),
         }
     }
 
