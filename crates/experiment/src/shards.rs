@@ -339,7 +339,7 @@ mod tests {
         assert!(read(&other, &listing).unwrap_err().contains("is a different plan"));
         let older = listing.replace("\"model\":\"", "\"model\":\"0");
         assert!(read(&one, &older).unwrap_err().contains("use the same program everywhere"));
-        assert!(read(&one, "{").unwrap_err().contains("is no plan"));
+        assert!(read(&one, "{").unwrap_err().contains("is not a plan"));
     }
 
     #[test]

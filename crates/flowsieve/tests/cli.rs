@@ -181,7 +181,7 @@ fn thresholds__advice_first() {
 fn doctor__says_what_looks_wrong() {
     let folder = small_result();
     let text = flowsieve(folder.path(), &["doctor", "results/small"]);
-    assert!(text.status == 0 && text.out.contains("careful  links carried less than 80 %"), "{}", text.out);
+    assert!(text.status == 0 && text.out.contains("links carried less than 80 %"), "{}", text.out);
     let data = json(folder.path(), &["doctor", "results/small", "--json"]);
     let findings = data["findings"].as_array().unwrap();
     assert!(findings.iter().any(|finding| finding["severity"] == "careful" && finding["at"] == "all points"), "{data}");
@@ -340,7 +340,7 @@ fn results_that_are_damaged_are_refused_by_whatever_reads_them() {
             "schema version 9, expected at most 2",
         ),
         ("flows.parquet", flows[..flows.len() / 2].to_vec(), "cut short"),
-        ("flows.parquet", other, "of another experiment"),
+        ("flows.parquet", other, "from another experiment"),
     ];
     for (file, bytes, says) in wrong {
         std::fs::write(out.join(file), bytes).unwrap();

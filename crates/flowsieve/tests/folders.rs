@@ -95,8 +95,8 @@ fn run__a_result_is_not_lost_unasked() {
     // Another buffer, fewer schemes, fewer seeds: each would drop runs that are there.
     for (arguments, why) in [
         (&["--set", "ecn_threshold=30pkt"][..], "8 of 8 runs would be replaced"),
-        (&["--set", "scheme=pias"], "4 of 8 runs would be replaced"),
-        (&["--seeds", "1"], "4 of 8 runs would be replaced: it has other seeds"),
+        (&["--set", "scheme=pias"], "4 of its 8 runs would be replaced"),
+        (&["--seeds", "1"], "4 of its 8 runs would be replaced: it has other seeds"),
         (&["--scale", "smoke"], "would be replaced"),
     ] {
         let refused = run(arguments);

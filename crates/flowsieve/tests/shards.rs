@@ -299,7 +299,7 @@ fn run__of_a_bundle_that_would_do_harm_is_refused() {
     ] {
         let output = with(&list, file);
         assert_eq!(output.status, 2, "{said}: {}", output.err);
-        assert!(output.err.contains("is no bundle") && output.err.contains(said), "{said}: {}", output.err);
+        assert!(output.err.contains("is not a bundle") && output.err.contains(said), "{said}: {}", output.err);
     }
     // Cut anywhere.
     let whole = {

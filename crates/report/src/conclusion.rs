@@ -64,8 +64,9 @@ fn answers(dir: &ResultDir, layout: &Layout, compared: &Dimension, asked: &Asked
     let layout = Layout::by(experiment, if layout.x == *compared { &Dimension::Load } else { &layout.x }, compared);
     let answer = |(case, at): (&Case, &At)| {
         let names: Vec<String> = at.points.iter().map(|&point| value(point)).collect();
-        let side = |(name, &point)| Side { name, summary: asked.group.at(dir, point) };
-        let sides: Vec<Side<'_>> = names.iter().zip(&at.points).map(side).collect();
+        let sides = names.iter().zip(&at.points);
+        let sides: Vec<Side<'_>> =
+            sides.map(|(name, &point)| Side { name, summary: asked.group.at(dir, point) }).collect();
         let what = match compared {
             Dimension::Scheme => String::new(),
             other => format!("with {} = ", other.name()),

@@ -163,7 +163,7 @@ mod tests {
         assert!(
             waited(&point)[0]
                 .text()
-                .starts_with("1 flow waited 1 s for a first answer; it makes 100 % of the mean of ")
+                .starts_with("1 flow waited 1 s for a first answer; it makes up 100 % of the mean of ")
         );
     }
 

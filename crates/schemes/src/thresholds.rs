@@ -153,6 +153,6 @@ mod tests {
         }
         assert!(refused(Computed::TwoLevel, 8, Some(0.5)).contains("`queues` = 2"));
         let unknown = Facts { name: None, load: Some(0.5), uniform_to: None };
-        assert!(computed(Computed::Optimal, 8, &unknown).unwrap_err().contains("nothing is known"));
+        assert!(computed(Computed::Optimal, 8, &unknown).unwrap_err().contains("are not known"));
     }
 }

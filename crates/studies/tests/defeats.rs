@@ -309,9 +309,9 @@ fn defeats__an_order_of_hosts_by_tags_that_rank_nothing() {
     let found = |scheme, order: &str| {
         Alone { bytes: 1_000, topology: RACK, scheme, rest: &format!("[network]\nnic_order = \"{order}\"") }.findings()
     };
-    only(&found("dctcp", "tag"), &["hosts of `dctcp` write none", "nic_order = \"turns\""]);
+    only(&found("dctcp", "tag"), &["hosts of `dctcp` write no tags", "nic_order = \"turns\""]);
     only(&found("dctcp", "tag, then age"), &["are ordered by age alone"]);
-    only(&found("qc-las", "tag"), &["hosts of `qc-las` write none"]);
+    only(&found("qc-las", "tag"), &["hosts of `qc-las` write no tags"]);
     assert_eq!(found("pias", "tag"), [""; 0]);
     assert_eq!(found("dctcp", "turns"), [""; 0]);
 }

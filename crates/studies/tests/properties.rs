@@ -5,7 +5,7 @@ use flowsieve_experiment::engine::Engines;
 use flowsieve_experiment::{ExperimentText, document, lookup};
 use flowsieve_settings::units::{Size, format_rate, format_size, format_time, parse_rate, parse_size, parse_time};
 use flowsieve_settings::{Key, Section};
-use flowsieve_studies::explain;
+use flowsieve_studies::explain::{self, Detail};
 use proptest::prelude::*;
 use std::path::Path;
 use std::sync::LazyLock;
@@ -89,7 +89,7 @@ fn name() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn explain__of_any_name_says_what_it_is_or_refuses_it(name in name()) {
-        match explain::explain(&name, &ENGINES) {
+        match explain::explain(&name, Detail::Short, &ENGINES) {
             Ok(found) => prop_assert!(!found.is_empty() && found.iter().all(|of| name.ends_with(&of.name) || of.kind.starts_with("a distribution"))),
             Err(error) => prop_assert!(error.to_string().contains(&name), "{error}"),
         }
