@@ -1,10 +1,15 @@
-"""What can go wrong, each with the text that the command has for it."""
+"""What can go wrong, each with the text that the command has for it, in Python's words."""
 
 from __future__ import annotations
 
+from flowsieve._words import in_python
+
 
 class Error(Exception):
-    """Whatever Flowsieve says is wrong."""
+    """Whatever Flowsieve says is wrong. Its text names parameters of Python, and no options of the command."""
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__(in_python(text))
 
 
 class ExperimentError(Error, ValueError):
@@ -39,7 +44,7 @@ class ExperimentError(Error, ValueError):
         self.file = file
         self.line = line
         self.column = column
-        self.expected = expected
+        self.expected = None if expected is None else in_python(expected)
         self.nearest = nearest
 
     def __reduce__(self) -> tuple[type[ExperimentError], tuple[object, ...]]:
