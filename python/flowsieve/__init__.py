@@ -13,7 +13,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from flowsieve import errors
-from flowsieve._experiment import Experiment, Plan, Run
+from flowsieve._compare import Comparison
+from flowsieve._experiment import Experiment
+from flowsieve._findings import Finding, Findings
 from flowsieve._flows import Flows
 from flowsieve._flowsieve import program
 from flowsieve._lists import (
@@ -26,7 +28,9 @@ from flowsieve._lists import (
     list_workloads,
     thresholds,
 )
-from flowsieve._result import Comparison, Findings, Result, Table
+from flowsieve._plan import Plan, Run
+from flowsieve._result import Result
+from flowsieve._table import Table
 from flowsieve.errors import Error, ExperimentError, InternalError, ResultError, SimulationError, SweepError
 
 if TYPE_CHECKING:
@@ -40,6 +44,7 @@ __all__ = [
     "Error",
     "Experiment",
     "ExperimentError",
+    "Finding",
     "Findings",
     "Flows",
     "InternalError",

@@ -12,7 +12,7 @@ from typing import Any
 
 from flowsieve import _flowsieve
 from flowsieve._missing import library
-from flowsieve._result import PathLike
+from flowsieve._folders import PathLike
 from flowsieve.errors import ExperimentError
 
 
