@@ -29,6 +29,7 @@ from flowsieve._lists import (
     thresholds,
 )
 from flowsieve._plan import Plan, Run
+from flowsieve._program import Program, load
 from flowsieve._result import Result
 from flowsieve._table import Table
 from flowsieve.errors import Error, ExperimentError, InternalError, ResultError, SimulationError, SweepError
@@ -50,6 +51,7 @@ __all__ = [
     "InternalError",
     "Local",
     "Plan",
+    "Program",
     "Ray",
     "Result",
     "ResultError",
@@ -67,6 +69,7 @@ __all__ = [
     "list_settings",
     "list_topologies",
     "list_workloads",
+    "load",
     "plot",
     "program",
     "sweep",

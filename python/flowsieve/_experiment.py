@@ -112,8 +112,10 @@ class Experiment:
     def _path_or(self, name: str, value: Any, kept: Folder, folder: str) -> Any:
         """The value of a setting that may be a file: an array becomes one, named by its path from the experiment's folder on."""
         made = _arrays.path_or(name, value, kept)
-        if not isinstance(made, Path) or made.parent != kept.path:
-            return made
+        return self._put_beside(made, folder) if isinstance(made, Path) and made.parent == kept.path else made
+
+    def _put_beside(self, made: Path, folder: str) -> str:
+        """The path of a temporary file from the experiment's folder on."""
         path = made.with_name(f"{len(self._files)}-{_beside.name_of(made)}")
         made.rename(path)
         short = _beside.relative(path, folder)
@@ -311,8 +313,19 @@ class Experiment:
         >>> len(rack.with_flows(table).plan())
         1
         """
-        with written(table) as path:
-            return self._with(self._raw.with_list(path))
+        if isinstance(self._raw, _flowsieve.Experiment):
+            with written(table) as path:
+                return self._with(self._raw.with_list(path))
+        # A program reads the list itself, from a file beside the others.
+        flows = table if isinstance(table, Flows) else Flows.from_table(table)
+        other = self._with_folder()
+        changed = other._with(None)
+        kept = Folder()
+        copy = kept.path / "flows.csv"
+        copy.write_bytes(flows.path.read_bytes())
+        changed._raw = other._raw.with_changes({"list": changed._put_beside(copy, changed._folder or ".")}, None, None)
+        changed._keep = (*changed._keep, kept)
+        return changed
 
     def flows(self, seed: int = 1) -> Flows:
         """The flows that it would send with this seed, as ``flowsieve flows`` writes them: all points have to have the same.
