@@ -10,7 +10,7 @@ Whatever is computed is computed by the command's own code: the package shows it
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import typing as _typing
 
 from flowsieve import errors
 from flowsieve._compare import Comparison
@@ -34,13 +34,14 @@ from flowsieve._result import Result
 from flowsieve._table import Table
 from flowsieve.errors import Error, ExperimentError, InternalError, ResultError, SimulationError, SweepError
 
-if TYPE_CHECKING:
-    from flowsieve import forest, plot
+if _typing.TYPE_CHECKING:
+    from flowsieve import forest, plot, sweeps
     from flowsieve.sweeps import Local, Ray, Slurm, sweep
 
 __version__ = program()[0]
 
 __all__ = [
+    "__version__",
     "Comparison",
     "Error",
     "Experiment",
@@ -73,6 +74,7 @@ __all__ = [
     "plot",
     "program",
     "sweep",
+    "sweeps",
     "thresholds",
 ]
 
@@ -80,11 +82,15 @@ __all__ = [
 _LATER = {name: "flowsieve.sweeps" for name in ("Local", "Ray", "Slurm", "sweep")}
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _typing.Any:
     import importlib
 
-    if name in ("plot", "forest"):
+    if name in ("plot", "forest", "sweeps"):
         return importlib.import_module(f"flowsieve.{name}")
     if name in _LATER:
         return getattr(importlib.import_module(_LATER[name]), name)
     raise AttributeError(f"module 'flowsieve' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

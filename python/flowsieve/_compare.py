@@ -50,7 +50,7 @@ class Comparison(RowsTable):
     """
 
     def __init__(self, data: list[dict[str, Any]], said: str) -> None:
-        super().__init__("comparison", _KINDS, lambda: list(_rows(data)), _SHOWN)
+        super().__init__("comparison", _KINDS, rows=lambda: list(_rows(data)), shown=_SHOWN)
         self.data = data
         self._said = said
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-from flowsieve import _arrays, _beside, _findings, _flowsieve, _toml
+from flowsieve import _arrays, _beside, _findings, _flowsieve, _tables, _toml
 from flowsieve._findings import Finding, Findings
 from flowsieve._flows import Flows, written
 from flowsieve._folders import Folder, PathLike
@@ -20,9 +18,6 @@ from flowsieve._plan import Plan
 from flowsieve._progress import Listener, listener
 from flowsieve._result import Result
 from flowsieve.errors import ExperimentError, ResultError
-
-# Dicts in dicts are looked at this deep; the module refuses deeper ones.
-_DEEPEST = 20
 
 
 class Experiment:
@@ -78,7 +73,7 @@ class Experiment:
             return
         if not given:
             raise TypeError("Experiment() is empty; expected a file, or tables by keyword, such as topology={...}")
-        self._of_tables(_with_schemes(given), name, os.fspath(folder))
+        self._of_tables(_tables.with_schemes(given), name, os.fspath(folder))
 
     def _begin(self) -> None:
         self._folder: str | None = None
@@ -104,7 +99,7 @@ class Experiment:
 
     def _of_tables(self, tables: dict[str, Any], name: str, folder: str) -> None:
         kept = Folder()
-        plain = _plain(tables, (), lambda name, value: self._path_or(name, value, kept, folder))
+        plain = _tables.plain(tables, lambda name, value: self._path_or(name, value, kept, folder))
         self._raw = self._module.of_text(_toml.text_of(plain), name, folder)
         self._folder = folder
         self._keep = (kept,) if self._files else ()
@@ -351,7 +346,7 @@ class Experiment:
         18 runs of 6 points, about 583 million packet-hops in all; ...
         """
         raw = self._settled.plan()
-        return Plan(raw, self._bundle, self._keep)
+        return Plan(raw, self._bundle, keep=self._keep)
 
     def check(self) -> Findings:
         """What is wrong in it, or looks so, as far as its text says: a sequence of :class:`Finding`. Nothing is run.
@@ -366,7 +361,7 @@ class Experiment:
             plan = self.plan()
         except ExperimentError as error:
             place = error.file if error.line is None else f"{error.file}:{error.line}"
-            return _findings.of_experiment([Finding("wrong", str(error), place or "")])
+            return _findings.of_experiment([Finding("wrong", str(error), at=place or "")])
         return _findings.of_experiment([Finding("careful", warning) for warning in plan.warnings])
 
     def run(
@@ -470,45 +465,6 @@ class Experiment:
     def __repr__(self) -> str:
         changed = f", changed: {', '.join(self.changes)}" if self.changes else ""
         return f"Experiment({self.name!r}{changed})"
-
-
-def _plain(value: Any, path: tuple[Any, ...], path_or: Callable[[str, Any], Any]) -> Any:
-    """Dicts and lists, with files in the place of arrays that an experiment has in files."""
-    if len(path) > _DEEPEST:
-        return value
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        value = dataclasses.asdict(value)
-    elif isinstance(value, SimpleNamespace):
-        value = vars(value)
-    section, name = path[:1], path[-1] if path else ""
-    if section == ("workload",):
-        if name in ("flows", "list") and _arrays.is_list_of_flows(value):
-            raise TypeError(f"{name} is a table; expected with_flows(table), or set({name}=table), which check it against the hosts")
-        if name in ("sizes", "cdf"):
-            value = path_or(name, value)
-    if isinstance(value, Mapping):
-        return {key: _plain(inner, (*path, key), path_or) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)) and any(isinstance(each, (Mapping, SimpleNamespace, list, tuple)) for each in value):
-        return [_plain(each, (*path, at), path_or) for at, each in enumerate(value)]
-    return _arrays.setting(name, value) if section in (("schemes",), ("report",)) else _arrays.plain(value)
-
-
-def _with_schemes(tables: dict[str, Any]) -> dict[str, Any]:
-    """The schemes by keyword: a list is swept, and a dict has the settings of each, too."""
-    schemes = tables.pop("schemes", None)
-    if schemes is None:
-        return tables
-    names = [schemes] if isinstance(schemes, str) else list(schemes)
-    if not names or not all(isinstance(name, str) for name in names):
-        raise TypeError(f"schemes={schemes!r}; expected a list of names, or a dict of settings by name")
-    sweep = tables.get("sweep") or {}
-    sweep = dict(sweep if isinstance(sweep, Mapping) else vars(sweep))
-    if isinstance(schemes, Mapping):
-        with_settings = {name: given for name, given in schemes.items() if given}
-        tables = {**tables, **({"schemes": with_settings} if with_settings else {})}
-    elif "scheme" in sweep:
-        raise TypeError("schemes and sweep['scheme']; expected one of the two")
-    return {**tables, "sweep": {"scheme": names, **sweep}}
 
 
 def _with_report(raw: _flowsieve.Outcome, kept: Folder | None = None) -> Result:

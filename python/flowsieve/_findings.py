@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, overload
 
 from flowsieve import _show
@@ -24,6 +24,7 @@ class Finding:
     """``wrong``, ``careful`` or ``note``."""
     text: str
     """What was found."""
+    _: KW_ONLY
     at: str = ""
     """Where, in words."""
     points: tuple[int, ...] = ()
@@ -50,7 +51,7 @@ class Findings(Sequence[Finding]):
     (True, 'note')
     """
 
-    def __init__(self, every: Sequence[Finding], data: list[dict[str, Any]], said: str) -> None:
+    def __init__(self, every: Sequence[Finding], *, data: list[dict[str, Any]], said: str) -> None:
         self._every = tuple(every)
         self.data = data
         self._said = said
@@ -84,17 +85,17 @@ def of_result(data: list[dict[str, Any]], said: str) -> Findings:
         Finding(
             each["severity"],
             in_python(each["text"]),
-            each["at"],
-            tuple(each["points"]),
-            in_python(each["remedy"]),
-            each["is_cause"],
+            at=each["at"],
+            points=tuple(each["points"]),
+            remedy=in_python(each["remedy"]),
+            is_cause=each["is_cause"],
         )
         for each in data
     ]
-    return Findings(every, data, in_python(said))
+    return Findings(every, data=data, said=in_python(said))
 
 
 def of_experiment(every: Sequence[Finding]) -> Findings:
     """What was found before anything is run."""
     said = "\n".join(map(str, every)) if every else "nothing looks wrong"
-    return Findings(every, [vars(finding) for finding in every], said)
+    return Findings(every, data=[vars(finding) for finding in every], said=said)

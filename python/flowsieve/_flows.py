@@ -6,12 +6,15 @@ import contextlib
 import csv
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flowsieve._folders import Folder, PathLike
 from flowsieve._missing import library
 from flowsieve._table import CsvTable
 from flowsieve.errors import ExperimentError
+
+if TYPE_CHECKING:
+    import polars
 
 REQUIRED = ("start_s", "src", "dst", "bytes")
 """The columns that every list has; docs/reference/flow-lists.md names the others."""
@@ -30,8 +33,9 @@ class Flows(CsvTable):
     def __init__(self, path: PathLike, *, _keep: Folder | None = None) -> None:
         super().__init__(path, keep=_keep)
 
-    def lazy(self) -> Any:
-        return library("polars").scan_csv(self.path, infer_schema_length=None)
+    def lazy(self) -> polars.LazyFrame:
+        frame: polars.LazyFrame = library("polars").scan_csv(self.path, infer_schema_length=None)
+        return frame
 
     @classmethod
     def from_table(cls, table: Any) -> Flows:

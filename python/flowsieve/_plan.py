@@ -14,7 +14,7 @@ from flowsieve._words import in_python
 from flowsieve.errors import ExperimentError
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Run:
     """A run of a plan: a point with a seed."""
 
@@ -40,7 +40,7 @@ class Plan:
     set()
     """
 
-    def __init__(self, raw: _flowsieve.Plan, bundle: Path | None = None, keep: object = None) -> None:
+    def __init__(self, raw: _flowsieve.Plan, bundle: Path | None = None, *, keep: object = None) -> None:
         self._raw = raw
         # Where it is packed already, with the files of arrays; and what has to live as long.
         self._bundle = bundle

@@ -52,6 +52,16 @@ class Result:
         return Path(self._outcome.path)
 
     @property
+    def is_temporary(self) -> bool:
+        """Whether its folder is removed with it.
+
+        >>> import flowsieve as fs
+        >>> fs.Experiment.builtin("quickstart").set(flows=20, load=0.5, scheme="dctcp", seeds=1).run().is_temporary
+        True
+        """
+        return self._keep is not None
+
+    @property
     def _raw(self) -> _flowsieve.Outcome:
         """The result, if its folder still holds it."""
         manifest = self.path / _MANIFEST

@@ -6,13 +6,18 @@ import importlib.util
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flowsieve import _csv, _flowsieve, _show
 from flowsieve._csv import FRACTION, TEXT, WHOLE
 from flowsieve._folders import PathLike
 from flowsieve._missing import library
 from flowsieve.errors import ResultError
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
 
 _BATCH = 1 << 16
 
@@ -36,7 +41,7 @@ class Table:
     path: Path | None = None
     """Its file, if it is one."""
 
-    def __init__(self, name: str, shown: Sequence[str] | None = None, keep: object = None) -> None:
+    def __init__(self, name: str, shown: Sequence[str] | None = None, *, keep: object = None) -> None:
         self._name = name
         self._shown = shown
         # What has to be there as long as the table: the folder of its file.
@@ -70,7 +75,7 @@ class Table:
         """
         return list(islice(self, rows))
 
-    def lazy(self) -> Any:
+    def lazy(self) -> polars.LazyFrame:
         """A ``polars.LazyFrame``: of a large table only what a query needs is read.
 
         >>> import flowsieve as fs, polars as pl
@@ -80,7 +85,7 @@ class Table:
         """
         return self.to_polars().lazy()
 
-    def to_polars(self) -> Any:
+    def to_polars(self) -> polars.DataFrame:
         """A ``polars.DataFrame``.
 
         >>> import flowsieve as fs
@@ -90,7 +95,7 @@ class Table:
         """
         raise NotImplementedError
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> pandas.DataFrame:
         """A ``pandas.DataFrame``.
 
         >>> import flowsieve as fs
@@ -100,7 +105,7 @@ class Table:
         """
         raise NotImplementedError
 
-    def to_arrow(self) -> Any:
+    def to_arrow(self) -> pyarrow.Table:
         """A ``pyarrow.Table``.
 
         >>> import flowsieve as fs
@@ -160,9 +165,9 @@ class ParquetTable(Table):
 
     path: Path
 
-    def __init__(self, path: PathLike, shown: Sequence[str] | None = None, keep: object = None) -> None:
+    def __init__(self, path: PathLike, shown: Sequence[str] | None = None, *, keep: object = None) -> None:
         self.path = existing(path)
-        super().__init__(self.path.name, shown, keep)
+        super().__init__(self.path.name, shown, keep=keep)
 
     def _reader(self) -> Any:
         """A library that reads rows: pyarrow, or else polars."""
@@ -197,20 +202,42 @@ class ParquetTable(Table):
         for start in range(0, len(self), batch):
             yield from frame.slice(start, batch).collect().to_dicts()
 
-    def lazy(self) -> Any:
-        return library("polars").scan_parquet(existing(self.path))
+    def lazy(self) -> polars.LazyFrame:
+        pl = library("polars")
+        path = existing(self.path)
+        if getattr(self._keep, "is_temporary", False):
+            return _lazy_and_kept(pl, path, self._keep)
+        made: polars.LazyFrame = pl.scan_parquet(path)
+        return made
 
-    def to_polars(self) -> Any:
-        return library("polars").read_parquet(existing(self.path))
+    def to_polars(self) -> polars.DataFrame:
+        made: polars.DataFrame = library("polars").read_parquet(existing(self.path))
+        return made
 
-    def to_pandas(self) -> Any:
-        return library("pandas").read_parquet(existing(self.path))
+    def to_pandas(self) -> pandas.DataFrame:
+        made: pandas.DataFrame = library("pandas").read_parquet(existing(self.path))
+        return made
 
-    def to_arrow(self) -> Any:
-        return library("pyarrow.parquet").read_table(existing(self.path))
+    def to_arrow(self) -> pyarrow.Table:
+        made: pyarrow.Table = library("pyarrow.parquet").read_table(existing(self.path))
+        return made
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return _flowsieve.arrow_stream(existing(self.path))
+
+
+def _lazy_and_kept(pl: Any, path: Path, keep: object) -> polars.LazyFrame:
+    """A scan that keeps the result whose temporary folder holds the file."""
+
+    def read(columns: list[str] | None, predicate: Any, rows: int | None, batch: int | None) -> Iterator[Any]:
+        assert keep is not None
+        frame = pl.scan_parquet(path)
+        frame = frame if rows is None else frame.head(rows)
+        frame = frame if predicate is None else frame.filter(predicate)
+        yield (frame if columns is None else frame.select(columns)).collect()
+
+    made: polars.LazyFrame = library("polars.io.plugins").register_io_source(read, schema=pl.read_parquet_schema(path))
+    return made
 
 
 class CsvTable(Table):
@@ -218,9 +245,9 @@ class CsvTable(Table):
 
     path: Path
 
-    def __init__(self, path: PathLike, shown: Sequence[str] | None = None, keep: object = None) -> None:
+    def __init__(self, path: PathLike, shown: Sequence[str] | None = None, *, keep: object = None) -> None:
         self.path = existing(path)
-        super().__init__(self.path.name, shown, keep)
+        super().__init__(self.path.name, shown, keep=keep)
         self._known: dict[str, str] | None = None
 
     @property
@@ -239,22 +266,25 @@ class CsvTable(Table):
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return _csv.rows_of(existing(self.path), self._kinds)
 
-    def to_polars(self) -> Any:
-        polars = library("polars")
-        types = {WHOLE: polars.Int64, FRACTION: polars.Float64, TEXT: polars.String}
-        return polars.read_csv(existing(self.path), schema={name: types[kind] for name, kind in self._kinds.items()})
+    def to_polars(self) -> polars.DataFrame:
+        pl = library("polars")
+        types = {WHOLE: pl.Int64, FRACTION: pl.Float64, TEXT: pl.String}
+        made: polars.DataFrame = pl.read_csv(existing(self.path), schema={name: types[kind] for name, kind in self._kinds.items()})
+        return made
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> pandas.DataFrame:
         types = {WHOLE: "Int64", FRACTION: "float64", TEXT: "str"}
         kinds = {name: types[kind] for name, kind in self._kinds.items()}
-        return library("pandas").read_csv(existing(self.path), dtype=kinds, keep_default_na=False, na_values=[""])
+        made: pandas.DataFrame = library("pandas").read_csv(existing(self.path), dtype=kinds, keep_default_na=False, na_values=[""])
+        return made
 
-    def to_arrow(self) -> Any:
-        arrow, arrow_csv = library("pyarrow"), library("pyarrow.csv")
-        types = {WHOLE: arrow.int64(), FRACTION: arrow.float64(), TEXT: arrow.string()}
+    def to_arrow(self) -> pyarrow.Table:
+        pa, csv = library("pyarrow"), library("pyarrow.csv")
+        types = {WHOLE: pa.int64(), FRACTION: pa.float64(), TEXT: pa.string()}
         kinds = {name: types[kind] for name, kind in self._kinds.items()}
-        options = arrow_csv.ConvertOptions(column_types=kinds, null_values=[""], strings_can_be_null=True)
-        return arrow_csv.read_csv(existing(self.path), convert_options=options)
+        options = csv.ConvertOptions(column_types=kinds, null_values=[""], strings_can_be_null=True)
+        made: pyarrow.Table = csv.read_csv(existing(self.path), convert_options=options)
+        return made
 
 
 class RowsTable(Table):
@@ -264,6 +294,7 @@ class RowsTable(Table):
         self,
         name: str,
         kinds: Mapping[str, str],
+        *,
         rows: Callable[[], list[dict[str, Any]]],
         shown: Sequence[str] | None = None,
     ) -> None:
@@ -291,21 +322,24 @@ class RowsTable(Table):
     def _values(self) -> dict[str, list[Any]]:
         return {name: [row[name] for row in self._all] for name in self._kinds}
 
-    def to_polars(self) -> Any:
-        polars = library("polars")
-        types = {WHOLE: polars.Int64, FRACTION: polars.Float64, TEXT: polars.String}
-        return polars.DataFrame(self._values(), schema={name: types[kind] for name, kind in self._kinds.items()})
+    def to_polars(self) -> polars.DataFrame:
+        pl = library("polars")
+        types = {WHOLE: pl.Int64, FRACTION: pl.Float64, TEXT: pl.String}
+        made: polars.DataFrame = pl.DataFrame(self._values(), schema={name: types[kind] for name, kind in self._kinds.items()})
+        return made
 
-    def to_pandas(self) -> Any:
-        pandas = library("pandas")
+    def to_pandas(self) -> pandas.DataFrame:
+        pd = library("pandas")
         types = {WHOLE: "Int64", FRACTION: "float64", TEXT: "object"}
         values = self._values().items()
-        return pandas.DataFrame({name: pandas.Series(each, dtype=types[self._kinds[name]]) for name, each in values})
+        made: pandas.DataFrame = pd.DataFrame({name: pd.Series(each, dtype=types[self._kinds[name]]) for name, each in values})
+        return made
 
-    def to_arrow(self) -> Any:
-        arrow = library("pyarrow")
-        types = {WHOLE: arrow.int64(), FRACTION: arrow.float64(), TEXT: arrow.string()}
-        return arrow.table({name: arrow.array(each, types[self._kinds[name]]) for name, each in self._values().items()})
+    def to_arrow(self) -> pyarrow.Table:
+        pa = library("pyarrow")
+        types = {WHOLE: pa.int64(), FRACTION: pa.float64(), TEXT: pa.string()}
+        made: pyarrow.Table = pa.table({name: pa.array(each, types[self._kinds[name]]) for name, each in self._values().items()})
+        return made
 
 
 def existing(path: PathLike) -> Path:

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from flowsieve._words import in_python
 
+__all__ = ["Error", "ExperimentError", "InternalError", "ResultError", "SimulationError", "SweepError"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 class Error(Exception):
     """Whatever Flowsieve says is wrong. Its text names parameters of Python, and no options of the command."""

@@ -15,6 +15,12 @@ from flowsieve._missing import library
 from flowsieve._folders import PathLike
 from flowsieve.errors import ExperimentError
 
+__all__ = ["report", "train"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 def train(
     trace: PathLike,

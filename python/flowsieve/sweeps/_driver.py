@@ -42,8 +42,8 @@ _LOOK_SECONDS = 0.1
 def sweep(
     experiment: Experiment,
     out: PathLike,
-    on: Backend | None = None,
     *,
+    on: Backend | None = None,
     progress: bool | Listener = False,
     replace: bool = False,
     patience: float = 1800.0,

@@ -254,3 +254,13 @@ def test_check__finds_what_is_wrong_before_a_run(small: fs.Experiment) -> None:
     text = small.text.replace('scheme = ["dctcp", "pias"]', 'scheme = ["dctcp", "mine"]') + '\n[schemes.mine]\nbase = "dctcp"\n'
     (finding,) = fs.Experiment.from_text(text).check()
     assert finding.severity == "careful" and "mine" in finding.text
+
+
+def test_lazy__keeps_a_temporary_result(small: fs.Experiment) -> None:
+    frame = small.run().flows().lazy()
+    gc.collect()
+    by_hand = [row for row in small.run().flows() if row["bytes"] > 50_000]
+    some = frame.filter(polars.col("bytes") > 50_000).select("bytes", "scheme")
+    assert some.collect().to_dicts() == [{"bytes": row["bytes"], "scheme": row["scheme"]} for row in by_hand]
+    assert frame.head(3).collect().height == 3 and frame.select(polars.len()).collect().item() == 320
+    assert frame.filter(polars.col("flow") > 30).head(5).collect()["flow"].to_list() == [31, 32, 33, 34, 35]
