@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from flowsieve import _arrays, _beside, _findings, _flowsieve, _tables, _toml
+from flowsieve import _arrays, _packing, _findings, _flowsieve, _tables, _toml
 from flowsieve._findings import Finding, Findings
 from flowsieve._flows import Flows, written
 from flowsieve._folders import Folder, PathLike
@@ -91,29 +91,32 @@ class Experiment:
 
     def _open(self, file: str) -> None:
         self._raw = self._module.open(file)
-        if _beside.is_bundle(Path(file)):
-            described = _beside.listed(Path(file))
+        if _packing.is_bundle(Path(file)):
+            described = _packing.listed(Path(file))
             self._seeds, self._scale = described["seeds"], described["scale"]
         elif Path(file).is_file():
             self._folder = str(Path(file).parent)
 
     def _of_tables(self, tables: dict[str, Any], name: str, folder: str) -> None:
-        kept = Folder()
+        listed, tables = _tables.without_flows(tables)
+        folder, kept = os.path.abspath(folder), Folder()
         plain = _tables.plain(tables, lambda name, value: self._path_or(name, value, kept, folder))
         self._raw = self._module.of_text(_toml.text_of(plain), name, folder)
         self._folder = folder
         self._keep = (kept,) if self._files else ()
+        if listed is not None:
+            self.__dict__.update(self.with_flows(listed).__dict__)
 
     def _path_or(self, name: str, value: Any, kept: Folder, folder: str) -> Any:
         """The value of a setting that may be a file: an array becomes one, named by its path from the experiment's folder on."""
         made = _arrays.path_or(name, value, kept)
-        return self._put_beside(made, folder) if isinstance(made, Path) and made.parent == kept.path else made
+        return self._place(made, folder) if isinstance(made, Path) and made.parent == kept.path else made
 
-    def _put_beside(self, made: Path, folder: str) -> str:
+    def _place(self, made: Path, folder: str) -> str:
         """The path of a temporary file from the experiment's folder on."""
-        path = made.with_name(f"{len(self._files)}-{_beside.name_of(made)}")
+        path = made.with_name(f"{len(self._files)}-{_packing.name_of(made)}")
         made.rename(path)
-        short = _beside.relative(path, folder)
+        short = _packing.relative(path, folder)
         self._files[short] = path.name.split("-", 1)[1]
         return short
 
@@ -125,13 +128,13 @@ class Experiment:
         return other
 
     def _with_folder(self) -> Experiment:
-        """The same with a folder on this disk, beside which files can be."""
+        """The same with a folder on this disk, from which paths lead to other files."""
         if self._folder is not None:
             return self
         kept = Folder()
         bundle = kept.path / "experiment.flowsieve"
         self._raw.plan().pack(str(bundle))
-        text, folder, described = _beside.unpacked(bundle, kept.path)
+        text, folder, described = _packing.unpacked(bundle, kept.path)
         base = self._module.of_text(_toml.effective(text, described["sets"], None), self.name, folder)
         other = self._with(base.with_changes({}, described["seeds"], described["scale"]))
         other._folder, other._keep = folder, (*self._keep, kept)
@@ -146,7 +149,7 @@ class Experiment:
             kept = Folder()
             bundle = kept.path / "experiment.flowsieve"
             self._raw.plan().pack(str(bundle))
-            _beside.rename(bundle, self._files, self._folder or ".")
+            _packing.rename(bundle, self._files, self._folder or ".")
             self._named = self._module.open(str(bundle))
             self._bundle, self._keep = bundle, (*self._keep, kept)
         return self._named
@@ -184,8 +187,8 @@ class Experiment:
         """
         made = object.__new__(cls)
         made._begin()
-        made._raw = cls._module.of_text(text, name, os.fspath(folder))
-        made._folder = os.fspath(folder)
+        made._folder = os.path.abspath(folder)
+        made._raw = cls._module.of_text(text, name, made._folder)
         return made
 
     @classmethod
@@ -311,14 +314,14 @@ class Experiment:
         if isinstance(self._raw, _flowsieve.Experiment):
             with written(table) as path:
                 return self._with(self._raw.with_list(path))
-        # A program reads the list itself, from a file beside the others.
+        # A program reads the list itself.
         flows = table if isinstance(table, Flows) else Flows.from_table(table)
         other = self._with_folder()
         changed = other._with(None)
         kept = Folder()
         copy = kept.path / "flows.csv"
         copy.write_bytes(flows.path.read_bytes())
-        changed._raw = other._raw.with_changes({"list": changed._put_beside(copy, changed._folder or ".")}, None, None)
+        changed._raw = other._raw.with_changes({"list": changed._place(copy, changed._folder or ".")}, None, None)
         changed._keep = (*changed._keep, kept)
         return changed
 

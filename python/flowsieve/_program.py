@@ -164,7 +164,7 @@ class _Experiment:
         if self._file is not None:
             yield self._file
             return
-        # Beside the files that it names.
+        # In the folder of the files that it names.
         folder = self._folder or "."
         try:
             place, path = tempfile.mkstemp(prefix=".flowsieve-", suffix=".toml", dir=folder)

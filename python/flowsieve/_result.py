@@ -114,10 +114,10 @@ class Result:
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             # The folder is whole or absent.
-            with tempfile.TemporaryDirectory(prefix=".flowsieve-", dir=target.parent) as beside:
-                whole = shutil.copytree(source, Path(beside) / "new")
+            with tempfile.TemporaryDirectory(prefix=".flowsieve-", dir=target.parent) as near:
+                whole = shutil.copytree(source, Path(near) / "new")
                 if target.exists():
-                    os.replace(target, Path(beside) / "old")
+                    os.replace(target, Path(near) / "old")
                 os.replace(whole, target)
         except OSError as error:
             raise ResultError(f"{target}: cannot be written: {error}") from error

@@ -9,7 +9,7 @@ from typing import Any
 Rows = Sequence[Mapping[str, Any]]
 
 ROWS = 10
-"""So many rows of a table are shown."""
+"""Rows of a table that are shown."""
 
 _WIDTH = 110
 _COLUMNS = 14

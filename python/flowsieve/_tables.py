@@ -23,8 +23,6 @@ def plain(value: Any, path_or: Callable[[str, Any], Any], path: tuple[Any, ...] 
         value = vars(value)
     section, name = path[:1], path[-1] if path else ""
     if section == ("workload",):
-        if name in ("flows", "list") and _arrays.is_list_of_flows(value):
-            raise TypeError(f"{name} is a table; expected with_flows(table), or set({name}=table), which check it against the hosts")
         if name in ("sizes", "cdf"):
             value = path_or(name, value)
     if isinstance(value, Mapping):
@@ -50,3 +48,14 @@ def with_schemes(tables: dict[str, Any]) -> dict[str, Any]:
     elif "scheme" in sweep:
         raise TypeError("schemes and sweep['scheme']; expected one of the two")
     return {**tables, "sweep": {"scheme": names, **sweep}}
+
+
+def without_flows(tables: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The table of flows that is the workload, if there is one, and the tables without it."""
+    workload = tables.get("workload")
+    for name in ("list", "flows"):
+        if isinstance(workload, Mapping) and name in workload and _arrays.is_list_of_flows(workload[name]):
+            rest = {key: value for key, value in workload.items() if key != name}
+            others = {key: value for key, value in tables.items() if key != "workload"}
+            return workload[name], {**others, **({"workload": rest} if rest else {})}
+    return None, tables

@@ -66,7 +66,6 @@ def test_experiment__by_keyword_says_what_is_wrong(tmp_path: Path) -> None:
         ({"schemes": 7}, "schemes|not iterable"),
         ({"schemes": ["dctcp"], "sweep": {"scheme": ["pias"]}}, "one of the two"),
         ({"topolgy": {}}, "topolgy"),
-        ({"workload": {"list": {"src": [1]}}}, "with_flows"),
     ]:
         with pytest.raises(TypeError, match=said):
             fs.Experiment(**given)  # type: ignore[arg-type]
@@ -258,6 +257,9 @@ def test_set__a_table_is_a_flow_list() -> None:
     flows = {"start_s": [0.0, 1e-6], "src": [0, 1], "dst": [2, 2], "bytes": [1000, 20_000]}
     exp = fs.Experiment(topology=TOPOLOGY, schemes=["dctcp"])
     assert exp.set(flows=flows).plan().hash == exp.set(flows=polars.DataFrame(flows)).plan().hash == exp.with_flows(flows).plan().hash
+    for name in ("list", "flows"):
+        by_keyword = fs.Experiment(topology=TOPOLOGY, workload={name: pandas.DataFrame(flows)}, schemes=["dctcp"])
+        assert keys(by_keyword) == keys(exp.with_flows(flows))
     with pytest.raises(fs.ExperimentError, match=r"flows, row 1\b"):
         exp.set(flows={**flows, "bytes": [1000, -5]})
 
@@ -296,3 +298,10 @@ def test_arrays__stand_beside_the_files_of_an_experiment(tmp_path: Path) -> None
         (point, *_) = changed.run().experiment["points"]
         assert (point["load"], point["settings"]["workload.cdf"][:4]) == (0.4, "cdf-")
     assert fs.Experiment.from_text(changed.to_toml()).set(seeds=1).plan().points == changed.plan().points
+
+
+def test_arrays__do_not_depend_on_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    exp = fs.Experiment.from_dict(SMALL).set(sizes=SIZES, seeds=1)
+    there = keys(fs.Experiment.from_dict(SMALL).set(sizes=SIZES, seeds=1))
+    monkeypatch.chdir(tmp_path)
+    assert keys(exp) == there
