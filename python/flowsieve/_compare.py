@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from flowsieve._csv import FRACTION, TEXT, WHOLE
+from flowsieve._columns import FRACTION, TEXT, WHOLE
 from flowsieve._table import RowsTable
 from flowsieve.errors import ExperimentError
 

@@ -11,7 +11,7 @@ from typing import Any
 from flowsieve import _arrays, _packing, _findings, _flowsieve, _tables, _toml
 from flowsieve._findings import Finding, Findings
 from flowsieve._flows import Flows, written
-from flowsieve._folders import Folder, PathLike
+from flowsieve._folders import Folder, PathLike, path_of
 from flowsieve._naming import naming
 from flowsieve._numbers import whole, whole_or_none
 from flowsieve._plan import Plan
@@ -69,11 +69,11 @@ class Experiment:
         if file is not None:
             if given:
                 raise TypeError(f"a file and {', '.join(given)}; expected one of the two: set(...) changes a file's settings")
-            self._open(os.fspath(file))
+            self._open(path_of("file", file))
             return
         if not given:
             raise TypeError("Experiment() is empty; expected a file, or tables by keyword, such as topology={...}")
-        self._of_tables(_tables.with_schemes(given), name, os.fspath(folder))
+        self._of_tables(_tables.with_schemes(given), name, path_of("folder", folder))
 
     def _begin(self) -> None:
         self._folder: str | None = None
@@ -187,7 +187,7 @@ class Experiment:
         """
         made = object.__new__(cls)
         made._begin()
-        made._folder = os.path.abspath(folder)
+        made._folder = os.path.abspath(path_of("folder", folder))
         made._raw = cls._module.of_text(text, name, made._folder)
         return made
 
@@ -208,7 +208,7 @@ class Experiment:
         """
         made = object.__new__(cls)
         made._begin()
-        made._of_tables(dict(experiment), name, os.fspath(folder))
+        made._of_tables(dict(experiment), name, path_of("folder", folder))
         return made
 
     @property
@@ -394,7 +394,7 @@ class Experiment:
         number = whole_or_none("jobs", jobs, 1)
         raw = self._settled.plan()
         kept = Folder() if out is None else None
-        folder = str(kept.path / "result") if kept is not None else os.fspath(out or "")
+        folder = str(kept.path / "result") if kept is not None else path_of("out", out)
         return _with_report(raw.run(folder, number, replace, fresh, guard, listener(progress)), kept)
 
     def run_parts(
@@ -414,7 +414,7 @@ class Experiment:
         1
         """
         number = whole_or_none("jobs", jobs, 1)
-        made: int = self._settled.plan().run_parts(set(keys), os.fspath(out), number, guard, listener(progress))
+        made: int = self._settled.plan().run_parts(set(keys), path_of("out", out), number, guard, listener(progress))
         return made
 
     def join(
@@ -442,7 +442,7 @@ class Experiment:
         folders = [os.fspath(folder) for folder in parts]
         raw = self._settled.plan()
         number = whole_or_none("jobs", jobs, 1)
-        return _with_report(raw.join(os.fspath(out), folders, missing, number, replace, listener(progress)))
+        return _with_report(raw.join(path_of("out", out), folders, missing, number, replace, listener(progress)))
 
     def pack(self, path: PathLike, *, replace: bool = False) -> Path:
         """Writes it with every file that it names as a bundle, for other machines.

@@ -12,6 +12,15 @@ from typing import Union
 PathLike = Union[str, "os.PathLike[str]"]
 
 
+def path_of(name: str, value: object, also: str = "") -> str:
+    """A path that a parameter is given."""
+    if isinstance(value, (str, os.PathLike)):
+        path = os.fspath(value)
+        if isinstance(path, str):
+            return path
+    raise TypeError(f"{name} is of the type {type(value).__name__}; expected a path{also}")
+
+
 class Folder:
     """A folder that is removed with the last reference to it, or when the interpreter ends."""
 

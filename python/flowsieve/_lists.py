@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from flowsieve import _arrays, _flowsieve
 from flowsieve._numbers import whole_or_none
-from flowsieve._folders import Folder, PathLike
+from flowsieve._folders import Folder, PathLike, path_of
 from flowsieve._naming import naming
 
 
 def _list(what: str, word: str | None, folder: PathLike | None = None) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(_flowsieve.list_of(what, word, None if folder is None else os.fspath(folder)))
+    found: list[dict[str, Any]] = json.loads(_flowsieve.list_of(what, word, None if folder is None else path_of("folder", folder)))
     return found
 
 
@@ -121,7 +120,7 @@ def thresholds(
     number = whole_or_none("queues", queues, 1)
     folder = Folder()
     given = {name: _file(name, value, folder) for name, value in (("cdf", cdf), ("sizes", sizes))}
-    fabric = None if fabric is None else os.fspath(fabric)
+    fabric = None if fabric is None else path_of("fabric", fabric)
     with naming(None, method=method, marking=marking, workload=workload):
         found: list[dict[str, Any]] = json.loads(
             _flowsieve.thresholds(
@@ -134,4 +133,4 @@ def thresholds(
 def _file(name: str, value: Any, folder: Folder) -> str | None:
     """The path of a file, or of one with an array in it."""
     value = _arrays.path_or(name, value, folder)
-    return None if value is None else os.fspath(value)
+    return None if value is None else path_of(name, value, ", or an array")

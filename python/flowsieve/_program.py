@@ -17,7 +17,7 @@ from typing import Any
 
 from flowsieve import _flowsieve
 from flowsieve._experiment import Experiment
-from flowsieve._folders import Folder, PathLike
+from flowsieve._folders import Folder, PathLike, path_of
 from flowsieve._progress import Listener
 from flowsieve.errors import Error, ExperimentError, ResultError, SimulationError, SweepError
 
@@ -36,10 +36,11 @@ class Program:
     """
 
     def __init__(self, path: PathLike) -> None:
-        found = shutil.which(os.fspath(path))
+        name = path_of("program", path)
+        found = shutil.which(name)
         if found is None:
-            text = f"program={os.fspath(path)!r}: there is no such program; expected one that cargo has built"
-            raise ExperimentError(text, os.fspath(path), expected="a program that cargo has built", kind="file", key="program")
+            text = f"program={name!r}: there is no such program; expected one that cargo has built"
+            raise ExperimentError(text, name, expected="a program that cargo has built", kind="file", key="program")
         self.path = Path(found).absolute()
         """The program."""
         self.version = _said(self.path, ["--version"]).strip().rsplit(" ", 1)[-1]

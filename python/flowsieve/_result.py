@@ -14,7 +14,7 @@ from typing import Any
 from flowsieve import _flowsieve, _findings, _show
 from flowsieve._compare import Comparison, value_name
 from flowsieve._findings import Findings
-from flowsieve._folders import Folder, PathLike
+from flowsieve._folders import Folder, PathLike, path_of
 from flowsieve._naming import naming
 from flowsieve._table import CsvTable, ParquetTable, Table
 from flowsieve.errors import ResultError
@@ -34,7 +34,7 @@ class Result:
     """
 
     def __init__(self, path: PathLike | _flowsieve.Outcome, *, _keep: Folder | None = None) -> None:
-        self._outcome = path if isinstance(path, _flowsieve.Outcome) else _opened(os.fspath(path))
+        self._outcome = path if isinstance(path, _flowsieve.Outcome) else _opened(path_of("path", path))
         self._keep = _keep
         manifest = self.path / _MANIFEST
         self._seen = _state(manifest)
@@ -103,7 +103,7 @@ class Result:
         >>> res.save(tempfile.mkdtemp() + "/kept").path.name
         'kept'
         """
-        target = Path(os.path.abspath(folder))
+        target = Path(os.path.abspath(path_of("folder", folder)))
         source = Path(os.path.abspath(self._raw.path))
         if target == source or source in target.parents or target in source.parents:
             raise ResultError(f"{target}: expected a folder apart from the result's own, {source}")

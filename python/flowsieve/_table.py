@@ -8,8 +8,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flowsieve import _csv, _flowsieve, _show
-from flowsieve._csv import FRACTION, TEXT, WHOLE
+from flowsieve import _columns, _flowsieve, _show
+from flowsieve._columns import FRACTION, TEXT, WHOLE
 from flowsieve._folders import PathLike
 from flowsieve._missing import library
 from flowsieve.errors import ResultError
@@ -253,18 +253,18 @@ class CsvTable(Table):
     @property
     def _kinds(self) -> dict[str, str]:
         if self._known is None:
-            self._known = _csv.kinds_of(existing(self.path))
+            self._known = _columns.kinds_of(existing(self.path))
         return self._known
 
     @property
     def columns(self) -> list[str]:
-        return _csv.names_of(existing(self.path))
+        return _columns.names_of(existing(self.path))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        return _csv.rows_of(existing(self.path), self._kinds)
+        return _columns.rows_of(existing(self.path), self._kinds)
 
     def to_polars(self) -> polars.DataFrame:
         pl = library("polars")

@@ -95,3 +95,18 @@ def test_errors__travel_between_processes() -> None:
         again = pickle.loads(pickle.dumps(error))
         assert type(again) is type(error) and str(again) == str(error)
     assert str(errors[0]) == "replace=True" and isinstance(errors[0], OSError)
+
+
+def test_paths__of_a_wrong_type_name_the_parameter(small: fs.Experiment, result: fs.Result) -> None:
+    for call, said in [
+        (lambda: fs.Experiment(7), "file"),  # type: ignore[arg-type]
+        (lambda: fs.Experiment.from_text("", folder=7), "folder"),  # type: ignore[arg-type]
+        (lambda: small.run(7), "out"),  # type: ignore[arg-type]
+        (lambda: result.save(7), "folder"),  # type: ignore[arg-type]
+        (lambda: fs.Result(7), "path"),  # type: ignore[arg-type]
+        (lambda: fs.load(7), "program"),  # type: ignore[arg-type]
+        (lambda: fs.thresholds(sizes=7), "sizes"),
+        (lambda: fs.thresholds(workload="web-search", fabric=7), "fabric"),  # type: ignore[arg-type]
+    ]:
+        with pytest.raises(TypeError, match=f"^{said} is of the type int; expected a path"):
+            call()
