@@ -10,10 +10,12 @@ Whatever is computed is computed by the command's own code: the package shows it
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import typing as _typing
 
 from flowsieve import errors
-from flowsieve._experiment import Experiment, Plan, Run
+from flowsieve._compare import Comparison
+from flowsieve._experiment import Experiment
+from flowsieve._findings import Finding, Findings
 from flowsieve._flows import Flows
 from flowsieve._flowsieve import program
 from flowsieve._lists import (
@@ -26,25 +28,31 @@ from flowsieve._lists import (
     list_workloads,
     thresholds,
 )
-from flowsieve._result import Comparison, Findings, Result, Table
+from flowsieve._plan import Plan, Run
+from flowsieve._program import Program, load
+from flowsieve._result import Result
+from flowsieve._table import Table
 from flowsieve.errors import Error, ExperimentError, InternalError, ResultError, SimulationError, SweepError
 
-if TYPE_CHECKING:
-    from flowsieve import forest, plot
+if _typing.TYPE_CHECKING:
+    from flowsieve import forest, plot, sweeps
     from flowsieve.sweeps import Local, Ray, Slurm, sweep
 
 __version__ = program()[0]
 
 __all__ = [
+    "__version__",
     "Comparison",
     "Error",
     "Experiment",
     "ExperimentError",
+    "Finding",
     "Findings",
     "Flows",
     "InternalError",
     "Local",
     "Plan",
+    "Program",
     "Ray",
     "Result",
     "ResultError",
@@ -62,9 +70,11 @@ __all__ = [
     "list_settings",
     "list_topologies",
     "list_workloads",
+    "load",
     "plot",
     "program",
     "sweep",
+    "sweeps",
     "thresholds",
 ]
 
@@ -72,11 +82,15 @@ __all__ = [
 _LATER = {name: "flowsieve.sweeps" for name in ("Local", "Ray", "Slurm", "sweep")}
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _typing.Any:
     import importlib
 
-    if name in ("plot", "forest"):
+    if name in ("plot", "forest", "sweeps"):
         return importlib.import_module(f"flowsieve.{name}")
     if name in _LATER:
         return getattr(importlib.import_module(_LATER[name]), name)
     raise AttributeError(f"module 'flowsieve' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,111 +1,158 @@
-"""Experiments, what they would run, and running them."""
+"""Experiments, and running them."""
 
 from __future__ import annotations
 
-import json
 import os
-import tempfile
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flowsieve import _flowsieve
+from flowsieve import _arrays, _packing, _findings, _flowsieve, _tables, _toml
+from flowsieve._findings import Finding, Findings
 from flowsieve._flows import Flows, written
+from flowsieve._folders import Folder, PathLike, path_of
+from flowsieve._naming import naming
 from flowsieve._numbers import whole, whole_or_none
+from flowsieve._plan import Plan
 from flowsieve._progress import Listener, listener
-from flowsieve._result import PathLike, Result, preformatted
-from flowsieve.errors import ResultError
-
-
-@dataclass(frozen=True)
-class Run:
-    """A run of a plan: a point with a seed."""
-
-    key: str
-    """The name of its part: a hash of everything that its result depends on."""
-    point: int
-    """The index of its point in the plan."""
-    seed: int
-    packet_hops: float
-    """About how many packet-hops it takes."""
-    memory_bytes: int
-    """About how much memory it takes at most."""
-
-
-class Plan:
-    """The runs of an experiment, before they are made.
-
-    >>> import flowsieve as fs
-    >>> plan = fs.Experiment.builtin("quickstart").set(flows=10, seeds=2).plan()
-    >>> len(plan), len(plan.points)
-    (12, 6)
-    >>> plan.shard("1/3") & plan.shard("2/3")
-    set()
-    """
-
-    def __init__(self, raw: _flowsieve.Plan) -> None:
-        self._raw = raw
-        listing = json.loads(raw.json())
-        self.hash: str = listing["plan"]
-        """The plan's hash: equal on all machines with the same experiment and program."""
-        self.versions: dict[str, str] = listing["versions"]
-        """The program that makes the runs, with ``model``."""
-        self.title: str = listing["title"]
-        self.points: list[str] = listing["points"]
-        """Scheme, load and swept settings of each point, in words."""
-        self.runs = [Run(**run) for run in listing["runs"]]
-        """The runs in the order in which they start."""
-        self.packet_hops: float = listing["packet_hops"]
-        self.warnings: list[str] = listing["warnings"]
-
-    def shard(self, shard: str) -> set[str]:
-        """The keys of a share of the runs by cost, such as ``"3/40"``, the same on every machine.
-
-        >>> import flowsieve as fs
-        >>> plan = fs.Experiment.builtin("quickstart").set(flows=10, seeds=2).plan()
-        >>> len(plan.shard("1/2") | plan.shard("2/2")) == len(plan)
-        True
-        """
-        return set(self._raw.shard(shard))
-
-    def pack(self, path: PathLike, *, replace: bool = False) -> Path:
-        """Writes the experiment with every file that it names as a bundle, for other machines.
-
-        An existing file is replaced only with ``replace=True``.
-
-        >>> import flowsieve as fs, tempfile
-        >>> fs.Experiment.builtin("quickstart").plan().pack(tempfile.mkdtemp() + "/quickstart.flowsieve").name
-        'quickstart.flowsieve'
-        """
-        self._raw.pack(os.fspath(path), replace)
-        return Path(path)
-
-    def __len__(self) -> int:
-        return len(self.runs)
-
-    def __str__(self) -> str:
-        return self._raw.text()
-
-    def __repr__(self) -> str:
-        return self._raw.text()
-
-    def _repr_html_(self) -> str:
-        return preformatted(self._raw.text())
+from flowsieve._result import Result
+from flowsieve.errors import ExperimentError, ResultError
 
 
 class Experiment:
-    """An experiment: a file and its changes. It is immutable; :meth:`set` returns a new one.
+    """An experiment: a file or tables, and what is changed in it. It never changes; :meth:`set` gives another.
+
+    It is made of a file (or the name of a built-in experiment), or of the tables of one by keyword: dicts, dataclasses or
+    ``SimpleNamespace``. ``schemes`` is the list of those to compare, or a dict with the settings of each. ``print`` shows what
+    will run.
 
     >>> import flowsieve as fs
-    >>> exp = fs.Experiment.builtin("quickstart")
-    >>> exp.set(load=[0.5, 0.9], scheme="pias", seeds=1).plan().points
+    >>> exp = fs.Experiment(
+    ...     topology={"kind": "single-switch", "hosts": 8},
+    ...     workload={"sizes": "web-search", "flows": 50},
+    ...     schemes=["dctcp", "pias"],
+    ...     sweep={"load": [0.5, 0.8]},
+    ... )
+    >>> len(exp.set(seeds=2).plan())
+    8
+    >>> fs.Experiment("quickstart").set(load=[0.5, 0.9], scheme="pias", seeds=1).plan().points
     ['pias, load 0.5', 'pias, load 0.9']
     """
 
-    def __init__(self, raw: _flowsieve.Experiment) -> None:
-        self._raw = raw
+    # What reads experiments: the module, or a program of one's own.
+    _module: Any = _flowsieve.Experiment
+
+    def __init__(
+        self,
+        file: PathLike | None = None,
+        /,
+        *,
+        title: str | None = None,
+        topology: Any = None,
+        workload: Any = None,
+        schemes: Any = None,
+        sweep: Any = None,
+        network: Any = None,
+        transport: Any = None,
+        run: Any = None,
+        report: Any = None,
+        claims: Any = None,
+        scale: Any = None,
+        name: str = "experiment.toml",
+        folder: PathLike = ".",
+    ) -> None:
+        tables = {"title": title, "topology": topology, "workload": workload, "network": network, "transport": transport}
+        tables |= {"schemes": schemes, "sweep": sweep, "run": run, "report": report, "claims": claims, "scale": scale}
+        given = {key: value for key, value in tables.items() if value is not None}
+        self._begin()
+        if file is not None:
+            if given:
+                raise TypeError(f"a file and {', '.join(given)}; expected one of the two: set(...) changes a file's settings")
+            self._open(path_of("file", file))
+            return
+        if not given:
+            raise TypeError("Experiment() is empty; expected a file, or tables by keyword, such as topology={...}")
+        self._of_tables(_tables.with_schemes(given), name, path_of("folder", folder))
+
+    def _begin(self) -> None:
+        self._folder: str | None = None
+        """The folder of its paths; None if it is inside the module."""
+        self._seeds: int | None = None
+        self._scale: str | None = None
+        self._files: dict[str, str] = {}
+        """The files of arrays, by their paths: what they are called in results."""
+        self._keep: tuple[object, ...] = ()
+        """What has to live as long."""
+        self._named: Any = None
+        """The same with these names, once it is needed."""
+        self._bundle: Path | None = None
+        """Where that is."""
+
+    def _open(self, file: str) -> None:
+        self._raw = self._module.open(file)
+        if _packing.is_bundle(Path(file)):
+            described = _packing.listed(Path(file))
+            self._seeds, self._scale = described["seeds"], described["scale"]
+        elif Path(file).is_file():
+            self._folder = str(Path(file).parent)
+
+    def _of_tables(self, tables: dict[str, Any], name: str, folder: str) -> None:
+        listed, tables = _tables.without_flows(tables)
+        folder, kept = os.path.abspath(folder), Folder()
+        plain = _tables.plain(tables, lambda name, value: self._path_or(name, value, kept, folder))
+        self._raw = self._module.of_text(_toml.text_of(plain), name, folder)
+        self._folder = folder
+        self._keep = (kept,) if self._files else ()
+        if listed is not None:
+            self.__dict__.update(self.with_flows(listed).__dict__)
+
+    def _path_or(self, name: str, value: Any, kept: Folder, folder: str) -> Any:
+        """The value of a setting that may be a file: an array becomes one, named by its path from the experiment's folder on."""
+        made = _arrays.path_or(name, value, kept)
+        return self._place(made, folder) if isinstance(made, Path) and made.parent == kept.path else made
+
+    def _place(self, made: Path, folder: str) -> str:
+        """The path of a temporary file from the experiment's folder on."""
+        path = made.with_name(f"{len(self._files)}-{_packing.name_of(made)}")
+        made.rename(path)
+        short = _packing.relative(path, folder)
+        self._files[short] = path.name.split("-", 1)[1]
+        return short
+
+    def _with(self, raw: Any) -> Experiment:
+        other = object.__new__(type(self))
+        other._begin()
+        other._raw, other._folder, other._seeds, other._scale = raw, self._folder, self._seeds, self._scale
+        other._files, other._keep = dict(self._files), self._keep
+        return other
+
+    def _with_folder(self) -> Experiment:
+        """The same with a folder on this disk, from which paths lead to other files."""
+        if self._folder is not None:
+            return self
+        kept = Folder()
+        bundle = kept.path / "experiment.flowsieve"
+        self._raw.plan().pack(str(bundle))
+        text, folder, described = _packing.unpacked(bundle, kept.path)
+        base = self._module.of_text(_toml.effective(text, described["sets"], None), self.name, folder)
+        other = self._with(base.with_changes({}, described["seeds"], described["scale"]))
+        other._folder, other._keep = folder, (*self._keep, kept)
+        return other
+
+    @property
+    def _settled(self) -> Any:
+        """What runs: files of arrays have names by their content, so that keys and results do not depend on where they are."""
+        if not self._files:
+            return self._raw
+        if self._named is None:
+            kept = Folder()
+            bundle = kept.path / "experiment.flowsieve"
+            self._raw.plan().pack(str(bundle))
+            _packing.rename(bundle, self._files, self._folder or ".")
+            self._named = self._module.open(str(bundle))
+            self._bundle, self._keep = bundle, (*self._keep, kept)
+        return self._named
 
     @classmethod
     def from_file(cls, path: PathLike) -> Experiment:
@@ -117,7 +164,7 @@ class Experiment:
         >>> len(fs.Experiment.from_file(path).plan())
         18
         """
-        return cls(_flowsieve.Experiment.open(os.fspath(path)))
+        return cls(path)
 
     @classmethod
     def builtin(cls, name: str) -> Experiment:
@@ -127,7 +174,7 @@ class Experiment:
         >>> fs.Experiment.builtin("nos2/fig06").plan().title
         'NOS2, section V-B: medium flows and elephants, web search'
         """
-        return cls(_flowsieve.Experiment.open(name))
+        return cls(name)
 
     @classmethod
     def from_text(cls, text: str, *, name: str = "experiment.toml", folder: PathLike = ".") -> Experiment:
@@ -138,7 +185,11 @@ class Experiment:
         >>> len(fs.Experiment.from_text(text, name="mine.toml").plan())
         6
         """
-        return cls(_flowsieve.Experiment.of_text(text, name, os.fspath(folder)))
+        made = object.__new__(cls)
+        made._begin()
+        made._folder = os.path.abspath(path_of("folder", folder))
+        made._raw = cls._module.of_text(text, name, made._folder)
+        return made
 
     @classmethod
     def from_dict(
@@ -155,23 +206,50 @@ class Experiment:
         >>> len(exp.plan())
         2
         """
-        text = _flowsieve.Experiment.text_of(dict(experiment))
-        return cls.from_text(text, name=name, folder=folder)
+        made = object.__new__(cls)
+        made._begin()
+        made._of_tables(dict(experiment), name, path_of("folder", folder))
+        return made
 
     @property
     def text(self) -> str:
-        """Its text, without its changes."""
-        return self._raw.text
+        """Its text, without what is changed in it."""
+        text: str = self._raw.text
+        return text
 
     @property
     def name(self) -> str:
         """The name of its file in messages."""
-        return self._raw.name
+        name: str = self._raw.name
+        return name
 
     @property
     def changes(self) -> list[str]:
         """Its changes, each as in ``--set``."""
-        return self._raw.changes
+        changes: list[str] = self._raw.changes
+        return changes
+
+    def to_toml(self) -> str:
+        """What will run, with everything that was set, as the text of a file.
+
+        >>> import flowsieve as fs
+        >>> exp = fs.Experiment("quickstart").set({"schemes.pias.queues": 4}, load=0.6, seeds=1)
+        >>> "load = [0.6]" in exp.to_toml() and "queues = 4" in exp.to_toml()
+        True
+        >>> fs.Experiment.from_text(exp.to_toml()).plan().points == exp.plan().points
+        True
+        """
+        if self._scale not in (None, "paper"):
+            raise ExperimentError(
+                f"scale={self._scale!r}: a scale has no text of its own; expected pack() to keep it, or set(flows=..., seeds=...)",
+                expected="pack() to keep it, or set(flows=..., seeds=...)",
+                key="scale",
+            )
+        text = _toml.effective(self.text, self.changes, self._seeds)
+        for short in self._files:
+            # Files of arrays are there as long as the experiment, wherever the text is used.
+            text = text.replace(short, os.path.abspath(os.path.join(os.path.realpath(self._folder or "."), short)))
+        return text
 
     def set(
         self,
@@ -185,15 +263,42 @@ class Experiment:
         """A new experiment with changed settings, each by its name. Give those with dots in their path in a dict.
 
         A list makes a sweep, for a setting that holds no list itself. ``seeds`` and ``scale`` (smoke, quick or paper) are
-        the command's ``--seeds`` and ``--scale``.
+        the command's ``--seeds`` and ``--scale``. Arrays of numpy, Arrow, polars or pandas, and lists and ranges of numbers,
+        are measured ``sizes``, ``thresholds``, or with two columns a ``cdf``; a table as ``flows`` is a list of them. Their
+        files are there as long as the experiment.
 
         >>> import flowsieve as fs
         >>> exp = fs.Experiment.builtin("quickstart").set({"schemes.pias.queues": 4}, load=[0.5, 0.9], seeds=1)
         >>> exp.changes
         ['schemes.pias.queues=4', 'load=0.5,0.9']
+        >>> len(exp.set(sizes=range(1_000, 50_000, 100)).plan())
+        6
         """
         given = {**(settings or {}), **more}
-        return Experiment(self._raw.with_changes(given, whole_or_none("seeds", seeds, 1), scale))
+        names = {path: path.rsplit(".", 1)[-1] if isinstance(path, str) else "" for path in given}
+        lists = [path for path, name in names.items() if name in ("flows", "list") and _arrays.is_list_of_flows(given[path])]
+        listed = [given.pop(path) for path in lists]
+        other = self
+        if any(names[path] in ("sizes", "cdf") and _arrays.is_file_of(names[path], value) for path, value in given.items()):
+            other = self._with_folder()
+        changed = other._with(None)
+        kept = Folder()
+        for path, value in given.items():
+            name = names[path]
+            if name in ("sizes", "cdf"):
+                given[path] = changed._path_or(name, value, kept, changed._folder or ".")
+            else:
+                given[path] = _arrays.setting(name, value)
+        number = whole_or_none("seeds", seeds, 1)
+        with naming(None, scale=scale):
+            changed._raw = other._raw.with_changes(given, number, scale)
+        changed._seeds = self._seeds if number is None else number
+        changed._scale = scale if scale is not None else changed._scale
+        if len(changed._files) > len(other._files):
+            changed._keep = (*changed._keep, kept)
+        for table in listed:
+            changed = changed.with_flows(table)
+        return changed
 
     def with_flows(self, table: Any) -> Experiment:
         """The same experiment with these flows as its workload: :class:`Flows`, or a table for :meth:`Flows.from_table`.
@@ -206,8 +311,19 @@ class Experiment:
         >>> len(rack.with_flows(table).plan())
         1
         """
-        with written(table) as path:
-            return Experiment(self._raw.with_list(path))
+        if isinstance(self._raw, _flowsieve.Experiment):
+            with written(table) as path:
+                return self._with(self._raw.with_list(path))
+        # A program reads the list itself.
+        flows = table if isinstance(table, Flows) else Flows.from_table(table)
+        other = self._with_folder()
+        changed = other._with(None)
+        kept = Folder()
+        copy = kept.path / "flows.csv"
+        copy.write_bytes(flows.path.read_bytes())
+        changed._raw = other._raw.with_changes({"list": changed._place(copy, changed._folder or ".")}, None, None)
+        changed._keep = (*changed._keep, kept)
+        return changed
 
     def flows(self, seed: int = 1) -> Flows:
         """The flows that it sends with this seed, as ``flowsieve flows`` writes them. All points must have the same flows.
@@ -219,9 +335,9 @@ class Experiment:
         >>> len(flows.path.read_text().splitlines())
         6
         """
-        folder = tempfile.TemporaryDirectory(prefix="flowsieve-")
-        path = os.path.join(folder.name, "flows.csv")
-        self._raw.write_flows(path, whole("seed", seed))
+        folder = Folder()
+        path = folder.path / "flows.csv"
+        self._settled.write_flows(str(path), whole("seed", seed))
         return Flows(path, _keep=folder)
 
     def plan(self) -> Plan:
@@ -232,11 +348,28 @@ class Experiment:
         Web search at 50 % and 70 %: DCTCP, PIAS and pFabric
         18 runs of 6 points, about 583 million packet-hops in all; ...
         """
-        return Plan(self._raw.plan())
+        raw = self._settled.plan()
+        return Plan(raw, self._bundle, keep=self._keep)
+
+    def check(self) -> Findings:
+        """What is wrong in it, or looks so, as far as its text says: a sequence of :class:`Finding`. Nothing is run.
+
+        >>> import flowsieve as fs
+        >>> [finding.severity for finding in fs.Experiment("quickstart").set(sizes="web-serch").check()]
+        ['wrong']
+        >>> print(fs.Experiment("quickstart").check())
+        nothing looks wrong
+        """
+        try:
+            plan = self.plan()
+        except ExperimentError as error:
+            place = error.file if error.line is None else f"{error.file}:{error.line}"
+            return _findings.of_experiment([Finding("wrong", str(error), at=place or "")])
+        return _findings.of_experiment([Finding("careful", warning) for warning in plan.warnings])
 
     def run(
         self,
-        out: PathLike,
+        out: PathLike | None = None,
         *,
         jobs: int | None = None,
         progress: bool | Listener = False,
@@ -245,6 +378,8 @@ class Experiment:
         guard: bool = True,
     ) -> Result:
         """Makes the runs that the folder ``out`` lacks, ``jobs`` at a time (default: the number of cores), and joins them.
+
+        Without ``out`` the result is in a temporary folder, which is removed with it: :meth:`Result.save` keeps it.
 
         Other threads continue meanwhile. Ctrl-C keeps finished runs, and the same call makes the rest. ``replace``,
         ``fresh`` and ``guard`` are the command's ``--replace``, ``--fresh`` and (turned off) ``--no-guard``.
@@ -256,8 +391,11 @@ class Experiment:
         >>> heard[-1]
         (3, 3)
         """
-        raw = self._raw.plan()
-        return _with_report(raw.run(os.fspath(out), whole_or_none("jobs", jobs, 1), replace, fresh, guard, listener(progress)))
+        number = whole_or_none("jobs", jobs, 1)
+        raw = self._settled.plan()
+        kept = Folder() if out is None else None
+        folder = str(kept.path / "result") if kept is not None else path_of("out", out)
+        return _with_report(raw.run(folder, number, replace, fresh, guard, listener(progress)), kept)
 
     def run_parts(
         self,
@@ -275,7 +413,9 @@ class Experiment:
         >>> exp.run_parts(exp.plan().shard("1/3"), tempfile.mkdtemp() + "/out")
         1
         """
-        return self._raw.plan().run_parts(set(keys), os.fspath(out), whole_or_none("jobs", jobs, 1), guard, listener(progress))
+        number = whole_or_none("jobs", jobs, 1)
+        made: int = self._settled.plan().run_parts(set(keys), path_of("out", out), number, guard, listener(progress))
+        return made
 
     def join(
         self,
@@ -300,8 +440,9 @@ class Experiment:
         'Web search at 50 % and 70 %: DCTCP, PIAS and pFabric'
         """
         folders = [os.fspath(folder) for folder in parts]
-        raw = self._raw.plan()
-        return _with_report(raw.join(os.fspath(out), folders, missing, whole_or_none("jobs", jobs, 1), replace, listener(progress)))
+        raw = self._settled.plan()
+        number = whole_or_none("jobs", jobs, 1)
+        return _with_report(raw.join(path_of("out", out), folders, missing, number, replace, listener(progress)))
 
     def pack(self, path: PathLike, *, replace: bool = False) -> Path:
         """Writes it with every file that it names as a bundle, for other machines.
@@ -316,16 +457,22 @@ class Experiment:
         return self.plan().pack(path, replace=replace)
 
     def __str__(self) -> str:
-        return self.text
+        try:
+            return self.to_toml()
+        except (ExperimentError, ModuleNotFoundError):
+            # A scale, or a wrong text: as it stands, and what is changed in it.
+            given = [*self.changes, *([f"seeds={self._seeds}"] if self._seeds is not None else [])]
+            given += [f"scale={self._scale}"] if self._scale is not None else []
+            return self.text + "".join(f"\n# changed: {each}" for each in given)
 
     def __repr__(self) -> str:
         changed = f", changed: {', '.join(self.changes)}" if self.changes else ""
         return f"Experiment({self.name!r}{changed})"
 
 
-def _with_report(raw: _flowsieve.Outcome) -> Result:
-    """A result with its report, as the command leaves it. If the report cannot be written, the result still exists."""
-    result = Result(raw)
+def _with_report(raw: _flowsieve.Outcome, kept: Folder | None = None) -> Result:
+    """A result with its report, as the command leaves it. Where the report cannot be written, the result is there all the same."""
+    result = Result(raw, _keep=kept)
     try:
         result.report()
     except ResultError as error:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from flowsieve._folders import Folder, PathLike
 from flowsieve._missing import library
-from flowsieve._result import PathLike, Table
+from flowsieve._table import CsvTable
 from flowsieve.errors import ExperimentError
+
+if TYPE_CHECKING:
+    import polars
 
 REQUIRED = ("start_s", "src", "dst", "bytes")
 """The columns that every list has; docs/reference/flow-lists.md names the others."""
 
 
-class Flows(Table):
+class Flows(CsvTable):
     """A flow list: a CSV file with the columns ``start_s``, ``src``, ``dst``, ``bytes`` and optionally others.
 
     >>> import flowsieve as fs
@@ -28,10 +30,12 @@ class Flows(Table):
     1
     """
 
-    def __init__(self, path: PathLike, *, _keep: Any = None) -> None:
-        super().__init__(path)
-        # A folder that goes with the last who needs its file.
-        self._keep = _keep
+    def __init__(self, path: PathLike, *, _keep: Folder | None = None) -> None:
+        super().__init__(path, keep=_keep)
+
+    def lazy(self) -> polars.LazyFrame:
+        frame: polars.LazyFrame = library("polars").scan_csv(self.path, infer_schema_length=None)
+        return frame
 
     @classmethod
     def from_table(cls, table: Any) -> Flows:
@@ -44,9 +48,9 @@ class Flows(Table):
         >>> flows.path.read_text()
         'start_s,src,dst,bytes\\n0.0,0,1,1000\\n'
         """
-        folder = tempfile.TemporaryDirectory(prefix="flowsieve-")
-        path = os.path.join(folder.name, "flows.csv")
-        _write(table, path)
+        folder = Folder()
+        path = folder.path / "flows.csv"
+        _write(table, str(path))
         return cls(path, _keep=folder)
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from flowsieve import _flowsieve
+from flowsieve import _arrays, _flowsieve
 from flowsieve._numbers import whole_or_none
-from flowsieve._result import PathLike
+from flowsieve._folders import Folder, PathLike, path_of
+from flowsieve._naming import naming
 
 
 def _list(what: str, word: str | None, folder: PathLike | None = None) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(_flowsieve.list_of(what, word, None if folder is None else os.fspath(folder)))
+    found: list[dict[str, Any]] = json.loads(_flowsieve.list_of(what, word, None if folder is None else path_of("folder", folder)))
     return found
 
 
@@ -90,8 +90,8 @@ def explain(name: str) -> str:
 def thresholds(
     *,
     workload: str | None = None,
-    cdf: PathLike | None = None,
-    sizes: PathLike | None = None,
+    cdf: Any = None,
+    sizes: Any = None,
     column: str | None = None,
     load: float | Sequence[float] = 0.8,
     queues: int | None = None,
@@ -107,28 +107,30 @@ def thresholds(
     Without a ``method`` (equal-split, pias, background, two-level or published) all stand side by side, with the ones to take,
     what a short simulation says of them next to one queue (not with ``model_only``), and the ECN threshold of each of the rates
     in ``rate`` (``"10Gbps,40Gbps"``, that of hosts first) with the round trip ``rtt``; or of those of the ``fabric`` of an
-    experiment. ``marking`` compares the length of a ``"queue"`` or a ``"port"`` with it.
+    experiment. ``marking`` compares the length of a ``"queue"`` or a ``"port"`` with it. ``sizes`` and ``cdf`` are files, or
+    arrays: sizes in bytes, or two columns.
 
     >>> import flowsieve as fs
     >>> fs.thresholds(workload="web-search", queues=2, method="background")[0]["thresholds_bytes"]
     [...]
+    >>> fs.thresholds(sizes=[1_000] * 90 + [1_000_000] * 10, queues=2, method="background")[0]["load"]
+    0.8
     """
     loads = [float(each) for each in load] if isinstance(load, Iterable) else [float(load)]
-    path = [None if given is None else os.fspath(given) for given in (cdf, sizes)]
-    found: list[dict[str, Any]] = json.loads(
-        _flowsieve.thresholds(
-            workload,
-            path[0],
-            path[1],
-            column,
-            loads,
-            whole_or_none("queues", queues, 1),
-            method,
-            rate,
-            rtt,
-            None if fabric is None else os.fspath(fabric),
-            marking,
-            model_only,
+    number = whole_or_none("queues", queues, 1)
+    folder = Folder()
+    given = {name: _file(name, value, folder) for name, value in (("cdf", cdf), ("sizes", sizes))}
+    fabric = None if fabric is None else path_of("fabric", fabric)
+    with naming(None, method=method, marking=marking, workload=workload):
+        found: list[dict[str, Any]] = json.loads(
+            _flowsieve.thresholds(
+                workload, given["cdf"], given["sizes"], column, loads, number, method, rate, rtt, fabric, marking, model_only
+            )
         )
-    )
     return found
+
+
+def _file(name: str, value: Any, folder: Folder) -> str | None:
+    """The path of a file, or of one with an array in it."""
+    value = _arrays.path_or(name, value, folder)
+    return None if value is None else path_of(name, value, ", or an array")

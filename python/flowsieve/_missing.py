@@ -20,7 +20,7 @@ def library(name: str) -> Any:
         if name in _IN_A_CLONE:
             text = f"{name} is not installed; expected it from a clone of Flowsieve: pip install {_IN_A_CLONE[name]}"
             raise ModuleNotFoundError(text, name=name) from error
-        extra = _EXTRAS.get(name, name)
+        extra = _EXTRAS.get(name, name.split(".", 1)[0])
         raise ModuleNotFoundError(
             f'{name} is not installed; expected it from: pip install "flowsieve[{extra}]"', name=name
         ) from error

@@ -2,142 +2,25 @@
 
 from __future__ import annotations
 
-import csv
 import html
 import json
 import os
+import re
+import shutil
+import tempfile
 from pathlib import Path
-from typing import Any, Union
+from typing import Any
 
-from flowsieve import _flowsieve
-from flowsieve._missing import library
+from flowsieve import _flowsieve, _findings, _show
+from flowsieve._compare import Comparison, value_name
+from flowsieve._findings import Findings
+from flowsieve._folders import Folder, PathLike, path_of
+from flowsieve._naming import naming
+from flowsieve._table import CsvTable, ParquetTable, Table
+from flowsieve.errors import ResultError
 
-PathLike = Union[str, "os.PathLike[str]"]
-
-
-class Table:
-    """A table of a result. Its file is read only when you ask for the data.
-
-    A Parquet file is also an Arrow stream (``__arrow_c_stream__``), which polars, pyarrow, pandas and DuckDB accept directly.
-
-    >>> import flowsieve as fs, tempfile
-    >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2)
-    >>> res = exp.run(tempfile.mkdtemp() + "/out")
-    >>> res.flows().path.name
-    'flows.parquet'
-    """
-
-    def __init__(self, path: PathLike) -> None:
-        self.path = Path(path)
-        if not self.path.is_file():
-            from flowsieve.errors import ResultError
-
-            raise ResultError(f"{self.path}: there is no such table in this result")
-
-    @property
-    def _is_csv(self) -> bool:
-        return self.path.suffix == ".csv"
-
-    def lazy(self) -> Any:
-        """A ``polars.LazyFrame``, which reads only the part of a large table that a query needs.
-
-        >>> import flowsieve as fs, tempfile
-        >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2)
-        >>> res = exp.run(tempfile.mkdtemp() + "/out")
-        >>> import polars as pl
-        >>> res.flows().lazy().select(pl.len()).collect().item()
-        160
-        """
-        polars = library("polars")
-        return polars.scan_csv(self.path, infer_schema_length=None) if self._is_csv else polars.scan_parquet(self.path)
-
-    def to_polars(self) -> Any:
-        """A ``polars.DataFrame``.
-
-        >>> import flowsieve as fs, tempfile
-        >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2)
-        >>> res = exp.run(tempfile.mkdtemp() + "/out")
-        >>> res.flows().to_polars().height
-        160
-        """
-        polars = library("polars")
-        return polars.read_csv(self.path, infer_schema_length=None) if self._is_csv else polars.read_parquet(self.path)
-
-    def to_pandas(self) -> Any:
-        """A ``pandas.DataFrame``.
-
-        >>> import flowsieve as fs, tempfile
-        >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2)
-        >>> res = exp.run(tempfile.mkdtemp() + "/out")
-        >>> len(res.flows().to_pandas())
-        160
-        """
-        pandas = library("pandas")
-        return pandas.read_csv(self.path) if self._is_csv else pandas.read_parquet(self.path)
-
-    def to_arrow(self) -> Any:
-        """A ``pyarrow.Table``.
-
-        >>> import flowsieve as fs, tempfile
-        >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2)
-        >>> res = exp.run(tempfile.mkdtemp() + "/out")
-        >>> res.flows().to_arrow().num_rows
-        160
-        """
-        if self._is_csv:
-            return library("pyarrow.csv").read_csv(self.path)
-        return library("pyarrow.parquet").read_table(self.path)
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        if self._is_csv:
-            return self.to_arrow().__arrow_c_stream__(requested_schema)
-        return _flowsieve.arrow_stream(self.path)
-
-    def __repr__(self) -> str:
-        return f"Table({str(self.path)!r})"
-
-
-class _Said:
-    """The command's output: its text, and the same as data."""
-
-    def __init__(self, data: list[dict[str, Any]], text: str) -> None:
-        self.data = data
-        self._text = text
-
-    def __len__(self) -> int:
-        return len(self.data)
-
-    def __str__(self) -> str:
-        return self._text
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return preformatted(self._text)
-
-
-class Comparison(_Said):
-    """Schemes, or values of another swept setting, over the same flows.
-
-    ``data`` is the output of ``flowsieve compare --json``: a list with an entry for each pair.
-
-    >>> import flowsieve as fs, tempfile
-    >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2)
-    >>> res = exp.run(tempfile.mkdtemp() + "/out")
-    >>> res.compare("pias", "dctcp").data[0]["baseline"]
-    'dctcp'
-    """
-
-
-class Findings(_Said):
-    """Causes, then problems of a result, the most important first. ``data`` is the list of ``flowsieve doctor --json``.
-
-    >>> import flowsieve as fs, tempfile
-    >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2)
-    >>> res = exp.run(tempfile.mkdtemp() + "/out")
-    >>> res.doctor().data[0]["is_cause"]
-    True
-    """
+_MANIFEST = "manifest.json"
+_STATISTICS = ("fct_mean_us", "fct_p99_us", "slowdown_mean", "slowdown_p99")
 
 
 class Result:
@@ -146,39 +29,65 @@ class Result:
     >>> import flowsieve as fs, tempfile
     >>> exp = fs.Experiment.builtin("quickstart").set(flows=50, load=0.5, scheme=["dctcp", "pias"], seeds=2)
     >>> res = exp.run(tempfile.mkdtemp() + "/out")
-    >>> [point["scheme"] for point in res.data()["points"]]
+    >>> [point["scheme"] for point in fs.Result(res.path).data()["points"]]
     ['dctcp', 'pias']
     """
 
-    def __init__(self, path: PathLike | _flowsieve.Outcome) -> None:
-        if isinstance(path, _flowsieve.Outcome):
-            self._raw = path
-        else:
-            self._raw = _flowsieve.Outcome.open(os.fspath(path))
+    def __init__(self, path: PathLike | _flowsieve.Outcome, *, _keep: Folder | None = None) -> None:
+        self._outcome = path if isinstance(path, _flowsieve.Outcome) else _opened(path_of("path", path))
+        self._keep = _keep
+        manifest = self.path / _MANIFEST
+        self._seen = _state(manifest)
+        self._digest = _flowsieve.digest(str(manifest))
 
     @property
     def path(self) -> Path:
-        """Its folder.
+        """Its folder. That of a run without a folder is removed with the result: :meth:`save` keeps it.
 
         >>> import flowsieve as fs, tempfile
         >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2)
-        >>> res = exp.run(tempfile.mkdtemp() + "/out")
-        >>> res.path.name
+        >>> exp.run(tempfile.mkdtemp() + "/out").path.name
         'out'
         """
-        return Path(self._raw.path)
+        return Path(self._outcome.path)
+
+    @property
+    def is_temporary(self) -> bool:
+        """Whether its folder is removed with it.
+
+        >>> import flowsieve as fs
+        >>> fs.Experiment.builtin("quickstart").set(flows=20, load=0.5, scheme="dctcp", seeds=1).run().is_temporary
+        True
+        """
+        return self._keep is not None
+
+    @property
+    def _raw(self) -> _flowsieve.Outcome:
+        """The result, if its folder still holds it."""
+        manifest = self.path / _MANIFEST
+        try:
+            state = _state(manifest)
+        except FileNotFoundError:
+            raise ResultError(f"{self.path}: the result's folder is gone; expected it as long as the result is used") from None
+        if state != self._seen:
+            if _flowsieve.digest(str(manifest)) != self._digest:
+                raise ResultError(
+                    f"{self.path}: another result was written there since this one was opened; expected to open it again: "
+                    f"flowsieve.Result({str(self.path)!r})"
+                )
+            self._seen = state
+        return self._outcome
 
     @property
     def experiment(self) -> dict[str, Any]:
         """The experiment as in the manifest: title, text, changes, versions, schemes, points with all settings.
 
-        >>> import flowsieve as fs, tempfile
-        >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2)
-        >>> res = exp.run(tempfile.mkdtemp() + "/out")
+        >>> import flowsieve as fs
+        >>> res = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2).run()
         >>> res.experiment["points"][1]["settings"]["workload.flows"]
         '40'
         """
-        described: dict[str, Any] = json.loads(self._raw.experiment())
+        described: dict[str, Any] = json.loads(self._outcome.experiment())
         return described
 
     @property
@@ -186,90 +95,119 @@ class Result:
         """The experiment's title."""
         return str(self.experiment["title"])
 
+    def save(self, folder: PathLike, *, replace: bool = False) -> Result:
+        """Copies the result to a folder, and gives the one there. A folder that holds something is replaced with ``replace=True``.
+
+        >>> import flowsieve as fs, tempfile
+        >>> res = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme="dctcp", seeds=1).run()
+        >>> res.save(tempfile.mkdtemp() + "/kept").path.name
+        'kept'
+        """
+        target = Path(os.path.abspath(path_of("folder", folder)))
+        source = Path(os.path.abspath(self._raw.path))
+        if target == source or source in target.parents or target in source.parents:
+            raise ResultError(f"{target}: expected a folder apart from the result's own, {source}")
+        if not replace and target.exists() and not (target.is_dir() and not any(target.iterdir())):
+            raise ResultError(f"{target}: it holds something already; expected another folder, or replace=True")
+        if replace and target.exists() and not (target / _MANIFEST).is_file():
+            raise ResultError(f"{target}: it holds something else than a result, which is never replaced")
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            # The folder is whole or absent.
+            with tempfile.TemporaryDirectory(prefix=".flowsieve-", dir=target.parent) as near:
+                whole = shutil.copytree(source, Path(near) / "new")
+                if target.exists():
+                    os.replace(target, Path(near) / "old")
+                os.replace(whole, target)
+        except OSError as error:
+            raise ResultError(f"{target}: cannot be written: {error}") from error
+        return Result(target)
+
+    def _file(self, name: str) -> Path:
+        return Path(self._raw.path) / name
+
     def flows(self) -> Table:
         """A row for each flow (``flows.parquet``).
 
-        >>> import flowsieve as fs, tempfile
-        >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2)
-        >>> res = exp.run(tempfile.mkdtemp() + "/out")
-        >>> "slowdown" in res.flows().to_polars().columns
+        >>> import flowsieve as fs
+        >>> res = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2).run()
+        >>> "slowdown" in res.flows().columns
         True
         """
-        return Table(self.path / "flows.parquet")
+        return ParquetTable(self._file("flows.parquet"), keep=self)
 
     def coflows(self) -> Table:
         """A row for each coflow (``coflows.parquet``), if there are any.
 
-        >>> import flowsieve as fs, tempfile
+        >>> import flowsieve as fs
         >>> exp = fs.Experiment.builtin("quickstart").set(pattern="incast", fan_in=4, flows=40, load=0.5, scheme="dctcp", seeds=1)
-        >>> exp.run(tempfile.mkdtemp() + "/out").coflows().to_polars().height
+        >>> len(exp.run().coflows())
         10
         """
-        return Table(self.path / "coflows.parquet")
+        return ParquetTable(self._file("coflows.parquet"), keep=self)
 
     def series(self) -> Table:
         """Series over time (``series.parquet``).
 
-        >>> import flowsieve as fs, tempfile
-        >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2)
-        >>> res = exp.run(tempfile.mkdtemp() + "/out")
-        >>> "flows under way" in set(res.series().to_polars()["series"])
+        >>> import flowsieve as fs
+        >>> res = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2).run()
+        >>> "flows under way" in {row["series"] for row in res.series()}
         True
         """
-        return Table(self.path / "series.parquet")
+        return ParquetTable(self._file("series.parquet"), keep=self)
 
     def summary(self) -> Table:
         """Statistics by point and size class (``summary.csv``), with intervals over seeds.
 
-        >>> import flowsieve as fs, tempfile
-        >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2)
-        >>> res = exp.run(tempfile.mkdtemp() + "/out")
-        >>> "fct_mean_us" in res.summary().to_polars().columns
+        >>> import flowsieve as fs
+        >>> res = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2).run()
+        >>> row = next(row for row in res.summary() if row["size_class"] == "all")
+        >>> row["fct_mean_us_low"] < row["fct_mean_us"] < row["fct_mean_us_high"]
         True
         """
-        return Table(self.path / "summary.csv")
+        table = self._file("summary.csv")
+        axes = self.experiment["points"][:1]
+        swept = [re.sub("[^A-Za-z0-9]", "_", axis["key"]) for point in axes for axis in point["axes"]]
+        shown = ["scheme", "load", *swept, "size_class", "flows", "unfinished", *_STATISTICS]
+        return CsvTable(table, shown, keep=self)
 
     def plots(self) -> Table:
         """The numbers of every plot of the report (``plots.csv``), which :meth:`report` writes.
 
-        >>> import flowsieve as fs, tempfile
-        >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2)
-        >>> res = exp.run(tempfile.mkdtemp() + "/out")
-        >>> "y_unit" in res.plots().to_polars().columns
+        >>> import flowsieve as fs
+        >>> res = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2).run()
+        >>> "y_unit" in res.plots().columns
         True
         """
-        return Table(self.path / "plots.csv")
+        return CsvTable(self._file("plots.csv"), ("plot", "class", "series", "x", "y"), keep=self)
 
-    def rows(self) -> list[dict[str, str]]:
-        """The rows of the summary, without any other library.
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows of the summary as dicts: numbers are numbers, and None where there is nothing.
 
-        >>> import flowsieve as fs, tempfile
-        >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2)
-        >>> res = exp.run(tempfile.mkdtemp() + "/out")
-        >>> sorted({row["scheme"] for row in res.rows()})
-        ['dctcp', 'pias']
+        >>> import flowsieve as fs
+        >>> res = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2).run()
+        >>> [row["load"] for row in res.rows() if row["size_class"] == "all"]
+        [0.5, 0.5]
         """
-        with self.summary().path.open(newline="") as file:
-            return list(csv.DictReader(file))
+        return list(self.summary())
 
     def data(self, x: str | None = None) -> dict[str, Any]:
         """Conclusions, statistics by point and class, claims and findings, as ``flowsieve report --json`` has them.
 
-        >>> import flowsieve as fs, tempfile
-        >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2)
-        >>> res = exp.run(tempfile.mkdtemp() + "/out")
+        >>> import flowsieve as fs
+        >>> res = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2).run()
         >>> res.data()["points"][0]["classes"][-1]["flows"]
         80
         """
-        data: dict[str, Any] = json.loads(self._raw.data(x))
+        with naming("x", x=x):
+            data: dict[str, Any] = json.loads(self._raw.data(x))
         return data
 
     def conclusions(self) -> list[str]:
         """The answers of the result, one sentence for each question.
 
-        >>> import flowsieve as fs, tempfile
-        >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2)
-        >>> res = exp.run(tempfile.mkdtemp() + "/out")
+        >>> import flowsieve as fs
+        >>> res = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2).run()
         >>> "pias's mean FCT" in res.conclusions()[0]
         True
         """
@@ -278,62 +216,67 @@ class Result:
     def claims(self) -> list[dict[str, Any]]:
         """The claims of a paper, each with the measured value and the verdict.
 
-        >>> import flowsieve as fs, tempfile
-        >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2)
-        >>> res = exp.run(tempfile.mkdtemp() + "/out")
-        >>> res.claims()
+        >>> import flowsieve as fs
+        >>> fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, seeds=1).run().claims()
         []
         """
         claims: list[dict[str, Any]] = self.data()["claims"]
         return claims
 
-    def compare(self, value: str | None = None, baseline: str | None = None, vary: str | None = None) -> Comparison:
+    def compare(
+        self, value: str | float | None = None, baseline: str | float | None = None, *, vary: str | None = None
+    ) -> Comparison:
         """Two schemes over the same flows, paired by seed, with intervals; or two values of the swept setting ``vary``.
 
-        Without values each is compared with the first.
+        Without values each is compared with the first. Values may be numbers, in bytes, bits a second or seconds: 30_000 finds
+        ``30KB``.
 
-        >>> import flowsieve as fs, tempfile
-        >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2)
-        >>> res = exp.run(tempfile.mkdtemp() + "/out")
-        >>> print(res.compare("pias", "dctcp"))  # doctest: +ELLIPSIS
-        pias / dctcp: FCT over the same flows, paired by seed...
+        >>> import flowsieve as fs
+        >>> exp = fs.Experiment.builtin("quickstart").set({"ecn_threshold": ["30KB", "60KB"]}, flows=40, load=0.5, scheme="dctcp")
+        >>> print(exp.run().compare(60_000, 30_000, vary="ecn_threshold"))  # doctest: +ELLIPSIS
+        network.ecn_threshold = 60KB / 30KB: FCT over the same flows, paired by seed...
         """
-        data, text = self._raw.compare(value, baseline, vary)
+        raw = self._raw
+        experiment = self.experiment
+        names = [value_name(experiment, "value", value, vary), value_name(experiment, "baseline", baseline, vary)]
+        if (value is None) != (baseline is None):
+            raise TypeError(f"value={value!r}, baseline={baseline!r}; expected both, or neither to compare each with the first")
+        with naming("vary", value=names[0], baseline=names[1], vary=vary):
+            data, text = raw.compare(names[0], names[1], vary)
         return Comparison(json.loads(data), text)
 
     def doctor(self) -> Findings:
-        """Problems of the result.
+        """What looks wrong: a sequence of :class:`Finding`.
 
-        >>> import flowsieve as fs, tempfile
-        >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2)
-        >>> res = exp.run(tempfile.mkdtemp() + "/out")
-        >>> len(res.doctor()) > 0
+        >>> import flowsieve as fs
+        >>> res = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2).run()
+        >>> any("send more flows" in finding.remedy for finding in res.doctor())
         True
         """
         data, text = self._raw.doctor()
-        return Findings(json.loads(data)["findings"], text)
+        return _findings.of_result(json.loads(data)["findings"], text)
 
     def report(self, x: str | None = None) -> Path:
         """Writes ``report.html`` and ``plots.csv``, and returns the page's path. ``x`` is the swept setting on the x axis.
 
-        >>> import flowsieve as fs, tempfile
-        >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2)
-        >>> res = exp.run(tempfile.mkdtemp() + "/out")
+        >>> import flowsieve as fs
+        >>> res = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2).run()
         >>> res.report().name
         'report.html'
         """
-        return Path(self._raw.report(x))
+        with naming("x", x=x):
+            return Path(self._raw.report(x))
 
-    def export(self, x: str | None = None, y: str | None = None, class_: str | None = None) -> str:
+    def export(self, *, x: str | None = None, y: str | None = None, class_: str | None = None) -> str:
         """Statistics as tidy CSV, as ``flowsieve export`` writes them.
 
-        >>> import flowsieve as fs, tempfile
-        >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2)
-        >>> res = exp.run(tempfile.mkdtemp() + "/out")
+        >>> import flowsieve as fs
+        >>> res = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2).run()
         >>> res.export(y="mean fct", class_="all").splitlines()[0].split(",")[0]
         'case'
         """
-        return self._raw.export(x, y, class_)
+        with naming(None, x=x, y=y, class_=class_):
+            return self._raw.export(x, y, class_)
 
     def __str__(self) -> str:
         return self._raw.table()
@@ -342,9 +285,29 @@ class Result:
         return f"Result({str(self.path)!r}): {self.title}"
 
     def _repr_html_(self) -> str:
-        return preformatted(self._raw.table())
+        heading = f"<p><b>{html.escape(self.title)}</b></p>"
+        return heading + _show.sentences(self.conclusions()) + self.summary()._html_of_shown()
 
 
-def preformatted(text: str) -> str:
-    """A text of the command, for a notebook."""
-    return f"<pre>{html.escape(text)}</pre>"
+def _state(path: Path) -> tuple[int, int, int]:
+    state = path.stat()
+    return state.st_ino, state.st_mtime_ns, state.st_size
+
+
+def _opened(path: str) -> _flowsieve.Outcome:
+    try:
+        return _flowsieve.Outcome.open(path)
+    except ResultError as error:
+        written = _version_of(Path(path) / _MANIFEST)
+        here = _flowsieve.program()[0]
+        if written is None or written == here:
+            raise
+        raise ResultError(f"{error}; it was written by flowsieve {written}, and this is flowsieve {here}") from None
+
+
+def _version_of(manifest: Path) -> str | None:
+    """The version of the program that wrote a manifest, if it says so."""
+    try:
+        return str(json.loads(manifest.read_text())["experiment"]["versions"]["flowsieve"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

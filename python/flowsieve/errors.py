@@ -1,10 +1,21 @@
-"""Errors, each with the command's text."""
+"""What can go wrong, each with the text that the command has for it, in Python's words."""
 
 from __future__ import annotations
 
+from flowsieve._words import in_python
+
+__all__ = ["Error", "ExperimentError", "InternalError", "ResultError", "SimulationError", "SweepError"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 class Error(Exception):
-    """Any error of Flowsieve."""
+    """Whatever Flowsieve says is wrong. Its text names parameters of Python, and no options of the command."""
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__(in_python(text))
 
 
 class ExperimentError(Error, ValueError):
@@ -39,7 +50,7 @@ class ExperimentError(Error, ValueError):
         self.file = file
         self.line = line
         self.column = column
-        self.expected = expected
+        self.expected = None if expected is None else in_python(expected)
         self.nearest = nearest
 
     def __reduce__(self) -> tuple[type[ExperimentError], tuple[object, ...]]:

@@ -12,8 +12,14 @@ from typing import Any
 
 from flowsieve import _flowsieve
 from flowsieve._missing import library
-from flowsieve._result import PathLike
+from flowsieve._folders import PathLike
 from flowsieve.errors import ExperimentError
+
+__all__ = ["report", "train"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 def train(

@@ -19,6 +19,13 @@ from flowsieve._missing import library
 from flowsieve._result import Result
 from flowsieve.errors import ResultError
 
+__all__ = ["WIDTHS", "cdf", "claims", "fct_by_load", "look", "series", "slowdown_by_size"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 WIDTHS = {1: 3.5, 2: 7.16}
 """Inches of one column and of two (IEEE's and ACM's pages)."""
 

@@ -94,7 +94,7 @@ fn run__a_result_is_not_lost_unasked() {
     let before = bytes(&folder.path().join("results/small"));
     // Another buffer, fewer schemes, fewer seeds: each would drop runs that are there.
     for (arguments, why) in [
-        (&["--set", "ecn_threshold=30pkt"][..], "8 of 8 runs would be replaced"),
+        (&["--set", "ecn_threshold=30pkt"][..], "8 of its 8 runs would be replaced"),
         (&["--set", "scheme=pias"], "4 of its 8 runs would be replaced"),
         (&["--seeds", "1"], "4 of its 8 runs would be replaced: it has other seeds"),
         (&["--scale", "smoke"], "would be replaced"),

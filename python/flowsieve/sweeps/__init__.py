@@ -19,3 +19,7 @@ from flowsieve.sweeps._slurm import Slurm
 from flowsieve.sweeps._worker import Worker
 
 __all__ = ["Backend", "Bundle", "Local", "Lost", "Made", "Ray", "Slurm", "Task", "Worker", "sweep"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

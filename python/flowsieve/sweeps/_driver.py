@@ -11,9 +11,11 @@ from dataclasses import replace as changed
 from pathlib import Path
 
 from flowsieve import _flowsieve
-from flowsieve._experiment import Experiment, Plan, Run
+from flowsieve._experiment import Experiment
+from flowsieve._folders import PathLike
+from flowsieve._plan import Plan, Run
 from flowsieve._progress import Listener, listener
-from flowsieve._result import PathLike, Result
+from flowsieve._result import Result
 from flowsieve.errors import Error, SweepError
 from flowsieve.sweeps._local import Local
 from flowsieve.sweeps._protocol import Backend, Bundle, Lost, Made, Task
@@ -40,8 +42,8 @@ _LOOK_SECONDS = 0.1
 def sweep(
     experiment: Experiment,
     out: PathLike,
-    on: Backend | None = None,
     *,
+    on: Backend | None = None,
     progress: bool | Listener = False,
     replace: bool = False,
     patience: float = 1800.0,

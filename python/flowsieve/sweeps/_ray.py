@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from flowsieve._missing import library
-from flowsieve._result import PathLike
+from flowsieve._folders import PathLike
 from flowsieve.errors import Error
 from flowsieve.sweeps._protocol import Bundle, Lost, Made, Task
 from flowsieve.sweeps._worker import Worker

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from flowsieve import _flowsieve
 from flowsieve._numbers import whole
-from flowsieve._result import PathLike
+from flowsieve._folders import PathLike
 from flowsieve.errors import SweepError
 from flowsieve.sweeps._protocol import Bundle, Lost, Made, Task
 

@@ -46,7 +46,7 @@ def test_docstrings__of_what_is_public_have_an_example() -> None:
         if inspect.isfunction(thing) and thing.__module__ == of.__name__ and not name.startswith("_")
     ]
     # Names and texts as they stand, and what only a backend calls, say themselves what they are.
-    simple = {"Experiment.text", "Experiment.name", "Experiment.changes", "Result.title", "program", "Run"}
+    simple = {"Experiment.text", "Experiment.name", "Experiment.changes", "Result.title", "program", "Run", "__version__"}
     errors = {name for name, thing in things if inspect.isclass(thing) and issubclass(thing, Exception)}
     backend = {"open", "slots", "submit", "told", "close", "parts", "shards"}
     without = [

@@ -35,10 +35,10 @@ def test_summary__is_the_csv_of_the_result(result: fs.Result) -> None:
     classes = {row["size_class"] for row in rows}
     assert classes == {"0-100KB", "100KB-10MB", ">10MB", "all"}
     # A statistic by hand: the mean over seeds of the mean FCT of all flows.
-    row = next(row for row in rows if (row["scheme"], row["load"], row["size_class"]) == ("pias", "0.5", "all"))
+    row = next(row for row in rows if (row["scheme"], row["load"], row["size_class"]) == ("pias", 0.5, "all"))
     flows = result.flows().to_polars().filter((polars.col("scheme") == "pias") & (polars.col("load") == 0.5))
     by_seed = flows.group_by("seed").agg(polars.col("fct_ps").mean() / 1e6)["fct_ps"].mean()
-    assert isinstance(by_seed, float) and float(row["fct_mean_us"]) == pytest.approx(by_seed, rel=1e-12)
+    assert isinstance(by_seed, float) and row["fct_mean_us"] == pytest.approx(by_seed, rel=1e-12)
 
 
 def test_compare_and_doctor__are_the_commands(result: fs.Result) -> None:
@@ -48,7 +48,7 @@ def test_compare_and_doctor__are_the_commands(result: fs.Result) -> None:
 
     compared = result.compare("pias", "dctcp")
     assert said("compare", str(result.path), "pias", "dctcp") == str(compared)
-    assert compared.data[0]["scheme"] == "pias" and "<pre>" in compared._repr_html_()
+    assert compared.data[0]["scheme"] == "pias" and "<table>" in compared._repr_html_()
     assert said("doctor", str(result.path)) == str(result.doctor())
     assert result.conclusions()[0] in " ".join(str(result).split())
     with pytest.raises(fs.ExperimentError, match="did you mean `pias`"):
@@ -251,5 +251,5 @@ def test_library__that_is_missing_says_what_brings_it(monkeypatch: pytest.Monkey
 def test_result__opens_again_and_is_unchanged(result: fs.Result) -> None:
     before = files(result.path)
     again = fs.Result(result.path)
-    assert again.title == "Eight hosts" and str(again) == str(result) and "<pre>" in again._repr_html_()
+    assert again.title == "Eight hosts" and str(again) == str(result) and "<table>" in again._repr_html_()
     assert files(result.path) == before
