@@ -97,7 +97,7 @@ def test_load__errors_are_those_of_the_program(program: fs.Program, result: fs.R
         with pytest.raises(fs.ExperimentError) as error:
             call()
         assert not re.search(r"(?<![\w-])--[a-z]|error: ", str(error.value))
-    with pytest.raises(fs.ResultError, match="would be replaced.*say replace=True"):
+    with pytest.raises(fs.ResultError, match="would be replaced.*replace=True"):
         exp.set(load=0.3).run(result.path)
     for path in ("nowhere/my-scheme", __file__):
         with pytest.raises(fs.ExperimentError, match="there is no such program"):

@@ -169,7 +169,7 @@ def test_plots__of_every_kind_are_drawn_and_fonts_embedded(result: fs.Result, tm
         path = tmp_path / f"{name}.pdf"
         figure.savefig(path)
         assert b"/Type3" not in path.read_bytes() and path.stat().st_size > 2_000
-    with pytest.raises(fs.ResultError, match="not a size class"):
+    with pytest.raises(fs.ResultError, match="no size class"):
         fs.plot.fct_by_load(result, size_class="tiny")
     with pytest.raises(fs.ResultError, match="not swept"):
         fs.plot.fct_by_load(result, x="rtt")

@@ -233,7 +233,7 @@ def test_slurm__an_array_makes_the_parts(
 
 def test_slurm__without_its_commands(small: fs.Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(fs.SweepError, match="no sbatch"):
+    with pytest.raises(fs.SweepError, match="sbatch is not installed"):
         fs.sweep(small, tmp_path / "out", on=fs.Slurm(tmp_path / "shared"))
     for backend in [lambda: fs.Slurm(tmp_path, jobs=0), lambda: fs.Local(jobs=0)]:
         with pytest.raises(fs.ExperimentError, match="jobs=0; expected a whole number of at least 1"):
