@@ -134,18 +134,30 @@ fn kept_runs(figure: &Figure) -> usize {
     figure.plan.runs.iter().filter(|run| figure.kept.has(&run.key)).count()
 }
 
-/// Returns the same experiments with their stored values and seeds: those added to resolve claims, or else the files'.
+/// Returns the same experiments with their stored values and seeds: by figure those added to resolve claims, or else the
+/// file's.
 fn kept(args: &Reproduce, folder: &Path, changes: &Changes, engines: &Engines) -> Result<Reproduction, Error> {
     let read = |resolve| {
         let changes = Changes { resolve, seeds: None, ..changes.clone() };
         reproduce::read(folder, &args.what, &changes, false, engines)
     };
-    let resolved = read(true)?;
-    if is_whole(&resolved) { Ok(resolved) } else { read(false) }
+    let mut kept = read(true)?;
+    if !is_whole(&kept) {
+        for (figure, plain) in kept.figures.iter_mut().zip(read(false)?.figures) {
+            if !has_all_runs(figure) {
+                *figure = plain;
+            }
+        }
+    }
+    Ok(kept)
 }
 
 fn is_whole(kept: &Reproduction) -> bool {
-    kept.figures.iter().all(|figure| kept_runs(figure) == figure.plan.runs.len())
+    kept.figures.iter().all(has_all_runs)
+}
+
+fn has_all_runs(figure: &Figure) -> bool {
+    kept_runs(figure) == figure.plan.runs.len()
 }
 
 /// Returns the totals of the values stored next to the experiments, if these are complete and differ.
