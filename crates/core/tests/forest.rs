@@ -228,7 +228,7 @@ fn parse__headers_out_of_range() {
     let error = refused(|bytes| bytes[HEADER + 1] = 0xff);
     assert_eq!(error, "byte 64: a feature's name is not UTF-8 text");
     let twice = Forest::parse(&file(&[("port", ""), ("port", "")], 10, &by_hand())).unwrap_err().to_string();
-    assert!(twice.starts_with("byte 70: feature `port` comes twice"), "{twice}");
+    assert!(twice.starts_with("byte 70: feature `port` is repeated"), "{twice}");
 }
 
 #[test]

@@ -45,6 +45,7 @@ const EXAMPLES: &[(&str, As)] = &[
     ("flowsieve explain ecn_threshold", Whole),
     ("flowsieve explain network.leaf.queues", Whole),
     ("flowsieve explain pias", Whole),
+    ("flowsieve explain fct", Whole),
     ("flowsieve explain \"p99 slowdown\" --json", Whole),
     ("flowsieve report results/quickstart", Whole),
     ("flowsieve report results/first --x ecn_threshold", Whole),
@@ -99,6 +100,10 @@ const EXAMPLES: &[(&str, As)] = &[
     ("flowsieve validate --quick", By("validate.rs", "validate(&[\"--quick\"])")),
     ("flowsieve validate --list", Whole),
     ("flowsieve validate --case srpt-uniform-64-0.7 --case dctcp-2", Whole),
+    (
+        "flowsieve validate --against crosscheck",
+        Instead("crosscheck", concat!(env!("CARGO_MANIFEST_DIR"), "/../../crosscheck")),
+    ),
     ("flowsieve completions bash > ~/.local/share/bash-completion/completions/flowsieve", Whole),
 ];
 

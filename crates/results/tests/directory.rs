@@ -340,7 +340,7 @@ fn open__refuses_the_flows_of_another_experiment() {
     write(other.path(), &jobs()).join(fewer).unwrap();
     fs::copy(one.path().join("flows.parquet"), other.path().join("flows.parquet")).unwrap();
     let error = ResultDir::open(other.path()).unwrap_err();
-    assert!(error.to_string().contains("of another experiment"), "{error}");
+    assert!(error.to_string().contains("from another experiment"), "{error}");
 }
 
 #[test]
