@@ -110,13 +110,12 @@ fn set__another_kind_says_in_one_sentence_which_keys_no_longer_apply() {
         plan(&ExperimentText::new("t.toml", &text), Path::new(""), &changes, &built_in()).unwrap().warnings
     };
     assert_eq!(warnings(&[]), [""; 0]);
-    let kind = "with --set kind=fat-tree nothing reads these keys of t.toml (line 2, 3, 4) any more: \
+    let kind = "with --set kind=fat-tree, nothing reads these keys of t.toml (line 2, 3, 4): \
                 `leaves`, `spines`, `hosts_per_leaf` in [topology]";
     assert_eq!(warnings(&["kind=fat-tree"]), [kind]);
-    let two = "with --set kind=fat-tree --set pattern=all-to-all nothing reads these keys of t.toml (line 2, 3, 4, 10) any more: \
+    let two = "with --set kind=fat-tree --set pattern=all-to-all, nothing reads these keys of t.toml (line 2, 3, 4, 10): \
                `leaves`, `spines`, `hosts_per_leaf` in [topology]; `rack_local` in [workload]";
     assert_eq!(warnings(&["kind=fat-tree", "pattern=all-to-all"]), [two]);
-    let one =
-        "with --set pattern=all-to-all nothing reads this key of t.toml (line 10) any more: `rack_local` in [workload]";
+    let one = "with --set pattern=all-to-all, nothing reads this key of t.toml (line 10): `rack_local` in [workload]";
     assert_eq!(warnings(&["pattern=all-to-all"]), [one]);
 }

@@ -110,7 +110,7 @@ fn traces__that_are_cut_short_say_so_before_and_after() {
     let sets = ["trace=csv", "trace_packets=1000", "trace_links=[\"host-down\"]"];
     let plan = planned(&sets);
     assert_eq!(plan.trace().unwrap().packets, 4_000.0);
-    assert!(plan.warnings.iter().any(|warning| warning.contains("and ends after 1000 (`trace_packets`)")));
+    assert!(plan.warnings.iter().any(|warning| warning.contains("but ends after 1000 (`trace_packets`)")));
     let result = run(folder.path(), &sets);
     for run in &result.manifest().runs {
         let warning = "it holds at most 1000 packets of a run";
