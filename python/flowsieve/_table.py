@@ -160,14 +160,18 @@ def _is_there(name: str) -> bool:
         return False
 
 
-class ParquetTable(Table):
-    """A Parquet file."""
+class _FileTable(Table):
+    """A table of a file that exists."""
 
     path: Path
 
     def __init__(self, path: PathLike, shown: Sequence[str] | None = None, *, keep: object = None) -> None:
         self.path = existing(path)
         super().__init__(self.path.name, shown, keep=keep)
+
+
+class ParquetTable(_FileTable):
+    """A Parquet file."""
 
     def _reader(self) -> Any:
         """A library that reads rows: pyarrow, or else polars."""
@@ -240,14 +244,11 @@ def _lazy_and_kept(pl: Any, path: Path, keep: object) -> polars.LazyFrame:
     return made
 
 
-class CsvTable(Table):
+class CsvTable(_FileTable):
     """A CSV file, with the types of its columns."""
 
-    path: Path
-
     def __init__(self, path: PathLike, shown: Sequence[str] | None = None, *, keep: object = None) -> None:
-        self.path = existing(path)
-        super().__init__(self.path.name, shown, keep=keep)
+        super().__init__(path, shown, keep=keep)
         self._known: dict[str, str] | None = None
 
     @property

@@ -5,6 +5,7 @@ mod convert;
 mod export;
 mod forest;
 mod shards;
+mod validate;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
@@ -23,6 +24,7 @@ pub(crate) use convert::Convert;
 pub(crate) use export::{Export, Format as ExportFormat, What as Exported};
 pub(crate) use forest::{Forest, Traced};
 pub(crate) use shards::{Join, Pack, PlanArgs, Planned};
+pub(crate) use validate::Validate;
 
 /// Simulates data-centre fabrics, and compares schemes that schedule flows with the few priority queues of real
 /// switches.
@@ -479,33 +481,4 @@ impl MethodArg {
             MethodArg::Simulate => None,
         }
     }
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  flowsieve validate --quick
-      48 of the 123 cases, in about a minute
-  flowsieve validate --list
-  flowsieve validate --case srpt-uniform-64-0.7 --case dctcp-2
-      two of them, by their names
-  flowsieve validate --against crosscheck
-      replays the runs of other simulators in this folder, and prints how well they agree
-
-Exit status: 1 if a case fails. docs/reference/validation.md says what is compared, and how.")]
-pub(crate) struct Validate {
-    /// Only this case; may be given several times [default: all]
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["quick", "list"])]
-    pub(crate) case: Vec<String>,
-    /// Cases at a time [default: the machine's cores]
-    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub(crate) jobs: Option<u32>,
-    /// Only loads up to 0.7 and messages of 64 packets, and DCTCP's cases
-    #[arg(long)]
-    pub(crate) quick: bool,
-    /// Print the names of the cases without running them
-    #[arg(long)]
-    pub(crate) list: bool,
-    /// Replay the runs of other simulators in this folder instead: NAME.csv with NAME.toml
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["case", "jobs", "quick", "list"])]
-    pub(crate) against: Option<PathBuf>,
 }
