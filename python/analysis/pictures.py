@@ -1,8 +1,9 @@
 """Draws the pictures of the documents, docs/images/, and the pages of papers, docs/reproduce/, and says which are stale.
+It also says where a document quotes other output than the command prints.
 
     pictures.py FLOWSIEVE RESULTS      (scripts/pictures.sh, that is `make pictures`, calls it)
 
-docs/images/sources.json lists each picture with what makes it and two digests of its inputs:
+docs/images/sources.json lists each picture and each such document with what makes it and two digests of its inputs:
 
 - `runs`: the keys of the runs that it shows. A key is made of every setting of a run and of the model's number.
 - `drawn`: what the program draws of the same experiment at the scale `smoke`. It changes with the look of the report,
@@ -85,6 +86,9 @@ PICTURES = {
     "by-size.svg": Export(("--what", "figure", "--x", "size", "--columns", "2")),
 }
 
+# The documents with a block of what `flowsieve report` prints of that experiment. It begins with the first answer.
+QUOTING = ["README.md", "docs/guide/first-steps.md"]
+
 
 def made_by(picture: View | Sheets | Terminal | Export) -> str:
     """What makes a picture, for readers of the list."""
@@ -126,6 +130,11 @@ def on_terminal(*arguments: str | Path) -> str:
     return "\n".join(shown.decode().replace("\r", "").splitlines()[:LINES])
 
 
+def printed(flowsieve: Path, result: Path) -> str:
+    """What `flowsieve report` prints, but for the path at its end."""
+    return command(flowsieve, "report", result).decode().split("\nReport: ")[0]
+
+
 # Staleness
 
 
@@ -150,10 +159,10 @@ def sources(flowsieve: Path) -> dict[str, dict[str, str]]:
                 case Export(options):
                     return command(flowsieve, "export", small, *options)
 
-        return {
-            name: {"made by": made_by(picture), "runs": runs, "drawn": digest(drawn(picture))}
-            for name, picture in PICTURES.items()
-        }
+        entries = {f"docs/images/{name}": (made_by(picture), drawn(picture)) for name, picture in PICTURES.items()}
+        text = printed(flowsieve, small).encode()
+        entries |= {name: (f"flowsieve report of {EXPERIMENT}, quoted", text) for name in QUOTING}
+    return {name: {"made by": how, "runs": runs, "drawn": digest(drawn)} for name, (how, drawn) in entries.items()}
 
 
 def stale(listed: dict[str, dict[str, str]], now: dict[str, dict[str, str]]) -> list[str]:
@@ -161,14 +170,34 @@ def stale(listed: dict[str, dict[str, str]], now: dict[str, dict[str, str]]) -> 
     lines = []
     for name in sorted(listed.keys() | now.keys()):
         if name not in now:
-            lines.append(f"docs/images/{name} is listed in sources.json, and nothing makes it")
+            lines.append(f"{name} is listed in sources.json, and nothing makes it")
         elif name not in listed:
-            lines.append(f"docs/images/{name} is not listed in sources.json")
+            lines.append(f"{name} is not listed in sources.json")
         else:
             changed = [key for key in now[name] if listed[name].get(key) != now[name][key]]
             if changed:
-                lines.append(f"docs/images/{name} is stale: other {', '.join(changed)}")
+                lines.append(f"{name} is stale: other {', '.join(changed)}")
     return lines
+
+
+def misquoted(document: str, text: str) -> list[str]:
+    """The lines of a document's blocks of output that are not, in this order, lines of what is printed."""
+    left = text.splitlines()
+    wrong = []
+    blocks, quoting = 0, False
+    for line in document.splitlines():
+        if line.strip() and not line.startswith("    "):
+            quoting = False
+        elif not quoting and re.match(r"    (At load|FCT in) ", line):
+            blocks, quoting = blocks + 1, True
+        line = line.removeprefix("    ")
+        if not quoting or line.strip() in ("", "…") or line.startswith("Report: "):
+            continue
+        if line in left:
+            left = left[left.index(line) + 1 :]
+        else:
+            wrong.append(line)
+    return wrong if blocks else ["(no block of output)"]
 
 
 def written_page(flowsieve: Path, paper: str, page: Path) -> None:
@@ -271,6 +300,10 @@ def main(flowsieve: Path, results: Path) -> None:
     result = results / Path(EXPERIMENT).stem
     print(f"{EXPERIMENT}, about a minute on two cores; runs of an earlier call are used again", flush=True)
     command(flowsieve, "run", EXPERIMENT, "--out", result, "--replace")
+    for name in QUOTING:
+        wrong = misquoted((ROOT / name).read_text(encoding="utf-8"), printed(flowsieve, result))
+        if wrong:
+            raise SystemExit("\n".join([f"{name} quotes other lines than `flowsieve report {result}` prints:", *wrong]))
     with tempfile.TemporaryDirectory() as scratch, browser.opened(Path(scratch) / "profile") as page:
         drawing = Drawing(flowsieve, result, page, Path(scratch))
         for name, picture in PICTURES.items():

@@ -19,16 +19,25 @@ def test_pictures__have_the_inputs_that_the_program_has_today(flowsieve):
     assert not stale, "\n".join([*stale, "run `make pictures`"])
 
 
+def test_quotes__are_lines_of_the_output_in_its_order():
+    output = "At load 0.5 a\n  b\n\nFCT in us\nrow 1\nrow 2"
+    block = "It prints\n\n    At load 0.5 a\n      b\n\n    FCT in us\n    row 2\n    …\n    Report: x\n\nand then\n\n    other"
+    assert pictures.misquoted(block, output) == []
+    assert pictures.misquoted(block.replace("row 2", "row 3"), output) == ["row 3"]
+    assert pictures.misquoted(block.replace("row 2", "row 2\n    row 1"), output) == ["row 1"]
+    assert pictures.misquoted("nothing", output) == ["(no block of output)"]
+
+
 @pytest.mark.parametrize("key", ["made by", "runs", "drawn"])
 def test_pictures__with_another_input_are_stale(key):
     now = listed()
-    now["dark.png"][key] += "x"
+    now["docs/images/dark.png"][key] += "x"
     assert pictures.stale(listed(), now) == [f"docs/images/dark.png is stale: other {key}"]
 
 
 def test_pictures__that_are_new_or_gone_are_named():
     now = listed()
-    now["new.png"] = now.pop("dark.png")
+    now["docs/images/new.png"] = now.pop("docs/images/dark.png")
     assert pictures.stale(listed(), now) == [
         "docs/images/dark.png is listed in sources.json, and nothing makes it",
         "docs/images/new.png is not listed in sources.json",
