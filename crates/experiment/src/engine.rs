@@ -40,8 +40,8 @@ pub trait Engine: Send + Sync {
     /// Carries out the point with one seed. It ends with [`Error::Stopped`] if the callback returns a break. The packet
     /// trace goes into the folder; without a folder there is no trace.
     ///
-    /// A run reads the settings of its point once more, and only what it needs of them: thousands of points wait for
-    /// their runs, and the fabrics and flow lists of all of them would take more memory than the runs.
+    /// A run reads the settings of its point once more, and only what it needs of them. Thousands of points wait for
+    /// their runs, and their fabrics and flow lists would take more memory than the runs.
     fn run(
         &self,
         point: &Point,
