@@ -147,8 +147,8 @@ fn marks__by_all_with_the_tag__of_those_that_still_wait() {
 #[test]
 fn starvation__one_packet_in_the_last_band_holds_back_its_coflow() {
     // A packet of coflow 1 waits in band 7 when the coflow rises to band 0. In addition 1,000 packets of a rival wait
-    // in band 1. With
-    // plain queues the next packet of coflow 1 would leave first; here it is the last, 1,001 packet times later.
+    // in band 1. With plain queues the next packet of coflow 1 would leave first; here it is the last, 1,001 packet
+    // times later.
     let mut port = unlimited(RULES);
     port.send(of(1, 7));
     for _ in 0..1_000 {

@@ -3,8 +3,7 @@
 //! Measured on 2026-11-24 as the peak resident memory of the whole command with one run. 1,000, 5,000 and 20,000
 //! web-search flows under PIAS on the papers' 144 hosts took 48, 62 and 105 MB. 100,000 and 500,000 flows of 1 KB there
 //! took 162 and 407 MB, and 1,000 flows on 1,024 hosts took 72 MB. Connections take the most memory, and there are at
-//! most as many
-//! as pairs of hosts.
+//! most as many as pairs of hosts.
 
 use flowsieve_fabric::topology::Fabric;
 

@@ -34,7 +34,7 @@ pub trait Engine: Send + Sync {
     fn read_scheme(&self, scheme: &str, settings: &Settings);
 
     /// Reads and checks the point's settings, all that its runs will depend on, and tells what is known before a run.
-    /// What differs between seeds is told of `seed`.
+    /// Differences between seeds are reported for `seed`.
     fn read(&self, point: &Point, seed: u64) -> Result<Reading, Error>;
 
     /// Carries out the point with one seed. It ends with [`Error::Stopped`] if the callback returns a break. The packet

@@ -4,9 +4,8 @@ use crate::Flow;
 use std::iter::Peekable;
 
 /// Flows of several sources, merged into one workload. Each source returns its own in the order of their starts. Flows
-/// are
-/// numbered anew by their starts; those that start together are in the order of their sources. It ends with the last source, or
-/// if numbers run out.
+/// are numbered anew by their starts; those that start together are in the order of their sources. It ends with the
+/// last source, or if numbers run out.
 pub struct Merged<I: Iterator<Item = Flow>> {
     sources: Vec<Peekable<I>>,
     next_id: Option<u32>,

@@ -25,8 +25,8 @@
 //!   always one of the ports to choose from.
 //! - Of equally good ports, the one that was first stays.
 //! - A best port that is silent stays until another probe arrives.
-//! - A round has several probes where several paths meet. Those behind would hear of the path whose probe is first, if only
-//!   that were forwarded, and not of the better one.
+//! - A round has several probes where several paths meet. If only the first probe were
+//!   forwarded, switches behind would learn its path, and not the better one.
 
 use std::cmp::Ordering;
 
