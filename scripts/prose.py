@@ -4,8 +4,8 @@ sentences, words to avoid, and reading ease. Prints each fault as `file:line: fa
 
     scripts/prose.py [--table] [FILE ...]
 
-Without files it reads README.md, docs/ but for the generated pages of papers, and what people write of these pages:
-experiments/PAPER/summary.md and checks.md.
+Without files it reads every document of the project but the changelog and the generated pages of papers. It reads what
+people write of these pages: experiments/PAPER/summary.md and checks.md.
 """
 
 import re
@@ -89,11 +89,17 @@ def check(path, name):
     return total, mean, ease, faults
 
 
+def documents():
+    """Every document but the changelog, whose entries stay as they were. Folders of tools and builds hold documents of others."""
+    folders = ["crates", "crosscheck", "docs", "experiments", "fuzz"]
+    paths = [*ROOT.glob("*.md"), *(path for folder in folders for path in (ROOT / folder).rglob("*.md"))]
+    return sorted(path for path in paths if path.name != "CHANGELOG.md" and "target" not in path.parts)
+
+
 def main(arguments):
     table = "--table" in arguments
     files = [Path(name).resolve() for name in arguments if name != "--table"]
-    texts = [path for name in ("summary", "checks") for path in sorted((ROOT / "experiments").glob(f"*/{name}.md"))]
-    files = files or [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *texts]
+    files = files or documents()
     wrong = 0
     for path in files:
         name = path.relative_to(ROOT).as_posix()
