@@ -54,7 +54,7 @@ book: ## build docs/ as a book into target/book, with search; brings mdBook if i
 	@scripts/book.sh
 	@echo target/book/index.html
 
-pictures: ## draw the pictures of docs/ and the pages of papers anew, from committed experiments and measurements; two minutes
+pictures: ## draw the pictures of docs/ and the pages of papers anew, without new measurements: two minutes
 	@scripts/setup.sh test
 	@CARGO=$(CARGO) scripts/pictures.sh
 
