@@ -1,7 +1,7 @@
 # What a person needs of Flowsieve in addition to cargo: `make help` says it. How is in scripts/.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: run test test-random test-cluster wheel bench fuzz doc book prose clean help
+.PHONY: run test test-random test-cluster wheel bench fuzz doc book pictures prose clean help
 
 # Everything is built with the versions of Cargo.lock, or not at all.
 CARGO := cargo
@@ -53,6 +53,10 @@ book: ## build docs/ as a book into target/book, with search; brings mdBook if i
 	@scripts/setup.sh
 	@scripts/book.sh
 	@echo target/book/index.html
+
+pictures: ## draw the pictures of docs/ and the pages of papers anew, without new measurements: two minutes
+	@scripts/setup.sh test
+	@CARGO=$(CARGO) scripts/pictures.sh
 
 prose: ## check the English of the documents: lengths of pages, paragraphs and sentences, and words to avoid
 	@scripts/prose.py

@@ -3,9 +3,9 @@
 
 What is known of that one (ICIN 2021, SIV): 150 coflows, 2,086 flows, 32.8 + 25.4 GB, made with Sincronia's workload
 generator after the Facebook trace. The five public traces of that generator for 16 ports have 9 to 11 flows a coflow, of
-50 MB at most; 75 to 78 % of their coflows are short and narrow, 19 to 20 % long and narrow, 0.4 to 1.5 % short and wide, 2.5 to
-4 % long and wide, with 70 to 76 % of the bytes; a quarter of them has one flow, half have up to 3, three quarters up to 7, nine
-tenths up to 14, and the largest join all 15 other ports with all; half have one or two senders, nine tenths one or two
+50 MB at most. 75 to 78 % of their coflows are short and narrow, 19 to 20 % long and narrow, 0.4 to 1.5 % short and wide, 2.5 to
+4 % long and wide, with 70 to 76 % of the bytes. A quarter of them has one flow, half have up to 3, three quarters up to 7, nine
+tenths up to 14, and the largest join all 15 other ports with all. Half have one or two senders, nine tenths one or two
 receivers. Here these figures are met by enumeration: no random number, and no line of those files.
 
     scripts/coflow-model.py > experiments/pcoflow/model.txt

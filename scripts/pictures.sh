@@ -1,19 +1,18 @@
 #!/bin/sh
-# Makes the pictures of the documentation, docs/images/, from a result.
-#   scripts/pictures.sh FLOWSIEVE RESULT
-# Needs chromium with its driver, script(1) and Python.
+# Draws every picture of the documents anew, docs/images/, and the pages of papers, docs/reproduce/, from what is measured.
+#   scripts/pictures.sh
+# It calls the command that FLOWSIEVE names, or else builds one. Needs chromium with its driver, and Python.
+# The runs, 84 s of processor time (2026-11-26), are kept in target/pictures for the next call.
 set -eu
 cd "$(dirname "$0")/.."
-flowsieve=$1
-result=$2
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
 
 why=$(scripts/venv.sh python/analysis) || {
     printf 'pictures: none were made: %s\n' "$why" >&2
     exit 2
 }
-# What a terminal of 80 columns shows, with its colours.
-script -qec "stty cols 80; $flowsieve report $result" /dev/null >"$scratch/terminal.txt"
-python/analysis/.venv/bin/python -B python/analysis/pictures.py "$result" "$scratch/terminal.txt" docs/images
-ls -l docs/images
+target=${CARGO_TARGET_DIR:-target}
+if [ -z "${FLOWSIEVE:-}" ]; then
+    ${CARGO:-cargo} build --locked --release -p flowsieve
+    FLOWSIEVE=$target/release/flowsieve
+fi
+exec python/analysis/.venv/bin/python -B python/analysis/pictures.py "$FLOWSIEVE" "$target/pictures"

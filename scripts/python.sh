@@ -1,6 +1,7 @@
 #!/bin/sh
-# Tests what there is in Python, each in a virtual environment of its own: python/, the trainer of forests, and python/analysis/,
-# the examples of docs/guide/figures.md and the report in a browser. Where an environment cannot be made it says why and tests nothing there.
+# Tests the Python parts, each in a virtual environment of its own. python/ is the trainer of forests. python/analysis/
+# has the examples of docs/guide/figures.md, the report in a browser, and the pictures of the documents. Where an
+# environment cannot be made it says why and tests nothing there.
 #   scripts/python.sh [FOLDER [OPTION OF PYTEST]...]
 # Both call the command as `cargo test --profile ci` has built it, or the one that FLOWSIEVE names.
 set -eu

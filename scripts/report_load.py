@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """How long a report takes to load in a headless Chromium: report_load.py report.html [times]
 
-Prints for each time, in ms from the start of navigation: when the page was parsed, when it was loaded, when it was first
-painted, and when the plots were drawn that are in view once the page is scrolled to the first, which is done at load.
+Prints for each time, in ms from the start of navigation, when the page was parsed, loaded and first painted, and when the
+plots in view were drawn. At load the page is scrolled to its first plot.
 """
 import fcntl, json, os, pathlib, subprocess, sys, tempfile, time
 

@@ -2,8 +2,8 @@
 # Makes sure that what a target needs is there: a Rust toolchain and a linker; with `test` also rustfmt, clippy,
 # Python and a browser with its driver; with `bench` also valgrind and GNU time.
 #
-# Debian packages are installed by root alone. Anyone else is told the one command to run; the status is then 2, but without Python or
-# a browser, whose tests say then that they are skipped.
+# Debian packages are installed by root alone. For others it prints the one command to run, and the status is 2. If only
+# Python or a browser is missing, it goes on, and their tests say that they are skipped.
 set -eu
 
 cd "$(dirname "$0")/.."

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Builds the tests of Rust, then makes them N times (20), and says of each time how many tests there were and what processor time
-# they took, and at the end the fastest, the slowest and their ratio. The status is 1 if a run fails, if two runs have other tests, or if the
-# slowest took more than 1.3 times the fastest.
+# Builds the tests of Rust, then runs them N times (20). For each run it prints the number of tests and their processor
+# time, and at the end the fastest, the slowest and their ratio. The status is 1 if a run fails, if two runs have other
+# tests, or if the slowest took more than 1.3 times the fastest.
 #   scripts/test_time.sh [N [OPTION OF CARGO TEST]...]
 # The options say which tests: all of the workspace without any.
 set -eu

@@ -40,7 +40,7 @@ class Experiment:
     ['pias, load 0.5', 'pias, load 0.9']
     """
 
-    # What reads experiments: the module, or a program of one's own.
+    # Reads experiments: the module, or a program with schemes of your own.
     _module: Any = _flowsieve.Experiment
 
     def __init__(

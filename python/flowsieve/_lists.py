@@ -104,11 +104,12 @@ def thresholds(
 ) -> list[dict[str, Any]]:
     """Demotion thresholds for a distribution of flow sizes, an entry for each load.
 
-    Without a ``method`` (equal-split, pias, background, two-level or published) all stand side by side, with the ones to take,
-    what a short simulation says of them next to one queue (not with ``model_only``), and the ECN threshold of each of the rates
-    in ``rate`` (``"10Gbps,40Gbps"``, that of hosts first) with the round trip ``rtt``; or of those of the ``fabric`` of an
-    experiment. ``marking`` compares the length of a ``"queue"`` or a ``"port"`` with it. ``sizes`` and ``cdf`` are files, or
-    arrays: sizes in bytes, or two columns.
+    Without a ``method`` (equal-split, pias, background, two-level or published) an entry has all of them, and says which to
+    take. A short simulation compares these with one queue, unless ``model_only`` is set.
+
+    An entry also has the ECN threshold of each rate in ``rate`` (``"10Gbps,40Gbps"``, that of hosts first) at the round trip
+    ``rtt``. With ``fabric`` both are those of an experiment. ``marking`` says whose length is compared with the threshold: that
+    of a ``"queue"`` or of a ``"port"``. ``sizes`` and ``cdf`` are files, or arrays: sizes in bytes, or two columns.
 
     >>> import flowsieve as fs
     >>> fs.thresholds(workload="web-search", queues=2, method="background")[0]["thresholds_bytes"]

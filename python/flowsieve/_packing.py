@@ -59,7 +59,7 @@ def unpacked(path: Path, folder: Path) -> tuple[str, str, dict[str, Any]]:
 
 
 def rename(path: Path, names: Mapping[str, str], folder: str) -> None:
-    """Gives files of a bundle other names, wherever it speaks of them. Those that it lacks are added: their paths are relative to
+    """Renames files of a bundle everywhere in it. Those that it lacks are added: their paths are relative to
     ``folder``."""
     with tarfile.open(path, "r:") as bundle:
         content = [(member.name, _content(bundle, member.name)) for member in bundle.getmembers()]

@@ -121,7 +121,7 @@ def _number(name: str, field: str) -> int | None:
             if not 0 <= start <= MOST:
                 raise ValueError
         except ArithmeticError:
-            # No number, or one of which not even the exponent can be kept.
+            # No number, or one whose exponent already is too large to be kept.
             raise ValueError from None
         return int(start)
     return None

@@ -4,9 +4,9 @@
 //! 2. [`convert`] reads the text with the user's options ([`Options`]);
 //! 3. the [`Outcome`] holds the result: our file, and what was left out, with counts.
 //!
-//! Three rules hold for all formats. Numbers are decimal and stay exact: times are kept to the picosecond. What the
-//! contents leave open (a unit, which nodes are hosts) is asked for and never guessed. What Flowsieve does not have is
-//! refused, or reported with its count.
+//! Three rules hold for all formats. Numbers are decimal and stay exact: times are kept to the picosecond. If the
+//! contents leave something open (a unit, which nodes are hosts), the user has to state it; it is never guessed. What
+//! Flowsieve does not have is refused, or reported with its count.
 //!
 //! A format is one entry of the registry and one reader; a file holds a family of formats. The crate opens no files and
 //! does not depend on the simulator.

@@ -1,6 +1,6 @@
 //! What QCluster does with a packet in a switch: count it in the sketch, look its queue up, keep the order of its flow,
-//! add to its queue's weight (two arrays, 83 KB, eight queues). Beside it the insert of a plain count-min sketch of the
-//! same shape.
+//! add to its queue's weight (two arrays, 83 KB, eight queues). For comparison, the insert of a plain count-min sketch
+//! of the same shape.
 //!
 //!     cargo bench -p flowsieve-core --bench classify
 //!

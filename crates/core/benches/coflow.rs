@@ -42,7 +42,7 @@ impl Draws {
         ((self.0.next_u64() >> 32) * n) >> 32
     }
 
-    /// So many of the ports, ascending.
+    /// This many of the ports, ascending.
     fn ports(&mut self, count: u64, offset: u32) -> Vec<u32> {
         let mut all: Vec<u32> = (0..PORTS as u32).collect();
         for at in 0..count {

@@ -30,7 +30,7 @@ fn afq__a_round_serves_so_many_bytes_of_each_flow() {
 #[test]
 fn afq__drops_what_is_beyond_the_calendar() {
     let mut port = afq(RULES);
-    // Bids 1500, 3000, 4500: rounds 1, 3 and 4, of which the calendar has 0 to 3.
+    // Bids 1500, 3000, 4500: rounds 1, 3 and 4. The calendar has 0 to 3.
     assert_eq!([1, 2, 3].map(|_| port.send(data(1, 0, 0, 1_500))), [true, true, false]);
     // The bid of the dropped packet does not count.
     assert!(port.send(data(1, 0, 0, 900)));
@@ -194,7 +194,7 @@ fn bit_by_bit__short_packets_are_not_favoured_nor_long_ones() {
     let done = |flow: usize, by: u64| {
         sent.iter().filter(|packet| packet.flow == flow && packet.done <= by).map(|packet| packet.work).sum::<u64>()
     };
-    // 2,000 bytes take 16 us, of which each flow has a half.
+    // 2,000 bytes take 16 us, and each flow has half of it.
     for turn in 1..=10 {
         assert_eq!((done(0, turn * 16_000_000), done(1, turn * 16_000_000)), (turn * 8_000_000, turn * 8_000_000));
     }

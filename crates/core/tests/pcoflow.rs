@@ -103,7 +103,7 @@ fn sp_pifo__ranks_are_places_in_one_queue() {
 
 #[test]
 fn sp_pifo__packets_of_a_coflow_overtake_each_other() {
-    // Coflow 1 fills its band, most of which leaves; what comes then has a place before what still waits.
+    // Coflow 1 fills its band, and most of it leaves; what comes then has a place before what still waits.
     let mut port = ranked();
     (0..8).for_each(|_| assert!(port.send(of(1, 0))));
     let mut order: Vec<u32> = (0..6).filter_map(|_| port.recv()).collect();
@@ -146,8 +146,9 @@ fn marks__by_all_with_the_tag__of_those_that_still_wait() {
 
 #[test]
 fn starvation__one_packet_in_the_last_band_holds_back_its_coflow() {
-    // A packet of coflow 1 waits in band 7 when the coflow rises to band 0. Beside it 1,000 packets of a rival wait in band 1. With
-    // plain queues the next packet of coflow 1 would leave first; here it is the last, 1,001 packet times later.
+    // A packet of coflow 1 waits in band 7 when the coflow rises to band 0. In addition 1,000 packets of a rival wait
+    // in band 1. With plain queues the next packet of coflow 1 would leave first; here it is the last, 1,001 packet
+    // times later.
     let mut port = unlimited(RULES);
     port.send(of(1, 7));
     for _ in 0..1_000 {

@@ -1,9 +1,9 @@
 //! Estimates the memory of a run, so that runs can be placed on machines.
 //!
-//! Measured on 2026-11-24 as the peak resident memory of the whole command with one run: 48, 62 and 105 MB for 1,000,
-//! 5,000 and 20,000 web-search flows under PIAS on the papers' 144 hosts, 162 and 407 MB for 100,000 and 500,000 flows
-//! of 1 KB there, 72 MB for 1,000 flows on 1,024 hosts. Connections take the most memory, and there are at most as many
-//! as pairs of hosts.
+//! Measured on 2026-11-24 as the peak resident memory of the whole command with one run. 1,000, 5,000 and 20,000
+//! web-search flows under PIAS on the papers' 144 hosts took 48, 62 and 105 MB. 100,000 and 500,000 flows of 1 KB there
+//! took 162 and 407 MB, and 1,000 flows on 1,024 hosts took 72 MB. Connections take the most memory, and there are at
+//! most as many as pairs of hosts.
 
 use flowsieve_fabric::topology::Fabric;
 

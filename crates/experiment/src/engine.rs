@@ -34,14 +34,14 @@ pub trait Engine: Send + Sync {
     fn read_scheme(&self, scheme: &str, settings: &Settings);
 
     /// Reads and checks the point's settings, all that its runs will depend on, and tells what is known before a run.
-    /// What differs between seeds is told of `seed`.
+    /// Differences between seeds are reported for `seed`.
     fn read(&self, point: &Point, seed: u64) -> Result<Reading, Error>;
 
     /// Carries out the point with one seed. It ends with [`Error::Stopped`] if the callback returns a break. The packet
     /// trace goes into the folder; without a folder there is no trace.
     ///
-    /// A run reads the settings of its point once more, and only what it needs of them: thousands of points wait for
-    /// their runs, and the fabrics and flow lists of all of them would take more memory than the runs.
+    /// A run reads the settings of its point once more, and only what it needs of them. Thousands of points wait for
+    /// their runs, and their fabrics and flow lists would take more memory than the runs.
     fn run(
         &self,
         point: &Point,

@@ -9,7 +9,7 @@ const PAGES: [&str; 5] = ["first-steps", "experiment", "results", "comparing", "
 /// Runs of many minutes.
 const LEFT_OUT: [&str; 3] = [
     "flowsieve run nos2/fig06 --scale quick",
-    "flowsieve run quickstart --seeds 12",
+    "flowsieve run quickstart --scale quick --seeds 12",
     "flowsieve run mine.toml --resolve \"mean fct\" --budget 10m",
 ];
 

@@ -1,8 +1,8 @@
 //! Rates of coflows that are renewed when a coflow comes or ends, and the two ways to give links' rates to flows: equal
 //! shares, and one after the other. [`crate::madd`] and [`crate::turns`] decide which coflow gets what.
 //!
-//! Each renewal looks at all flows several times. Most of them have a host whose link is full, so a flow knows the links of
-//! its hosts, and a path is looked up only if both have something left.
+//! Each renewal looks at all flows several times. Most of them have a host with a full link. So a flow knows the links
+//! of its hosts, and a path is looked up only if both have capacity left.
 
 use flowsieve_core::units::Time;
 

@@ -60,7 +60,7 @@ struct Room<'a> {
     network: &'a Network,
     /// By link.
     left: Vec<f64>,
-    /// Hosts whose outgoing link has something left, and those whose incoming link has.
+    /// Hosts with capacity left on their outgoing link, and hosts with capacity left on their incoming link.
     senders: Dense,
     receivers: Dense,
 }

@@ -4,8 +4,8 @@
 //! The flows of a coflow share what its predecessors leave of each link equally, and a flow gets the least of its links'
 //! shares. What a flow cannot use of a share goes to the next coflow, not to its own. A flow with a full link waits.
 //!
-//! Coflows come in an order that a rule makes, or in Aalo's queues (D-CLAS, §4.2): a coflow falls from queue to queue by
-//! the bytes that it has sent, and the coflows of a queue are served in the order in which they entered it. As in
+//! Coflows come in an order that a rule makes, or in Aalo's queues (D-CLAS, §4.2). There a coflow falls from queue to
+//! queue by the bytes that it has sent. The coflows of a queue are served in the order in which they entered it. As in
 //! CoflowSim and unlike in the paper, a queue is served before the next one. Coflows fall only when rates are renewed:
 //! when a coflow comes or ends.
 

@@ -317,7 +317,7 @@ fn nothing(free: f64, rate: f64) -> f64 {
     if free > 1e-9 * rate { free } else { 0.0 }
 }
 
-/// Two racks of two hosts with two ways between them, of which a flow takes one, or each by a half.
+/// Two racks of two hosts with two ways between them: a flow takes one, or each by a half.
 fn racks(host: f64, between: f64) -> Network {
     let whole = |link| Crossing { link, share: 1.0 };
     let half = |link| Crossing { link, share: 0.5 };

@@ -12,8 +12,8 @@ pub struct Delays {
     pub beyond_ideal_ns: u64,
     /// The part from the last packet or answer until a retransmission timer fired.
     pub timers_ns: u64,
-    /// The part for which a handshake, or a window that no mark and no loss had cut, held data back, without queues: the same
-    /// windows would have taken as long in an empty network.
+    /// The part for which a handshake, or a window that no mark and no loss had cut, held data back. It has no queues
+    /// in it: the same windows would have taken as long in an empty network.
     pub windows_ns: u64,
     /// The flow that waited longest for retransmission timers, among those that spent over half of their FCT so and had
     /// three timeouts or more.

@@ -136,7 +136,7 @@ fn metric_name(metric: Metric, group: Group) -> &'static str {
     }
 }
 
-/// The name by which a group is asked for: the size class, "coflows", or the class of coflows.
+/// The name by which the user selects a group: the size class, "coflows", or the class of coflows.
 fn group_name(dir: &ResultDir, group: Group) -> String {
     match group {
         Group::Class(class) => dir.manifest().experiment.classes.as_slice()[class].name.clone(),

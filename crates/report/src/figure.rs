@@ -204,7 +204,7 @@ impl Plot {
 pub(crate) mod tests {
     use super::*;
 
-    /// Two schemes over loads, one of which is ten times the other.
+    /// Two schemes over two loads; one load is ten times the other.
     pub(crate) fn plot(base: Base, values: &[f64]) -> Plot {
         let data = |factor: f64| {
             let datum = |(at, &value): (usize, &f64)| Datum {

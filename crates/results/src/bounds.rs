@@ -3,7 +3,7 @@
 //! An interval is computed on a function of the mean that has no bounds (delta method): the logarithm of its distance from the
 //! lower bound, or for a share the logarithm of its odds.
 
-/// The range in which a quantity lies, whatever is measured.
+/// The range in which a quantity lies by definition, such as 0 to 1 for a share.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
     least: f64,

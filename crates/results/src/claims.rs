@@ -265,7 +265,7 @@ impl Expected {
 }
 
 impl Expected {
-    /// What a workload that stands in for the paper's can show of it: that a ratio lies on the same side of 1, as an
+    /// What a workload that stands in for the paper's can show: that a ratio lies on the same side of 1. It is an
     /// expectation with its tolerance. `None`: it has no side.
     fn direction(self) -> Option<(Expected, f64)> {
         const FAR: f64 = 1e9;

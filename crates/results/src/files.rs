@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 
 use crate::ResultError;
 
-/// The most bytes of a manifest, a part's description or another file of JSON, all of which are held at once.
+/// The most bytes of a manifest, a part's description or another file of JSON. Each is held in memory as a whole.
 const MOST_JSON_BYTES: u64 = 2_000_000_000;
 
 /// Writes a file under its name once it is complete and on the disk. `write` fails with the path that it is given.

@@ -1,8 +1,9 @@
 //! `summary.csv`: a row for each point and size class. If flows belong to coflows there is also one for the class `coflows` and
 //! one for each class of these: their number replaces that of flows, and their CCT replaces FCT.
 //!
-//! FCT is in µs. Each statistic stands with the ends of its 95 % interval over seeds, `…_low` and `…_high`, and with its ratio
-//! to that of the first scheme at the same load and axes, paired by seed, and the ends of that ratio's interval.
+//! FCT is in µs. Each statistic stands with the ends of its 95 % interval over seeds, `…_low` and `…_high`. Its ratio
+//! to that of the first scheme at the same load and axes follows, paired by seed, with the ends of the ratio's
+//! interval.
 //! `fct_mean_gain` is one over the ratio of the means: NOS2's FCT gain (section V-A) if the first scheme is DCTCP. `fct_cv` is
 //! the coefficient of variation. Intervals and ratios are rounded to six significant digits, because they go through functions
 //! whose last bit may differ between machines. An empty cell means no finished flow, or no interval, since there is one seed.

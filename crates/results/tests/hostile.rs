@@ -67,8 +67,8 @@ fn footer(bytes: &[u8]) -> std::ops::Range<usize> {
     end - length..bytes.len()
 }
 
-/// These bytes, each with one of the changes; gives how many were refused, of how many. All bytes of a footer are tried beside
-/// the decoder, which takes less time.
+/// These bytes, each with one of the changes; gives how many were refused, of how many. All bytes of a footer are tried
+/// without the decoder, which takes less time.
 fn refused(small: &Small, name: &str, places: impl Iterator<Item = usize>) -> (usize, usize) {
     let kept = small.file(name);
     assert!(small.reads_with(name, &kept, &kept));

@@ -178,7 +178,7 @@ fn by_turns(scheme: &str, _: f64, seed: u64, run: &mut PointResult) {
     }
 }
 
-/// Whether "new" takes less at load 0.5, after so many seeds; and after how many it should be known.
+/// Whether "new" takes less at load 0.5, after this many seeds, and after how many it should be known.
 fn looked_at(seeds: u64, looks: bool) -> (Checked, Option<usize>) {
     let folder = tempfile::tempdir().unwrap();
     let claims = vec![Claim { loads: vec![0.5], ..claim(Expected::Lower) }];

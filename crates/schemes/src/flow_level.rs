@@ -5,9 +5,9 @@
 //! [`VARYS`] has its rates only here: at packet level they would need paced senders. Queues, windows and marks have no
 //! meaning without packets, so all other schemes are refused by name.
 //!
-//! Each scheduler of CoflowSim, the simulator by the author of Varys and Aalo, has a counterpart here: its coflow orders
-//! are those of [`VARYS`] with `coflow_order`, its Aalo is [`coflows::AALO`], whose queues are strict at this level as they
-//! are there, and its two schedulers of flows are [`FAIR`] and [`PRIORITY`].
+//! Each scheduler of CoflowSim, the simulator by the author of Varys and Aalo, has a counterpart here. Its coflow
+//! orders are those of [`VARYS`] with `coflow_order`. Its Aalo is [`coflows::AALO`]; the queues are strict at this
+//! level, as they are there. Its two schedulers of flows are [`FAIR`] and [`PRIORITY`].
 
 use flowsieve_core::coflow::{LevelRule, OrderRule};
 

@@ -84,8 +84,8 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// The papers' network, which their numbers of packets are for: hosts of 10 Gbit/s, 80 us apart (pFabric's rescaled set
-    /// in the comparisons of PIAS and QCluster, whose fabrics have 80 and 85.2 us).
+    /// The network for which the papers' numbers of packets are meant: hosts of 10 Gbit/s, 80 us apart (pFabric's
+    /// rescaled set in the comparisons of PIAS and QCluster, whose fabrics have 80 and 85.2 us).
     pub const PAPERS: Reference = Reference { host_bps: 10_000_000_000, round_trip: Time(80_000_000) };
 
     /// Returns the reference of a fabric: its fastest host, and its farthest ones.

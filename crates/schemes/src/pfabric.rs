@@ -1,6 +1,6 @@
-//! pFabric (Alizadeh et al., SIGCOMM 2013): packets carry the bytes that remain of their flow; ports keep a small pool
-//! from which the flow with the least remaining sends first (its earliest packet) and the worst packet is evicted (§4.2);
-//! senders start at line rate, use a small constant timer, and probe after five timeouts in a row (§4.3).
+//! pFabric (Alizadeh et al., SIGCOMM 2013): packets carry the bytes that remain of their flow. Ports keep a small pool:
+//! the flow with the least remaining sends first (its earliest packet), and the worst packet is evicted (§4.2). Senders
+//! start at line rate, use a small constant timer, and probe after five timeouts in a row (§4.3).
 //!
 //! `ns2`: the rescaled set of the PIAS and QCluster comparisons for an 80 us round trip: pools of 140 packets, timer of
 //! 250 us, initial window of 70 packets. The original's 36 KB, 45 us and 12 packets suit its 14.6 us fabric.

@@ -1,12 +1,12 @@
 //! PIAS (Bai et al., NSDI 2015): hosts demote a flow through strict priorities by the bytes that it has sent (§3.1),
 //! switches have a queue per priority and mark per port (§3.3); the transport is DCTCP.
 //!
-//! The demotion thresholds are given, an equal split of the flows, or published ones. Published are the authors' own for
-//! two workloads and five loads (`run_pias_dctcp.py` and `run_pias_vl2.py` of HKUST-SING/PIAS-NS2), and those with which
-//! QCluster's authors compare (`piasParams.py` of qcluster/QCluster), who take PIAS's own for their W5 and W6. `worst` are
-//! the thresholds that QCluster calls PIAS-WST (§6.2): 60 % of the packets go to the first queue and 30 % to the last. Here
-//! the other queues share the rest equally, and packets are counted by their bytes. The other rules, which compute
-//! thresholds for the point's sizes and load, are those of [`crate::thresholds`].
+//! The demotion thresholds are given, an equal split of the flows, or published ones. The published thresholds are the
+//! authors' own for two workloads and five loads (`run_pias_dctcp.py` and `run_pias_vl2.py` of HKUST-SING/PIAS-NS2),
+//! and those with which QCluster's authors compare (`piasParams.py` of qcluster/QCluster), who take PIAS's own for
+//! their W5 and W6. `worst` are the thresholds that QCluster calls PIAS-WST (§6.2): 60 % of the packets go to the first
+//! queue and 30 % to the last. Here the other queues share the rest equally, and packets are counted by their bytes.
+//! The other rules, which compute thresholds for the point's sizes and load, are those of [`crate::thresholds`].
 
 use flowsieve_core::taggers::demotion::Demotion;
 use flowsieve_core::taggers::message_gap::DemotionByGap;

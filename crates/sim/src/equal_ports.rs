@@ -59,7 +59,7 @@ fn settings() -> Settings {
     settings
 }
 
-/// What comes of packets: those that arrive at the far ends, as (instant, link, flow, length, priority, mark), and by
+/// The outcome for packets: those that arrive at the far ends, as (instant, link, flow, length, priority, mark), and by
 /// link the drops, the marks, and the largest backlog.
 #[derive(Debug, Default, PartialEq)]
 struct Outcome {

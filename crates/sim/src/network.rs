@@ -92,7 +92,7 @@ pub(crate) struct Network<K> {
     pub(crate) own_pool: Pool,
     pub(crate) victims: Victims,
     pub(crate) crossings: Vec<Crossing>,
-    /// What left ports whose hosts have not heard of it yet.
+    /// Packets that left hosts' ports and that the hosts have not been told of yet.
     pub(crate) departures: Vec<Departure>,
     /// Ports to other partitions at which packets wait.
     pub(crate) waiting: Vec<u32>,

@@ -1,8 +1,8 @@
 //! The event sources of a partition, and their numbers in the event queue.
 //!
-//! Each source has at most one event. Of events at one instant, the one with the least number runs first, so the numbers
-//! are part of the model: arrivals by link, then messages that begin, then departures that hosts hear, then the timers of
-//! hosts, then those of switches' programs.
+//! Each source has at most one event. Of events at one instant, the one with the least number runs first, so the
+//! numbers are part of the model. The order is: arrivals by link, messages that begin, departures that hosts hear, the
+//! timers of hosts, those of switches' programs.
 
 /// A source other than a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

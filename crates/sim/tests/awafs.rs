@@ -36,7 +36,7 @@ fn series<'a>(result: &'a PointResult, name: &str) -> Vec<&'a Series> {
     result.series.iter().filter(|series| series.name == name).collect()
 }
 
-/// Poisson arrivals at host 0: (size, sender) of each flow by its number, so many in so long.
+/// Poisson arrivals at host 0: (size, sender) of each flow by its number, a given number in a given time.
 fn arrivals(flows: u32, within_ps: u64, of: impl Fn(u32, &mut Xoshiro256PlusPlus) -> (u64, u32)) -> Vec<Flow> {
     let mut random = stream(7, Purpose::Sizes, 0);
     let gap = within_ps as f64 / f64::from(flows);

@@ -11,7 +11,7 @@ use flowsieve_sim::{FRUITLESS_TIMEOUTS, Partitioning, RunSpec, SimError, run};
 use flowsieve_workload::Flow;
 use plain::plain;
 
-/// So many flows to the last host, one after the other.
+/// This many flows to the last host, one after the other.
 fn flows(count: u32, bytes: u64) -> Vec<Flow> {
     let flow = |id: u32| Flow {
         id,

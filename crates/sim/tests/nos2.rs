@@ -20,9 +20,10 @@ use flowsieve_workload::Flow;
 const US: u64 = 1_000_000;
 
 /// NOS2 §III, Fig. 1: three flows of one instant on one link. The paper's figures are FCTs of 3, 7 and 9 without a
-/// scheduler, 6.33 in the mean, and of 1, 4 and 10 with one that knows sizes, 5 in the mean. No sizes give both: whoever
-/// leaves no link idle sends the last packet when all is sent, so that the last flow ends at 9 in both or at 10 in both. Flows
-/// of 1, 3 and 6 units give the second row and 3, 7, 10 in the first; of 1, 3 and 5 the first row and 1, 4, 9 in the second.
+/// scheduler, 6.33 in the mean, and of 1, 4 and 10 with one that knows sizes, 5 in the mean. No sizes give both: a
+/// scheme that leaves no link idle sends the last packet when all is sent, so the last flow ends at 9 in both or at 10
+/// in both. Flows of 1, 3 and 6 units give the second row and 3, 7, 10 in the first; of 1, 3 and 5 the first row and 1,
+/// 4, 9 in the second.
 #[test]
 fn example__of_three_flows_on_one_link() {
     let unit = 1_000;

@@ -159,7 +159,7 @@ fn qclimb__without_bounds_and_slack_is_pias() {
         trial.predictions = Some(Arc::new(Unknown));
         let qclimb = trial.run(&incasts());
         assert!(pias.retransmissions > 100, "{}", pias.retransmissions);
-        // Only QCLIMB measures its steps, of which PIAS has one.
+        // Only QCLIMB measures its steps. PIAS has one.
         let without_steps = |row: FlowRow| FlowRow { steps: None, ..row };
         let flows: Vec<FlowRow> = qclimb.flows.into_iter().map(without_steps).collect();
         assert_eq!(flows, pias.flows);

@@ -150,7 +150,7 @@ fn strict_priorities__the_single_packet_waits_for_the_one_on_the_wire() {
     assert_eq!(down.max_backlog_bytes, 5 * 1_500);
 }
 
-/// What packets of each priority found at the ports to hosts, where ACKs found so many idle.
+/// What packets of each priority found at the ports to hosts. ACKs found this many of these idle.
 fn found_at_hosts(result: &PointResult) -> &[QuantileSketch] {
     let down = result.links.iter().find(|link| link.name.ends_with("-down")).expect("links to hosts");
     &down.found_bytes_by_priority
@@ -198,7 +198,7 @@ fn one_queue__the_single_packet_waits_for_all_before_it() {
     assert_eq!(fcts(&result), [12_400 * NS, 13_600 * NS, 14_800 * NS - 6_600 * NS]);
 }
 
-/// So many hosts send one packet each at once to one more host. At the switch the first goes on the wire at once, and
+/// This many hosts send one packet each at once to one more host. At the switch the first goes on the wire at once, and
 /// the n-th finds n - 2 packets waiting.
 fn burst(name: &str, senders: u32, change: impl Fn(Settings) -> Settings) -> (u64, u64) {
     let flows: Vec<_> = (0..senders).map(|host| flow(0, (host, senders), 1)).collect();

@@ -81,9 +81,9 @@ fn line(run_spec: &RunSpec<'_>, row: &PacketRow) -> String {
 
 #[test]
 fn trace__three_packets_over_a_switch() {
-    // A full packet takes 1.2 us on a line and 0.2 us beside, the last one, of 141 bytes, 112.8 ns. An ACK takes 32 ns
-    // and 0.2 us. The host's line is busy from 0 to 2.5128 us; the switch has each packet 0.2 us after the host has sent
-    // it and sends it at once, and so does the receiver its ACK.
+    // A full packet takes 1.2 us on a line, the last one, of 141 bytes, 112.8 ns; each takes 0.2 us more. An ACK takes
+    // 32 ns and 0.2 us. The host's line is busy from 0 to 2.5128 us; the switch has each packet 0.2 us after the host
+    // has sent it and sends it at once, and so does the receiver its ACK.
     let mut message = flow(0, (0, 1), 2);
     message.bytes += 101;
     in_rack(2, &[message], |run_spec| {

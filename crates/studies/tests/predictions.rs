@@ -159,7 +159,7 @@ fn classes__a_listed_class_above_them_is_refused_with_its_line() {
 const FOREST_ROWS: &str = include_str!("../../core/tests/data/forest-rows.csv");
 const FOREST: &[u8] = include_bytes!("../../core/tests/data/forest-all.fsf");
 
-/// A folder with the forest, and a list of a flow each 100 us with these columns beside. `columns`: of the rows above.
+/// A folder with the forest, and a list of a flow each 100 us with these further columns. `columns`: of the rows above.
 fn forest_folder(columns: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let mut rows = FOREST_ROWS.lines();

@@ -399,7 +399,7 @@ impl Out for Nowhere {
 
 #[test]
 fn timers__several_packets_may_arrive_before_the_host_asks_for_them() {
-    // As above, for two connections, neither of which has had a turn since.
+    // As above, for two connections that have had no turn since.
     let params =
         TcpParams { rto: RtoRule::Rfc6298 { min: Time::from_us(200), initial: RtoRule::RFC_INITIAL }, ..params() };
     let mut host = per_flow(params, true);

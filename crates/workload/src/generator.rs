@@ -70,7 +70,7 @@ pub enum GeneratorError {
 }
 
 impl Generator {
-    /// Flows of `sizes` among `hosts`, each of which starts `rate_per_host` of them per second as a Poisson process and
+    /// Flows of `sizes` among `hosts`. Each host starts `rate_per_host` of them per second as a Poisson process, and
     /// sends to all others alike.
     pub fn new(
         sizes: SizeDistribution,
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn fixed__gaps_never_drift() {
-        // 3 flows in 1 ps: gaps of a third, none of which may be lost.
+        // 3 flows in 1 ps: gaps of a third, and none may be lost.
         let fixed = traffic(Arrivals::Fixed, Pattern::AllToAll, offer(1, 3e11 / 8.0));
         assert_eq!(starts(&fixed, 7), [3, 7, 10, 13, 17, 20, 23]);
         assert_eq!(starts(&fixed, 300_000)[299_999], 1_000_000);

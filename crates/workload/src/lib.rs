@@ -1,4 +1,4 @@
-//! Workloads: which flow of which size starts when, from which host to which.
+//! Workloads: which flow starts when, with how many bytes, from which host to which.
 //!
 //! A workload is a [`SizeDistribution`] (built in, a user's CSV, or a formula), a load that becomes an arrival rate
 //! ([`arrival_rate`]), a [`Pattern`] of host pairs, and a [`Generator`] that draws flows at their [`Arrivals`]. Or it is a
@@ -81,8 +81,8 @@ use std::num::NonZeroU64;
 /// exact in an `f64`.
 pub const MAX_BYTES: u64 = 1_000_000_000_000_000;
 
-/// The largest number of a coflow. Numbers above are for messages without one, each of which a coordinator takes for a coflow
-/// of its own, and for packets of no coflow.
+/// The largest number of a coflow. Numbers above are for messages without one, and for packets of no coflow. A
+/// coordinator takes each such message for a coflow of its own.
 pub const MAX_COFLOW: u32 = 4_000_000_000;
 
 /// One flow (a message from one host to another) before the network has touched it.

@@ -3,9 +3,9 @@
 use crate::Flow;
 use std::iter::Peekable;
 
-/// Flows of several sources, each of which returns its own in the order of their starts, merged into one workload. Flows are
-/// numbered anew by their starts; those that start together are in the order of their sources. It ends with the last source, or
-/// if numbers run out.
+/// Flows of several sources, merged into one workload. Each source returns its own in the order of their starts. Flows
+/// are numbered anew by their starts; those that start together are in the order of their sources. It ends with the
+/// last source, or if numbers run out.
 pub struct Merged<I: Iterator<Item = Flow>> {
     sources: Vec<Peekable<I>>,
     next_id: Option<u32>,

@@ -1,4 +1,4 @@
-"""What a worker does, wherever it is: makes runs of a bundle, and gives their parts."""
+"""A worker, on this machine or another: it makes runs of a bundle, and returns their parts."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@
 //! - keeps the best port for each rack. It is replaced by a better one, by a newer value of its own, or by any port once it
 //!   has been silent for [`HulaParams::age`];
 //! - forwards probes that changed its best port, if they are the first of their round or tell of less utilisation than those
-//!   that it forwarded in that round: down on every port, and up only if the probe came from below.
+//!   that it forwarded in that round. It forwards them down on every port, and up only if the probe came from below.
 //!
 //! The first packet of a flowlet takes the best port to its rack, or ECMP's port until a best one is known. The switch
 //! keeps the path for the flowlet's other packets ([`Asked::Flowlets`]).
@@ -25,8 +25,8 @@
 //!   always one of the ports to choose from.
 //! - Of equally good ports, the one that was first stays.
 //! - A best port that is silent stays until another probe arrives.
-//! - A round has several probes where several paths meet. Those behind would hear of the path whose probe is first, if only
-//!   that were forwarded, and not of the better one.
+//! - A round has several probes where several paths meet. If only the first probe were
+//!   forwarded, switches behind would learn its path, and not the better one.
 
 use std::cmp::Ordering;
 

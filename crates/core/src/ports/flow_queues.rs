@@ -273,7 +273,7 @@ impl PortRules for Order {
 }
 
 /// A queue for each flow, served in an [`Order`]. Limit and marker see one queue: a full port turns the arriving packet
-/// away, independent of which flow holds the most.
+/// away, even if another flow holds more.
 pub struct FlowScheduler {
     flows: FlowQueues,
     order: Order,

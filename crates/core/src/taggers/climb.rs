@@ -267,10 +267,11 @@ mod tests {
         assert_eq!(walk(&qclimb, bounds(3, 5), 7), [1, 0, 0, 1, 1, 2, 2]);
     }
 
-    /// On its way to the lower bound L a flow that has sent B bytes is at level(L − B), so that it visits the levels of L, …, 1
-    /// bytes; under PIAS, with the same thresholds, those of 0, …, L − 1. Beyond L, without slack and up to U, both are at
-    /// level(B). So each level takes as many bytes as under PIAS, up to one (here a unit): only their order differs. Whatever
-    /// small flows gain under the same thresholds, it is not that the highest queue carries less.
+    /// On its way to the lower bound L a flow that has sent B bytes is at level(L − B), so it visits the levels of L,
+    /// …, 1 bytes. Under PIAS, with the same thresholds, it visits those of 0, …, L − 1. Beyond L, without slack and up
+    /// to U, both are at level(B). So each level takes as many bytes as under PIAS, up to one (here a unit): only their
+    /// order differs. Whatever small flows gain under the same thresholds, it is not that the highest queue carries
+    /// less.
     #[test]
     fn climb__visits_each_level_for_as_long_as_pias_does() {
         let (qclimb, mut pias) = (params(0, SizeKnowledge::Bounds), Demotion { thresholds: vec![2, 5] });

@@ -59,9 +59,9 @@ impl Claim {
     }
 
     /// After how many seeds, up to twice the available ones, it will be resolved if further ones deviate like these; `None`: at
-    /// no such look. Half an interval becomes narrower by a factor of about √2 with twice the seeds. If it would then still
-    /// cross the edge of what the claim accepts, the measured value lies so near to that edge that more seeds are a poor use of
-    /// time, and what few seeds say of their own deviation is too rough to foresee more than that.
+    /// no such look. Half an interval becomes narrower by a factor of about √2 with twice the seeds. If it would then
+    /// still cross the edge of what the claim accepts, the measured value lies so near to that edge that more seeds are
+    /// a poor use of time. The deviation of a few seeds is too rough an estimate to foresee more than that.
     pub fn seeds_to_resolve(&self, experiment: &Experiment, measured: &Measured) -> Option<usize> {
         let seeds = self.fewest_seeds(experiment);
         let resolves = |look: &&Look| {

@@ -488,7 +488,7 @@ pub(crate) fn case_of(names: Vec<&'static str>, most_flows: usize) -> impl Strat
     })
 }
 
-/// So many cases, or as many as PROPTEST_CASES says.
+/// This many cases, or as many as PROPTEST_CASES says.
 pub(crate) fn config(cases: u32) -> ProptestConfig {
     let given = std::env::var_os("PROPTEST_CASES").is_some();
     let default = ProptestConfig { max_shrink_iters: 2_000, failure_persistence: None, ..ProptestConfig::default() };

@@ -243,8 +243,8 @@ proptest! {
     }
 }
 
-/// Fabrics of so many ports that packets stand in a queue before them (`PrefetchQueue` of the simulator), with six busy
-/// hosts.
+/// Fabrics of enough ports for packets to stand in a queue before them (`PrefetchQueue` of the simulator), with six
+/// busy hosts.
 fn large() -> impl Strategy<Value = Case> {
     let given = (
         select(vec!["dctcp", "pias", "pfabric", "ps"]),

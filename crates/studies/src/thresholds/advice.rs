@@ -219,7 +219,7 @@ impl MarkFrom {
 }
 
 /// The code points of the queues, the highest first. All are of the pool xxxx11, which is for local use (RFC 2474, §6),
-/// and below 48: CS6 (48) and CS7 (56) belong to the network's own control traffic (RFC 4594, §3), and a switch that
+/// and below 48. CS6 (48) and CS7 (56) belong to the network's own control traffic (RFC 4594, §3), and a switch that
 /// reads only the upper three bits takes higher values for theirs. 3 is left out, because common switch templates take
 /// it for lossless traffic. Up to five queues differ in the upper three bits, and keep their order if only these are
 /// read.

@@ -1,10 +1,10 @@
 //! The connections of a host that may send, and which of them is next: where a host's port pushes back, this decides what
 //! enters it.
 //!
-//! By turns, each sends a packet in its turn, as Linux's default discipline serves its connections. By tag, the connection
-//! goes first whose next packet is the most urgent ([`flowsieve_core::tagger::TagPackets::urgency`]): the "priority-enabled
-//! transport at the end-host" on which Sincronia (SIGCOMM 2018, §4) and pCoflow (ICIN 2021, §III) rest, and NOS2's queues of
-//! the host (GLOBECOM 2019, §III).
+//! By turns, each sends a packet in its turn, as Linux's default discipline serves its connections. By tag, the
+//! connection goes first whose next packet is the most urgent ([`flowsieve_core::tagger::TagPackets::urgency`]). This
+//! is the "priority-enabled transport at the end-host" on which Sincronia (SIGCOMM 2018, §4) and pCoflow (ICIN 2021,
+//! §III) rest, and it models NOS2's queues of the host (GLOBECOM 2019, §III).
 
 use std::collections::{BTreeSet, VecDeque};
 
