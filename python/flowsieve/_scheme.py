@@ -62,9 +62,9 @@ class Scheme:
         self.settings: dict[str, Any] = {"base": base, **settings}
         """Its settings, as in a file."""
         if callable(tagger):
-            self.settings["own_tagger"] = self._named(tagger)
+            self._give("tagger", own_tagger=self._named(tagger))
             if knows_size:
-                self.settings["own_tagger_knows"] = "sizes"
+                self._give("knows_size", own_tagger_knows="sizes")
         elif knows_size:
             raise TypeError("knows_size=True without a callable as the tagger; expected tagger=... with it")
         elif tagger is not None:
@@ -74,9 +74,16 @@ class Scheme:
         if controller is not None:
             if not callable(controller):
                 raise TypeError(f"controller is of the type {type(controller).__name__}; expected a callable")
-            self.settings["own_controller"] = self._named(controller)
-            given = {"controller_period": ("period", period), "controller_delay": ("delay", delay)}
-            self.settings |= {key: _time(name, value) for key, (name, value) in given.items() if value is not None}
+            self._give("controller", own_controller=self._named(controller))
+            if period is not None:
+                self._give("period", controller_period=_time("period", period))
+            if delay is not None:
+                self._give("delay", controller_delay=_time("delay", delay))
+
+    def _give(self, parameter: str, **setting: Any) -> None:
+        for key in setting.keys() & self.settings.keys():
+            raise TypeError(f"{parameter} and {key}; expected one of the two")
+        self.settings |= setting
 
     def _named(self, function: Callable[..., Any]) -> str:
         name = _source.identity(function)
@@ -88,17 +95,17 @@ class Scheme:
         if not isinstance(rows, Sequence) or isinstance(rows, (str, bytes)):
             raise TypeError(f"tagger is of the type {type(tagger).__name__}; expected thresholds, (time, thresholds) or a callable")
         if not rows or not isinstance(rows[0], (list, tuple)):
-            self.settings["thresholds"] = _sizes("tagger", tagger)
-            return
+            return self._give("tagger", thresholds=_sizes("tagger", tagger))
         if not all(isinstance(row, (list, tuple)) and len(row) == 2 for row in rows):
             raise ExperimentError("tagger has a row that is no pair; expected (time, thresholds)", key="tagger")
         if rows[0][0] not in _BEGINNINGS:
             raise ExperimentError(f"tagger[0] begins at {rows[0][0]!r}; expected 0", expected="0", key="tagger")
         times = [_time(f"tagger[{at}]", time) for at, (time, _) in enumerate(rows)]
         sizes = [_sizes(f"tagger[{at}]", row) for at, (_, row) in enumerate(rows)]
-        self.settings["thresholds"] = sizes[0]
+        self._give("tagger", thresholds=sizes[0])
         if len(rows) > 1:
-            self.settings["later_thresholds"] = [" ".join([time, *row]) for time, row in zip(times[1:], sizes[1:])]
+            later = [" ".join([time, *row]) for time, row in zip(times[1:], sizes[1:])]
+            self._give("tagger", later_thresholds=later)
 
     def __repr__(self) -> str:
         return f"Scheme({self.name!r}, {', '.join(f'{key}={value!r}' for key, value in self.settings.items())})"

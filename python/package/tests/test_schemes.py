@@ -250,6 +250,8 @@ def test_scheme__wrong_arguments() -> None:
         ({"tagger": [(1, [1])]}, "tagger\\[0\\] begins at 1; expected 0"),
         ({"tagger": [(0, [1]), (float("nan"), [2])]}, "tagger\\[1\\] = nan"),
         ({"tagger": [(0, [1]), (1,)]}, "no pair"),
+        ({"tagger": [1], "thresholds": ["2B"]}, "tagger and thresholds; expected one of the two"),
+        ({"controller": by_pias, "period": 1, "controller_period": 1}, "period and controller_period"),
         ({"controller": 7}, "controller is of the type int"),
         ({"period": "1ms"}, "expected controller"),
         ({"knows_size": True}, "knows_size=True without"),
@@ -263,6 +265,15 @@ def test_scheme__wrong_arguments() -> None:
         rack(fs.Scheme("mine", queues=4, tagger=[1, 2])).plan()
     with pytest.raises(fs.ExperimentError, match="`own_tagger` has no effect on `mine`"):
         rack(fs.Scheme("mine", base="dctcp", tagger=by_size)).plan()
+
+
+def test_scheme__is_not_for_a_program() -> None:
+    class Mine(fs.Experiment):
+        class _module:  # what the module is for experiments of a program, which is not needed to refuse
+            open = of_text = staticmethod(lambda *_: object())
+
+    with pytest.raises(TypeError, match="a program of your own cannot call Python"):
+        Mine(topology={"kind": "single-switch", "hosts": 6}, schemes=[fs.Scheme("mine", tagger=by_size)])
 
 
 def test_run__ctrl_c_ends_a_callable_that_does_not_return(tmp_path: Path) -> None:
