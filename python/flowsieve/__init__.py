@@ -17,7 +17,7 @@ from flowsieve._compare import Comparison
 from flowsieve._experiment import Experiment
 from flowsieve._findings import Finding, Findings
 from flowsieve._flows import Flows
-from flowsieve._flowsieve import program
+from flowsieve._flowsieve import FlowStart, program
 from flowsieve._lists import (
     explain,
     list_experiments,
@@ -31,6 +31,7 @@ from flowsieve._lists import (
 from flowsieve._plan import Plan, Run
 from flowsieve._program import Program, load
 from flowsieve._result import Result
+from flowsieve._scheme import Scheme
 from flowsieve._table import Table
 from flowsieve.errors import Error, ExperimentError, InternalError, ResultError, SimulationError, SweepError
 
@@ -48,6 +49,7 @@ __all__ = [
     "ExperimentError",
     "Finding",
     "Findings",
+    "FlowStart",
     "Flows",
     "InternalError",
     "Local",
@@ -57,6 +59,7 @@ __all__ = [
     "Result",
     "ResultError",
     "Run",
+    "Scheme",
     "SimulationError",
     "Slurm",
     "SweepError",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from flowsieve import _arrays, _packing, _findings, _flowsieve, _tables, _toml
+from flowsieve import _arrays, _packing, _findings, _flowsieve, _scheme, _tables, _toml
 from flowsieve._findings import Finding, Findings
 from flowsieve._flows import Flows, written
 from flowsieve._folders import Folder, PathLike, path_of
@@ -17,6 +17,7 @@ from flowsieve._numbers import whole, whole_or_none
 from flowsieve._plan import Plan
 from flowsieve._progress import Listener, listener
 from flowsieve._result import Result
+from flowsieve._scheme import Scheme
 from flowsieve.errors import ExperimentError, ResultError
 
 
@@ -24,8 +25,8 @@ class Experiment:
     """An experiment: a file or tables, and what is changed in it. It never changes; :meth:`set` gives another.
 
     It is made of a file (or the name of a built-in experiment), or of the tables of one by keyword: dicts, dataclasses or
-    ``SimpleNamespace``. ``schemes`` is the list of those to compare, or a dict with the settings of each. ``print`` shows what
-    will run.
+    ``SimpleNamespace``. ``schemes`` is the list of those to compare, or a dict with the settings of each; :class:`Scheme` is one
+    with Python in it. ``print`` shows what will run.
 
     >>> import flowsieve as fs
     >>> exp = fs.Experiment(
@@ -73,13 +74,18 @@ class Experiment:
             return
         if not given:
             raise TypeError("Experiment() is empty; expected a file, or tables by keyword, such as topology={...}")
-        self._of_tables(_tables.with_schemes(given), name, path_of("folder", folder))
+        listed, own = _scheme.split(given.get("schemes"))
+        given |= {} if listed is None else {"schemes": listed}
+        self._call(own)
+        self._of_tables(_tables.with_schemes(given, own), name, path_of("folder", folder))
 
     def _begin(self) -> None:
         self._folder: str | None = None
         """The folder of its paths; None if it is inside the module."""
         self._seeds: int | None = None
         self._scale: str | None = None
+        self._calls: dict[str, Callable[..., Any]] = {}
+        """The callables of schemes, by the names that settings have for them."""
         self._files: dict[str, str] = {}
         """The files of arrays, by their paths: what they are called in results."""
         self._keep: tuple[object, ...] = ()
@@ -101,11 +107,25 @@ class Experiment:
         listed, tables = _tables.without_flows(tables)
         folder, kept = os.path.abspath(folder), Folder()
         plain = _tables.plain(tables, lambda name, value: self._path_or(name, value, kept, folder))
-        self._raw = self._module.of_text(_toml.text_of(plain), name, folder)
+        self._raw = self._calling(self._module.of_text(_toml.text_of(plain), name, folder))
         self._folder = folder
         self._keep = (kept,) if self._files else ()
         if listed is not None:
             self.__dict__.update(self.with_flows(listed).__dict__)
+
+    def _call(self, schemes: Mapping[str, Scheme]) -> None:
+        """Lets it call what these schemes have."""
+        calls = {name: function for scheme in schemes.values() for name, function in scheme.calls.items()}
+        self._calls = {**self._calls, **calls}
+
+    def _calling(self, raw: Any) -> Any:
+        """The module's experiment with the callables, if there are any."""
+        if not self._calls:
+            return raw
+        if not isinstance(raw, _flowsieve.Experiment):
+            text = f"{', '.join(self._calls)}: a program of your own cannot call Python; expected an experiment of fs.Experiment"
+            raise TypeError(text)
+        return raw.with_calls(self._calls)
 
     def _path_or(self, name: str, value: Any, kept: Folder, folder: str) -> Any:
         """The value of a setting that may be a file: an array becomes one, named by its path from the experiment's folder on."""
@@ -124,7 +144,7 @@ class Experiment:
         other = object.__new__(type(self))
         other._begin()
         other._raw, other._folder, other._seeds, other._scale = raw, self._folder, self._seeds, self._scale
-        other._files, other._keep = dict(self._files), self._keep
+        other._files, other._keep, other._calls = dict(self._files), self._keep, self._calls
         return other
 
     def _with_folder(self) -> Experiment:
@@ -136,7 +156,7 @@ class Experiment:
         self._raw.plan().pack(str(bundle))
         text, folder, described = _packing.unpacked(bundle, kept.path)
         base = self._module.of_text(_toml.effective(text, described["sets"], None), self.name, folder)
-        other = self._with(base.with_changes({}, described["seeds"], described["scale"]))
+        other = self._with(self._calling(base.with_changes({}, described["seeds"], described["scale"])))
         other._folder, other._keep = folder, (*self._keep, kept)
         return other
 
@@ -150,7 +170,7 @@ class Experiment:
             bundle = kept.path / "experiment.flowsieve"
             self._raw.plan().pack(str(bundle))
             _packing.rename(bundle, self._files, self._folder or ".")
-            self._named = self._module.open(str(bundle))
+            self._named = self._calling(self._module.open(str(bundle)))
             self._bundle, self._keep = bundle, (*self._keep, kept)
         return self._named
 
@@ -249,7 +269,8 @@ class Experiment:
         for short in self._files:
             # Files of arrays are there as long as the experiment, wherever the text is used.
             text = text.replace(short, os.path.abspath(os.path.join(os.path.realpath(self._folder or "."), short)))
-        return text
+        left_out = "# This file does not hold the Python code of {}: run the script that gives it.\n"
+        return "".join(left_out.format(_toml.commented(name)) for name in self._calls) + text
 
     def set(
         self,
@@ -265,7 +286,7 @@ class Experiment:
         A list makes a sweep, for a setting that holds no list itself. ``seeds`` and ``scale`` (smoke, quick or paper) are
         the command's ``--seeds`` and ``--scale``. Arrays of numpy, Arrow, polars or pandas, and lists and ranges of numbers,
         are measured ``sizes``, ``thresholds``, or with two columns a ``cdf``; a table as ``flows`` is a list of them. Their
-        files are there as long as the experiment.
+        files are there as long as the experiment. ``scheme`` takes :class:`Scheme`, too.
 
         >>> import flowsieve as fs
         >>> exp = fs.Experiment.builtin("quickstart").set({"schemes.pias.queues": 4}, load=[0.5, 0.9], seeds=1)
@@ -275,6 +296,11 @@ class Experiment:
         6
         """
         given = {**(settings or {}), **more}
+        own: dict[str, Scheme] = {}
+        if "scheme" in given:
+            given["scheme"], own = _scheme.split(given["scheme"])
+            of_own = {f"schemes.{each.name}.{key}": value for each in own.values() for key, value in each.settings.items()}
+            given = {**of_own, **given}
         names = {path: path.rsplit(".", 1)[-1] if isinstance(path, str) else "" for path in given}
         lists = [path for path, name in names.items() if name in ("flows", "list") and _arrays.is_list_of_flows(given[path])]
         listed = [given.pop(path) for path in lists]
@@ -290,8 +316,9 @@ class Experiment:
             else:
                 given[path] = _arrays.setting(name, value)
         number = whole_or_none("seeds", seeds, 1)
+        changed._call(own)
         with naming(None, scale=scale):
-            changed._raw = other._raw.with_changes(given, number, scale)
+            changed._raw = changed._calling(other._raw.with_changes(given, number, scale))
         changed._seeds = self._seeds if number is None else number
         changed._scale = scale if scale is not None else changed._scale
         if len(changed._files) > len(other._files):
@@ -349,7 +376,7 @@ class Experiment:
         18 runs of 6 points, about 583 million packet-hops in all; ...
         """
         raw = self._settled.plan()
-        return Plan(raw, self._bundle, keep=self._keep)
+        return Plan(raw, self._bundle, keep=self._keep, calls=self._calls)
 
     def check(self) -> Findings:
         """What is wrong in it, or looks so, as far as its text says: a sequence of :class:`Finding`. Nothing is run.

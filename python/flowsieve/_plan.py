@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from flowsieve import _flowsieve, _show
 from flowsieve._folders import PathLike
 from flowsieve._naming import naming
+from flowsieve._scheme import refuse_elsewhere
 from flowsieve._words import in_python
 from flowsieve.errors import ExperimentError
 
@@ -40,8 +42,17 @@ class Plan:
     set()
     """
 
-    def __init__(self, raw: _flowsieve.Plan, bundle: Path | None = None, *, keep: object = None) -> None:
+    def __init__(
+        self,
+        raw: _flowsieve.Plan,
+        bundle: Path | None = None,
+        *,
+        keep: object = None,
+        calls: Mapping[str, object] | None = None,
+    ) -> None:
         self._raw = raw
+        # The callables that its runs need, which are in this process alone.
+        self._calls = calls or {}
         # Where it is packed already, with the files of arrays; and what has to live as long.
         self._bundle = bundle
         self._keep = keep
@@ -78,6 +89,7 @@ class Plan:
         >>> fs.Experiment.builtin("quickstart").plan().pack(tempfile.mkdtemp() + "/quickstart.flowsieve").name
         'quickstart.flowsieve'
         """
+        refuse_elsewhere("pack", self._calls)
         if self._bundle is None:
             self._raw.pack(os.fspath(path), replace)
         else:

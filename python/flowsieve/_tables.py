@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from flowsieve import _arrays
+from flowsieve._scheme import Scheme
 
 # Dicts in dicts are looked at this deep; the module refuses deeper ones.
 _DEEPEST = 20
@@ -32,8 +33,8 @@ def plain(value: Any, path_or: Callable[[str, Any], Any], path: tuple[Any, ...] 
     return _arrays.setting(name, value) if section in (("schemes",), ("report",)) else _arrays.plain(value)
 
 
-def with_schemes(tables: dict[str, Any]) -> dict[str, Any]:
-    """The schemes by keyword: a list is swept, and a dict has the settings of each, too."""
+def with_schemes(tables: dict[str, Any], own: Mapping[str, Scheme]) -> dict[str, Any]:
+    """The schemes by keyword: a list is swept, and a dict has the settings of each, too. ``own`` are those in Python."""
     schemes = tables.pop("schemes", None)
     if schemes is None:
         return tables
@@ -45,7 +46,9 @@ def with_schemes(tables: dict[str, Any]) -> dict[str, Any]:
     if isinstance(schemes, Mapping):
         with_settings = {name: given for name, given in schemes.items() if given}
         tables = {**tables, **({"schemes": with_settings} if with_settings else {})}
-    elif "scheme" in sweep:
+    elif own:
+        tables = {**tables, "schemes": {name: scheme.settings for name, scheme in own.items()}}
+    if not isinstance(schemes, Mapping) and "scheme" in sweep:
         raise TypeError("schemes and sweep['scheme']; expected one of the two")
     return {**tables, "sweep": {"scheme": names, **sweep}}
 

@@ -33,6 +33,11 @@ def effective(text: str, sets: list[str], seeds: int | None) -> str:
     return text_of(tables)
 
 
+def commented(text: str) -> str:
+    """A text that can stand in a comment: on one line, and without control characters."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
+
+
 def _toml() -> Any:
     try:
         return importlib.import_module("tomllib")
@@ -46,21 +51,21 @@ def _toml() -> Any:
 
 
 @lru_cache(maxsize=1)
-def _keys() -> dict[str, tuple[str, bool]]:
-    """The section of each setting, and whether it holds a list."""
+def _keys() -> dict[str, tuple[str, str]]:
+    """The section of each setting, and what it expects."""
     every: list[dict[str, str]] = json.loads(_flowsieve.list_of("settings"))
-    found: dict[str, tuple[str, bool]] = {}
+    found: dict[str, tuple[str, str]] = {}
     for each in every:
         if each["section"] != "topology.link" and each["name"] != "base":
-            found.setdefault(each["name"], (each["section"], each["expects"].startswith("a list of")))
+            found.setdefault(each["name"], (each["section"], each["expects"]))
     return found
 
 
 def _apply(tables: dict[str, Any], path: str, text: str) -> None:
     parts = path.split(".")
     name = parts[-1]
-    section, holds_list = _keys().get(name, (parts[0], False))
-    values = _values(text, holds_list)
+    section, expects = _keys().get(name, (parts[0], ""))
+    values = _values(text, expects)
     sweep = tables.setdefault("sweep", {})
     if name == "scheme" and len(parts) == 1 or parts[0] == "sweep":
         sweep[name] = values
@@ -91,8 +96,9 @@ def _table(tables: dict[str, Any], path: list[str]) -> dict[str, Any]:
     return table
 
 
-def _values(text: str, holds_list: bool) -> list[Any]:
-    """The values of a change: several make a sweep, for a setting that holds no list."""
+def _values(text: str, expects: str) -> list[Any]:
+    """The values of a change: several make a sweep, for a setting that holds no list. A name may stand for some lists."""
+    holds_list, may_be_named = expects.startswith("a list of"), ", or " in expects
     whole = _value(text)
     if isinstance(whole, list):
         return [whole] if holds_list else whole
@@ -100,7 +106,7 @@ def _values(text: str, holds_list: bool) -> list[Any]:
         parts = [whole]
     else:
         parts = [part.strip() if _value(part) is None else _value(part) for part in _parts(text)]
-    names_a_list = len(parts) == 1 and isinstance(parts[0], str) and not text[:1].isdigit()
+    names_a_list = may_be_named and len(parts) == 1 and isinstance(parts[0], str) and not text[:1].isdigit()
     return [parts] if holds_list and not names_a_list else parts
 
 

@@ -77,7 +77,7 @@ pub struct Shortfall {
 }
 
 /// Reports each threshold.
-pub(crate) fn observe_thresholds(name: &'static str, thresholds: &[u64], see: &mut dyn FnMut(Reading)) {
+pub fn observe_thresholds(name: &'static str, thresholds: &[u64], see: &mut dyn FnMut(Reading)) {
     for (queue, &threshold) in thresholds.iter().enumerate() {
         see(Reading::Gauge(Gauge { name, queue, value: threshold as f64 }));
     }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use flowsieve_fabric::topology::Fabric;
 use flowsieve_schemes::Entry;
+use flowsieve_schemes::own::{self, Failure, Program};
 use flowsieve_schemes::{Context, REGISTRY, Scheme, WorkloadFacts};
 use flowsieve_settings::declare;
 use flowsieve_settings::{Key, Place, Scope, Section, Setting, SettingsError, Table};
@@ -40,6 +41,10 @@ pub(crate) struct Builder<'a> {
     pub(crate) fabric: &'a Fabric,
     /// Finds the built-in scheme of a name.
     pub(crate) find: &'a dyn Fn(&str) -> Option<&'static Entry>,
+    /// The program that has code for taggers and controllers, if there is one.
+    pub(crate) program: Option<&'a dyn Program>,
+    /// Where that code notes that the run must end.
+    pub(crate) failure: &'a Failure,
 }
 
 impl Builder<'_> {
@@ -109,7 +114,10 @@ impl Builder<'_> {
     }
 
     fn scheme(&self, entry: &Entry, scope: Scope<'_>) -> Result<Scheme, SettingsError> {
-        entry.scheme(&Context { scope, workload: &Carried { workload: self.workload, fabric: self.fabric } })
+        let context = Context { scope, workload: &Carried { workload: self.workload, fabric: self.fabric } };
+        let mut scheme = entry.scheme(&context)?;
+        own::give(&mut scheme, &context.scope, self.program, self.failure)?;
+        Ok(scheme)
     }
 }
 

@@ -19,6 +19,7 @@ use flowsieve_core::{ControllerKind, ControllerSpec};
 use flowsieve_experiment::{Error, Point};
 use flowsieve_fabric::topology::Fabric;
 use flowsieve_schemes::Scheme;
+use flowsieve_schemes::own::Failure;
 use flowsieve_schemes::parameters::ParameterSet;
 use flowsieve_settings::{Settings, SettingsError};
 use flowsieve_workload::Predict;
@@ -40,6 +41,8 @@ pub struct Setup {
     pub predictions: Option<Arc<dyn Predict>>,
     /// The flows of all coflows, if a coordinator hears of them at once.
     pub announcements: Option<Arc<Announcements>>,
+    /// Whether code of the program that the scheme calls has failed: the run must end then.
+    pub failure: Failure,
 }
 
 /// Identifies the running program by its contents.
@@ -64,8 +67,10 @@ impl Packets {
             has_own.set(has_own.get() || self.is_own(name));
             self.entries().find(|entry| entry.name == name)
         };
-        let Built { mut scheme, predictions } =
-            Builder { point, workload: &workload, seed, find: &find, fabric: &fabric }.build()?;
+        let (program, failure) = (self.program(), Failure::default());
+        let builder =
+            Builder { point, workload: &workload, seed, find: &find, fabric: &fabric, program, failure: &failure };
+        let Built { mut scheme, predictions } = builder.build()?;
         if has_own.get() {
             note_program(settings)?;
         }
@@ -79,7 +84,7 @@ impl Packets {
         refuse_huge_sketches(&scope, &scheme, &fabric)?;
         refuse_probes_without_a_choice(&scope, &scheme, &fabric)?;
         let wire_overhead = wire_overhead(settings, point)?;
-        Ok(Setup { fabric, scheme, workload, wire_overhead, predictions, announcements })
+        Ok(Setup { fabric, scheme, workload, wire_overhead, predictions, announcements, failure })
     }
 }
 

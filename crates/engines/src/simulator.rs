@@ -20,10 +20,11 @@ use flowsieve_experiment::document;
 use flowsieve_experiment::engine::{self, Engine, OnProgress, Progress, Reading, TraceSize};
 use flowsieve_record::PointResult;
 use flowsieve_results::timeline::Timeline;
-use flowsieve_results::{SchemeInfo, TraceFiles};
+use flowsieve_results::{CallCost, SchemeInfo, TraceFiles};
 use flowsieve_schemes::flow_level::{FIDELITY, Fidelity, ONLY};
+use flowsieve_schemes::own::{self, Program};
 use flowsieve_schemes::scheme::Class;
-use flowsieve_schemes::{Entry, REGISTRY, Scheme};
+use flowsieve_schemes::{Entry, Knows, REGISTRY, Scheme};
 use flowsieve_settings::declare;
 use flowsieve_settings::{Key, MAX_TIME_PS, Origin, Section, Setting, Settings, SettingsError};
 use flowsieve_sim::sample::Sampling;
@@ -33,6 +34,7 @@ use flowsieve_workload::Flow;
 use refusals::{overload, refuse_endless_samples, refuse_hasty_timers, refuse_own_rack};
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
 
 declare! {
     static FCT_END: Setting<FctEnd> = Setting::choice(
@@ -49,12 +51,14 @@ declare! {
 
 /// The packet-level simulator, with custom schemes next to the built-in ones. A part of a result with a custom scheme
 /// is identified by its settings and by the program that made it: after a change of the scheme it is made again.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 pub struct Packets {
     own: &'static [Entry],
     /// The settings that the custom schemes declare.
     settings: &'static [&'static Key],
     unguarded: bool,
+    /// The program that has code for taggers and controllers.
+    program: Option<Arc<dyn Program>>,
 }
 
 impl Packets {
@@ -71,12 +75,21 @@ impl Packets {
                 return Err(SettingsError::new(Origin::Default, problem).expected(OTHER_NAME).into());
             }
         }
-        Ok(Packets { own, settings, unguarded: false })
+        Ok(Packets { own, settings, ..Packets::default() })
     }
 
     /// Lets runs go on, however far they exceed their estimate.
     pub fn without_guard(self) -> Packets {
         Packets { unguarded: true, ..self }
+    }
+
+    /// Lets schemes name taggers and controllers of this program.
+    pub fn with_program(self, program: Arc<dyn Program>) -> Packets {
+        Packets { program: Some(program), ..self }
+    }
+
+    pub(crate) fn program(&self) -> Option<&dyn Program> {
+        self.program.as_deref()
     }
 
     /// Returns every scheme that a point may name, including those of the flow level, which say so.
@@ -154,6 +167,9 @@ impl Engine for Packets {
         let (trace, cut) = run.expected_trace().unzip();
         warnings.extend(cut.flatten());
         warnings.extend(foreign::notes(fabric, workload));
+        if let Some((code, _)) = own::in_words(&point.settings.scheme(&point.variant.name))? {
+            warnings.push(format!("the experiment file alone cannot reproduce this scheme: it calls the {code}"));
+        }
         Ok(Reading {
             thresholds_bytes: thresholds(scheme),
             average: workload.average(),
@@ -187,6 +203,22 @@ impl Engine for Packets {
 
     fn follower(&self) -> Option<&dyn engine::Follower> {
         Some(self)
+    }
+
+    fn describe(&self, point: &Point, info: &mut SchemeInfo) -> Result<(), Error> {
+        let Some((code, knows_sizes)) = own::in_words(&point.settings.scheme(&point.variant.name))? else {
+            return Ok(());
+        };
+        info.summary = format!("{} with code that the experiment file does not hold: {code}", point.variant.base);
+        if knows_sizes && info.knows == Knows::Nothing.in_words() {
+            Knows::Size.in_words().clone_into(&mut info.knows);
+        }
+        Ok(())
+    }
+
+    fn calls(&self) -> Vec<CallCost> {
+        let costs = self.program.iter().flat_map(|program| program.costs());
+        costs.map(|own::Cost { name, calls, seconds }| CallCost { name, calls, seconds }).collect()
     }
 }
 
@@ -413,9 +445,17 @@ impl Run {
             fruitless_timeouts: self.guarded.then_some(FRUITLESS_TIMEOUTS),
         };
         let expected = self.setup.workload.expected_flows().max(1.0);
+        let failure = &self.setup.failure;
         let mut progress = |now: flowsieve_sim::Progress| {
+            if failure.problem().is_some() {
+                return ControlFlow::Break(());
+            }
             show(Progress { share: (now.finished as f64 / expected).min(1.0), packet_hops: now.packet_hops })
         };
-        carry_out(&run_spec, &mut progress)
+        let result = carry_out(&run_spec, &mut progress);
+        match failure.problem() {
+            Some(problem) => Err(Error::Simulation { point: self.label.clone(), problem: problem.to_owned() }),
+            None => result,
+        }
     }
 }

@@ -5,7 +5,7 @@ use crate::plan;
 use crate::points::{self, Point};
 use flowsieve_record::PointResult;
 use flowsieve_results::timeline::Timeline;
-use flowsieve_results::{Controls, SchemeInfo};
+use flowsieve_results::{CallCost, Controls, SchemeInfo};
 use flowsieve_settings::units::format_time;
 use flowsieve_settings::{Key, Keys, Origin, Settings, SettingsError};
 use serde::Serialize;
@@ -49,6 +49,16 @@ pub trait Engine: Send + Sync {
         hear: OnProgress<'_>,
         trace_folder: Option<&Path>,
     ) -> Result<PointResult, Error>;
+
+    /// Completes the description of a point's scheme by what its settings say.
+    fn describe(&self, _point: &Point, _info: &mut SchemeInfo) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Returns what calls of the running program's own code have cost so far.
+    fn calls(&self) -> Vec<CallCost> {
+        Vec::new()
+    }
 
     /// Returns itself if its runs have packets, so that a flow can be followed.
     fn follower(&self) -> Option<&dyn Follower> {
@@ -131,6 +141,16 @@ impl Engines {
         trace_folder: Option<&Path>,
     ) -> Result<PointResult, Error> {
         self.of(&point.settings)?.run(point, seed, hear, trace_folder)
+    }
+
+    /// Completes the description of a point's scheme as [`Engine::describe`] does.
+    pub(crate) fn describe(&self, point: &Point, info: &mut SchemeInfo) -> Result<(), Error> {
+        self.of(&point.settings)?.describe(point, info)
+    }
+
+    /// Returns the costs of [`Engine::calls`] of all engines.
+    pub(crate) fn calls(&self) -> Vec<CallCost> {
+        self.list.iter().flat_map(|engine| engine.calls()).collect()
     }
 
     /// Returns the engine that carries out the point, if it can follow a flow.

@@ -77,6 +77,7 @@ pub fn execute_sharing(
         cpu_seconds: clock.cpu_seconds(),
         parts_run: count(run),
         parts_found: count(found),
+        calls: engines.calls(),
     })?;
     Ok(result)
 }

@@ -230,7 +230,7 @@ fn plan_document(input: &ExperimentText, folder: &Folder, changes: &Changes, eng
         missing_runs: 0,
         claims,
         unmeasured: document.claims.unmeasured.clone(),
-        schemes: scheme_infos(&points, &schemes),
+        schemes: scheme_infos(&points, &schemes, engines)?,
         points: Vec::new(),
     };
     let kept = kept(&experiment);
@@ -382,9 +382,10 @@ fn point_info(point: &Point, settings: BTreeMap<String, String>, fabric: String,
 }
 
 /// Returns the schemes of the sweep in its order; a variant names its base.
-fn scheme_infos(points: &[Point], builtin: &[SchemeInfo]) -> Vec<SchemeInfo> {
+fn scheme_infos(points: &[Point], builtin: &[SchemeInfo], engines: &Engines) -> Result<Vec<SchemeInfo>, Error> {
     let mut infos: Vec<SchemeInfo> = Vec::new();
-    for variant in points.iter().map(|point| &point.variant) {
+    for point in points {
+        let variant = &point.variant;
         if infos.iter().any(|info| info.name == variant.name) {
             continue;
         }
@@ -393,9 +394,10 @@ fn scheme_infos(points: &[Point], builtin: &[SchemeInfo]) -> Vec<SchemeInfo> {
         if variant.name != variant.base {
             info.summary = format!("{} with other settings: {}", base.name, base.summary);
         }
+        engines.describe(point, &mut info)?;
         infos.push(info);
     }
-    infos
+    Ok(infos)
 }
 
 /// Refuses a given key that nothing reads. If the command line or a scale left a key of the file without a reader, that

@@ -1,10 +1,11 @@
 //! Experiments and their plans.
 
+use crate::calls::{Calls, Session};
 use crate::errors::{raised, working, wrong};
 use crate::result::Outcome;
 use crate::running::run;
 use crate::to_toml;
-use flowsieve_engines::{Packets, built_in};
+use flowsieve_engines::Packets;
 use flowsieve_experiment::Error;
 use flowsieve_experiment::engine::Engines;
 use flowsieve_experiment::execute::{How, execute, execute_parts};
@@ -19,23 +20,24 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-/// An experiment: a text, and what is changed in it.
+/// An experiment: a text, what is changed in it, and the callables that it names.
 #[pyclass(frozen, module = "flowsieve._flowsieve")]
-pub(crate) struct Experiment(Source);
+pub(crate) struct Experiment(Source, Calls);
 
 #[pymethods]
 impl Experiment {
     /// A file, a bundle, or a built-in experiment by its name.
     #[staticmethod]
     fn open(py: Python<'_>, path: PathBuf) -> PyResult<Experiment> {
-        working(py, || Source::open(&path)).map(Experiment)
+        working(py, || Source::open(&path)).map(|source| Experiment(source, Calls::default()))
     }
 
     /// A text, with the name that messages have for it, and the folder of its paths.
     #[staticmethod]
     fn of_text(text: &str, name: &str, folder: PathBuf) -> Experiment {
-        Experiment(Source::new(ExperimentText::new(name, text), Folder::at(folder)))
+        Experiment(Source::new(ExperimentText::new(name, text), Folder::at(folder)), Calls::default())
     }
 
     /// The text that a dict stands for.
@@ -80,22 +82,30 @@ impl Experiment {
                 wrong(settings.py(), &format!("there is no scale {name:?}; expected smoke, quick or paper"))
             })?,
         };
-        Ok(Experiment(self.0.clone().with(&Changes { sets, seeds, scale, resolve: false })))
+        let source = self.0.clone().with(&Changes { sets, seeds, scale, resolve: false });
+        Ok(Experiment(source, self.1.clone()))
     }
 
     /// The same with a flow list as its workload.
     fn with_list(&self, py: Python<'_>, path: PathBuf) -> PyResult<Experiment> {
-        working(py, || self.0.with_list(&path, &built_in())).map(Experiment)
+        let source = working(py, || self.0.with_list(&path, &engines(true, &self.1.session())?))?;
+        Ok(Experiment(source, self.1.clone()))
+    }
+
+    /// The same with more callables, by the names that settings have for them.
+    fn with_calls(&self, py: Python<'_>, calls: &Bound<'_, PyDict>) -> PyResult<Experiment> {
+        Ok(Experiment(self.0.clone(), self.1.with(py, calls)?))
     }
 
     fn plan(&self, py: Python<'_>) -> PyResult<Plan> {
-        working(py, || self.0.plan(&built_in())).map(Plan)
+        let plan = working(py, || self.0.plan(&engines(true, &self.1.session())?))?;
+        Ok(Plan(plan, self.1.clone()))
     }
 
     /// Writes its flows as a list, as `flowsieve flows` does.
     fn write_flows(&self, py: Python<'_>, path: PathBuf, seed: u64) -> PyResult<()> {
         working(py, || {
-            let plan = self.0.plan(&built_in())?;
+            let plan = self.0.plan(&engines(true, &self.1.session())?)?;
             bundle::whole_file(&path, Existing::Refuse, |out| export::flows(&plan, seed, out))
         })
     }
@@ -103,7 +113,7 @@ impl Experiment {
 
 /// What an experiment asks for, checked: nothing is run yet.
 #[pyclass(frozen, module = "flowsieve._flowsieve")]
-pub(crate) struct Plan(pub(crate) plan::Plan);
+pub(crate) struct Plan(plan::Plan, Calls);
 
 #[pymethods]
 impl Plan {
@@ -149,7 +159,9 @@ impl Plan {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Outcome> {
         let how = How { jobs: jobs.unwrap_or_else(machine::cores), fresh, replace };
-        run(py, &self.0, progress, |show| execute(&self.0, &engines(guard)?, &out, how, show)).map(Outcome)
+        let session = self.1.session();
+        run(py, &self.0, progress, &session, |show| execute(&self.0, &engines(guard, &session)?, &out, how, show))
+            .map(Outcome)
     }
 
     /// Makes these runs alone, into parts.
@@ -165,8 +177,9 @@ impl Plan {
     ) -> PyResult<usize> {
         let some = self.0.only(&keys).map_err(|error| raised(py, &error))?;
         let how = How { jobs: jobs.unwrap_or_else(machine::cores), fresh: false, replace: false };
-        run(py, &some, progress, |show| {
-            execute_parts(&some, &engines(guard)?, &out, how, show).map(|made| made.run + made.found)
+        let session = self.1.session();
+        run(py, &some, progress, &session, |show| {
+            execute_parts(&some, &engines(guard, &session)?, &out, how, show).map(|made| made.run + made.found)
         })
     }
 
@@ -190,8 +203,11 @@ impl Plan {
             other => return Err(wrong(py, &format!("missing={other:?}; expected refuse, leave-out or make"))),
         };
         let how = How { jobs: jobs.unwrap_or_else(machine::cores), fresh: false, replace };
-        run(py, &self.0, progress, |show| joining::join(&self.0, &built_in(), &out, &parts, missing, how, show))
-            .map(Outcome)
+        let session = self.1.session();
+        run(py, &self.0, progress, &session, |show| {
+            joining::join(&self.0, &engines(true, &session)?, &out, &parts, missing, how, show)
+        })
+        .map(Outcome)
     }
 
     /// The keys of the runs that are not in the parts of this folder.
@@ -210,7 +226,7 @@ impl Plan {
     }
 }
 
-fn engines(guard: bool) -> Result<Engines, Error> {
-    let packets = Packets::default();
+fn engines(guard: bool, session: &Session) -> Result<Engines, Error> {
+    let packets = Packets::default().with_program(Arc::new(session.clone()));
     flowsieve_engines::of(if guard { packets } else { packets.without_guard() })
 }

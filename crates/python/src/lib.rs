@@ -4,6 +4,7 @@
 //! as a stream of Arrow. Every entry point releases the interpreter's lock while it works, and turns errors and panics into
 //! the exceptions of `flowsieve.errors`: a panic never ends the interpreter.
 
+mod calls;
 mod errors;
 mod experiment;
 mod lists;
@@ -17,6 +18,8 @@ use pyo3::prelude::*;
 /// What the package's Python modules are made of.
 #[pymodule]
 mod _flowsieve {
+    #[pymodule_export]
+    use super::calls::FlowStart;
     #[pymodule_export]
     use super::experiment::{Experiment, Plan};
     #[pymodule_export]

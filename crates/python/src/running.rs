@@ -1,5 +1,6 @@
 //! Runs on threads of their own, while Python's thread looks at signals and shows progress.
 
+use crate::calls::Session;
 use crate::errors::{panicked, raised};
 use flowsieve_experiment::Error;
 use flowsieve_experiment::execute::{Event, Show};
@@ -21,6 +22,7 @@ pub(crate) fn run<T: Send>(
     py: Python<'_>,
     plan: &Plan,
     progress: Option<Py<PyAny>>,
+    session: &Session,
     work: impl FnOnce(Show<'_>) -> Result<T, Error> + Send,
 ) -> PyResult<T> {
     let (stop, tracker) = (AtomicBool::new(false), Tracker::new(plan));
@@ -58,6 +60,9 @@ pub(crate) fn run<T: Send>(
                     let looked = look();
                     stop.store(!matches!(looked, Some(Ok(()))), Ordering::Relaxed);
                     raised_here = looked.and_then(Result::err);
+                } else {
+                    // The runs end once no callable keeps them. What is raised for one is not worth more than the first.
+                    let _ = Python::try_attach(|py| session.interrupt(py));
                 }
             }
         })
@@ -68,7 +73,7 @@ pub(crate) fn run<T: Send>(
     }
     match (done, raised_here) {
         (_, Some(error)) => Err(error),
-        (Some(Ok(done)), None) => done.map_err(|error| raised(py, &error)),
+        (Some(Ok(done)), None) => done.map_err(|error| session.with_cause(py, &error, raised(py, &error))),
         (Some(Err(panic)), None) => Err(panicked(py, &*panic)),
         (None, None) => Err(panicked(py, &"a run ended without an error message")),
     }

@@ -59,7 +59,7 @@ pub use error::ResultError;
 pub use first_answers::FirstAnswers;
 pub use flow_sketch::FlowSketch;
 pub use manifest::{
-    Axis, EXACT, Experiment, Manifest, PartId, PointInfo, Record, Run, RunInfo, SAMPLE, SCHEMA, SchemeInfo,
+    Axis, CallCost, EXACT, Experiment, Manifest, PartId, PointInfo, Record, Run, RunInfo, SAMPLE, SCHEMA, SchemeInfo,
 };
 pub use reader::{ResultDir, refuse_other_model};
 pub use replacing::refuse_loss;

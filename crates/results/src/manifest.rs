@@ -265,4 +265,18 @@ pub struct RunInfo {
     pub parts_run: u32,
     /// Runs found finished.
     pub parts_found: u32,
+    /// What calls of a program's own code cost in these runs; empty if there were none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<CallCost>,
+}
+
+/// What calls of one tagger or controller of a program's own cost, over all runs of an execution.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CallCost {
+    /// The name in the experiment.
+    pub name: String,
+    /// Number of calls.
+    pub calls: u64,
+    /// Seconds that they took, added up over all threads.
+    pub seconds: f64,
 }

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use flowsieve_record::{Drops, FlowRow, LinkClass, PeriodicPart, PointResult};
 use flowsieve_results::{
-    Axis, CoflowClassBounds, Experiment, Metric, PartId, PointInfo, Record, ResultDir, ResultError, ResultWriter,
-    RunInfo, SchemeInfo, SizeClasses, Statistic,
+    Axis, CallCost, CoflowClassBounds, Experiment, Metric, PartId, PointInfo, Record, ResultDir, ResultError,
+    ResultWriter, RunInfo, SchemeInfo, SizeClasses, Statistic,
 };
 
 const SEEDS: [u64; 3] = [1, 2, 3];
@@ -285,6 +285,7 @@ fn run_json__comes_back() {
         cpu_seconds: 2.5,
         parts_run: 12,
         parts_found: 0,
+        calls: vec![CallCost { name: "mine".into(), calls: 7, seconds: 0.25 }],
     };
     writer.write_run(&run).unwrap();
     assert_eq!(dir.run_info().unwrap(), Some(run));

@@ -17,7 +17,7 @@ use crate::scheme::Scheme;
 use crate::thresholds::{Computed, Start};
 use flowsieve_core::{ControllerKind, ControllerSpec, TaggerSpec};
 use flowsieve_settings::declare;
-use flowsieve_settings::{Key, MAX_TIME_PS, Place, Section, Setting, SettingsError, SizesOr, one_of};
+use flowsieve_settings::{Key, MAX_TIME_PS, Place, Scope, Section, Setting, SettingsError, SizesOr, one_of};
 
 declare! {
     static HOST_THRESHOLDS: Setting<SizesOr<Start>> = Setting::sizes_or(
@@ -42,12 +42,12 @@ declare! {
         "central controller that sends thresholds to the hosts: equal shares of the flows that they have seen, PIAS's \
          optimisation, or NOS2's one threshold",
     );
-    static CONTROLLER_PERIOD: Setting<u64> = Setting::time(
+    pub(crate) static CONTROLLER_PERIOD: Setting<u64> = Setting::time(
         Section::Scheme, "controller_period", 1_000_000, MAX_TIME_PS,
         "time between two estimates of thresholds, by hosts and controller",
     )
     .with_default(Time::from_us(10_000).0);
-    static CONTROLLER_DELAY: Setting<u64> = Setting::time(
+    pub(crate) static CONTROLLER_DELAY: Setting<u64> = Setting::time(
         Section::Scheme, "controller_delay", 0, MAX_TIME_PS,
         "delay from the hosts' sizes at the controller to its thresholds at the hosts",
     )
@@ -177,7 +177,7 @@ pub(crate) fn start(
         false => Start::Unknown,
     };
     match scope.read_or(setting, SizesOr::Named(default))? {
-        SizesOr::Sizes(sizes) => given(context, setting, sizes, levels),
+        SizesOr::Sizes(sizes) => given(scope, setting, sizes, levels),
         SizesOr::Named(Start::Unknown) => Ok(Vec::new()),
         SizesOr::Named(start) => {
             let rule = rules.iter().find(|rule| by(**rule) == start);
@@ -203,13 +203,7 @@ fn computed(rule: Rule) -> Computed {
 }
 
 /// Returns thresholds as the file gives them, in bytes.
-pub(crate) fn given(
-    context: &Context<'_>,
-    key: &Key,
-    sizes: Vec<u64>,
-    queues: usize,
-) -> Result<Vec<u64>, SettingsError> {
-    let scope = &context.scope;
+pub(crate) fn given(scope: &Scope<'_>, key: &Key, sizes: Vec<u64>, queues: usize) -> Result<Vec<u64>, SettingsError> {
     if sizes.len() + 1 != queues {
         return Err(scope.invalid(key, format!("{} sizes for {queues} queues", queues - 1)));
     }

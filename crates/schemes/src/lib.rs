@@ -15,6 +15,7 @@ pub mod las;
 pub mod marking_rule;
 pub mod messages;
 pub mod nos2;
+pub mod own;
 pub mod parameters;
 pub mod parts;
 pub mod pcoflow;
@@ -45,6 +46,7 @@ pub const SETTINGS: &[&[&flowsieve_settings::Key]] = &[
     pias::SETTINGS,
     thresholds::SETTINGS,
     adaptation::SETTINGS,
+    own::SETTINGS,
     awafs::SETTINGS,
     qclimb::SETTINGS,
     coflows::SETTINGS,

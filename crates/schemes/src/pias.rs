@@ -90,7 +90,7 @@ pub(crate) fn thresholds(
     let published = (queues == PUBLISHED_QUEUES).then(published).flatten();
     let or_else = if published.is_some() { Start::Published } else { Start::Computed(Computed::EqualSplit) };
     match scope.read_or(&THRESHOLDS, SizesOr::Named(start.unwrap_or(or_else)))? {
-        SizesOr::Sizes(sizes) => adaptation::given(context, &THRESHOLDS, sizes, queues),
+        SizesOr::Sizes(sizes) => adaptation::given(scope, &THRESHOLDS, sizes, queues),
         SizesOr::Named(Start::Unknown) => Ok(Vec::new()),
         SizesOr::Named(Start::Computed(rule)) => compute(context, rule, queues),
         SizesOr::Named(Start::Published) => published.ok_or_else(|| {

@@ -16,6 +16,7 @@ from flowsieve._folders import PathLike
 from flowsieve._plan import Plan, Run
 from flowsieve._progress import Listener, listener
 from flowsieve._result import Result
+from flowsieve._scheme import refuse_elsewhere
 from flowsieve.errors import Error, SweepError
 from flowsieve.sweeps._local import Local
 from flowsieve.sweeps._protocol import Backend, Bundle, Lost, Made, Task
@@ -80,6 +81,7 @@ def sweep_by(
     """
     backend: Backend = on if on is not None else Local()
     plan = experiment.plan()
+    refuse_elsewhere("sweep", plan._calls)
     missing = set(plan._raw.missing(str(out), replace))
     shared = backend.parts
     if shared is not None:

@@ -1,4 +1,4 @@
-"""The examples of docs/guide/python.md, executed one after the other as a reader would."""
+"""The examples of the pages about Python, executed one after the other as a reader would."""
 
 from __future__ import annotations
 
@@ -10,20 +10,31 @@ from pathlib import Path
 import flowsieve as fs
 import pytest
 
-PAGE = Path(__file__).parents[3] / "docs" / "guide" / "python.md"
+DOCS = Path(__file__).parents[3] / "docs"
+
+
+def execute(page: Path) -> int:
+    """Executes the blocks of a page; returns how many there are."""
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL)
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, str(page), "exec"), names)
+    return len(blocks)
 
 
 def test_page__every_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
-    assert len(blocks) >= 6
-    names: dict[str, object] = {}
-    for block in blocks:
-        exec(compile(block, str(PAGE), "exec"), names)
+    assert execute(DOCS / "guide" / "python.md") >= 6
     said = capsys.readouterr().out
     assert "web-search\n" in said and "18 runs of 6 points" in said
     assert "pias / dctcp" in said
     assert (tmp_path / "fig7.pdf").stat().st_size > 2_000 and (tmp_path / "fig9.svg").is_file()
+
+
+def test_page__of_schemes_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(DOCS / "extend" / "python.md") == 5
+    said = capsys.readouterr().out
+    assert "recent / pias" in said and "'calls': 20000" in said
 
 
 def documented(name: str, thing: object) -> Iterator[tuple[str, str]]:
@@ -46,7 +57,7 @@ def test_docstrings__of_what_is_public_have_an_example() -> None:
         if inspect.isfunction(thing) and thing.__module__ == of.__name__ and not name.startswith("_")
     ]
     # Names and texts as they stand, and what only a backend calls, say themselves what they are.
-    simple = {"Experiment.text", "Experiment.name", "Experiment.changes", "Result.title", "program", "Run", "__version__"}
+    simple = {"Experiment.text", "Experiment.name", "Experiment.changes", "Result.title", "program", "Run", "FlowStart", "__version__"}
     errors = {name for name, thing in things if inspect.isclass(thing) and issubclass(thing, Exception)}
     backend = {"open", "slots", "submit", "told", "close", "parts", "shards"}
     without = [

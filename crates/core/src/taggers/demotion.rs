@@ -12,7 +12,7 @@ pub struct Demotion {
 }
 
 /// Returns the number of thresholds that `bytes` exceed: PIAS's level.
-pub(crate) fn level(thresholds: &[u64], bytes: u64) -> usize {
+pub fn level(thresholds: &[u64], bytes: u64) -> usize {
     thresholds.iter().take_while(|&&threshold| bytes > threshold).count()
 }
 
