@@ -28,7 +28,7 @@ pub(crate) const MOST_BYTES: u64 = u32::MAX as u64;
 
 /// An [`Admission`] as a port checks it. Every limit is a number, so the common ones cost no branch.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
+pub struct Limits {
     /// Bytes of the port.
     pub(crate) port: u64,
     /// Bytes of each queue.
@@ -68,7 +68,8 @@ impl Limits {
     }
 }
 
-/// A switch's packet memory. Ports that do not share it update it too, so that you can read how much is used.
+/// A switch's packet memory. The owner of the ports keeps it: for a port that shares it, the owner takes a packet's bytes
+/// after the port has accepted the packet, and gives those of victims and departures back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pool {
     capacity: u64,

@@ -3,7 +3,7 @@
 use crate::admission::{Admission, Limits};
 use crate::marker::{Marker, MarkerState};
 use crate::meta::Meta;
-use crate::scheduler::{PortContext, Verdict};
+use crate::scheduler::{Gate, PortContext, Verdict};
 
 /// Drop-tail and ECN over all that is queued, counted as one queue.
 pub(crate) struct PortIntake {
@@ -17,7 +17,7 @@ impl PortIntake {
         PortIntake { limits: Limits::new(admission), marker: MarkerState::new(marker, 1), bytes: 0 }
     }
 
-    /// Takes an arriving packet if there is room for it, and marks it if necessary.
+    /// Takes an arriving packet if there is room for it, and marks it if necessary. Its queue is set before.
     pub(crate) fn take(&mut self, meta: &mut Meta, context: &mut PortContext<'_>) -> Verdict {
         let queued_before = self.bytes;
         let queued = u32::try_from(queued_before).unwrap_or(u32::MAX);
@@ -29,6 +29,10 @@ impl PortIntake {
         }
         self.bytes += u64::from(meta.len);
         Verdict::Accepted { queued_before }
+    }
+
+    pub(crate) fn gate(&mut self) -> Option<Gate<'_>> {
+        Some(Gate { limits: &mut self.limits, marker: &mut self.marker })
     }
 
     /// Counts a packet that was taken and leaves.

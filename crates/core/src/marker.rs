@@ -51,7 +51,7 @@ pub enum MarkScope {
 
 /// A [`Marker`] as a port applies it. Thresholds are numbers, so the common ones cost no branch.
 #[derive(Clone, Debug)]
-pub(crate) struct MarkerState {
+pub struct MarkerState {
     /// Bytes of the port above which an arrival is marked.
     port: u64,
     /// Bytes of a queue above which an arrival to it is marked.

@@ -7,9 +7,9 @@
 use arrayvec::ArrayVec;
 use rand_core::Rng;
 
-use crate::admission::{Admission, Pool};
+use crate::admission::{Admission, Limits, Pool};
 use crate::controller::Published;
-use crate::marker::Marker;
+use crate::marker::{Marker, MarkerState};
 use crate::meta::Meta;
 use crate::readings::Reading;
 use crate::units::{ByteTime, Time};
@@ -85,13 +85,38 @@ impl PortContext<'_> {
 /// The most queues of a port: a packet names its queue in eight bits.
 pub const MAX_QUEUES: usize = 256;
 
+/// The limit and the marks of a port that has both in one place.
+pub struct Gate<'a> {
+    pub(crate) limits: &'a mut Limits,
+    pub(crate) marker: &'a mut MarkerState,
+}
+
 /// A queue discipline with everything that decides about its packets.
+///
+/// While a packet is queued, its owner changes nothing of its [`Meta`], and the instants of [`PortContext::now`] never go
+/// back. Clocks of real devices do, by microseconds: their owner clamps them.
 pub trait PortScheduler: Send {
-    /// Takes or rejects an arriving packet, in no list. Sets [`Meta::queue`] of a packet that it takes.
+    /// Takes or rejects an arriving packet, in no list. Sets [`Meta::queue`], also of a packet that it rejects: the queue
+    /// that the packet was for.
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict;
 
     /// Returns the packet that leaves next, out of every list; `None` if nothing is queued. Work-conserving.
     fn dequeue(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>) -> Option<u32>;
+
+    /// Takes a packet that waited in the scheduler that was here before: as `enqueue` does, but without limit and marks,
+    /// which the packet has had. A custom scheduler without a [`Gate`] may still turn it away.
+    fn adopt(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
+        without_gate(self, metas, packet, context)
+    }
+
+    /// Returns its limit and marks, if they are the crate's own.
+    fn gate(&mut self) -> Option<Gate<'_>> {
+        None
+    }
+
+    /// Makes room for this many waiting packets, so that nothing is allocated while they come and go. For owners of real
+    /// packets; without it, memory grows as it is needed.
+    fn reserve(&mut self, _packets: usize) {}
 
     /// Returns a length: packets up to this length may skip `enqueue` and `dequeue` when the port is empty and the line
     /// idle. They count for the queue of their priority, or the last. 0: never skip.
@@ -113,6 +138,24 @@ pub trait PortScheduler: Send {
     fn queues(&self) -> usize;
 }
 
+/// Enqueues a packet with the port's limit and marks lifted.
+pub(crate) fn without_gate<P: PortScheduler + ?Sized>(
+    port: &mut P,
+    metas: &mut [Meta],
+    packet: u32,
+    context: &mut PortContext<'_>,
+) -> Verdict {
+    let lifted = port.gate().map(|Gate { limits, marker }| {
+        let limits = std::mem::replace(limits, Limits::new(Admission::Unlimited));
+        (limits, std::mem::replace(marker, MarkerState::new(Marker::Off, 1)))
+    });
+    let verdict = port.enqueue(metas, packet, context);
+    if let (Some(lifted), Some(gate)) = (lifted, port.gate()) {
+        (*gate.limits, *gate.marker) = lifted;
+    }
+    verdict
+}
+
 impl<P: PortScheduler + ?Sized> PortScheduler for Box<P> {
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         (**self).enqueue(metas, packet, context)
@@ -120,6 +163,18 @@ impl<P: PortScheduler + ?Sized> PortScheduler for Box<P> {
 
     fn dequeue(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>) -> Option<u32> {
         (**self).dequeue(metas, context)
+    }
+
+    fn adopt(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
+        (**self).adopt(metas, packet, context)
+    }
+
+    fn gate(&mut self) -> Option<Gate<'_>> {
+        (**self).gate()
+    }
+
+    fn reserve(&mut self, packets: usize) {
+        (**self).reserve(packets);
     }
 
     fn bypass_bytes(&self) -> u64 {

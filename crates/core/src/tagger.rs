@@ -96,6 +96,10 @@ pub trait TagPackets: Send {
         false
     }
 
+    /// Makes room for this many messages under way at once, so that packets allocate nothing. For hosts with real packets;
+    /// without it, memory grows as it is needed.
+    fn reserve(&mut self, _messages: usize) {}
+
     /// Hears of an event of a flow.
     #[inline]
     fn on_event(&mut self, _event: &FlowEvent, _now: Time) {}

@@ -33,6 +33,10 @@ pub struct Port {
     shares_memory: bool,
     /// When the line can take the next packet.
     busy_until: Time,
+    /// Where the scheduler's clock begins: it was put in place then.
+    origin: Time,
+    /// The last instant of a call.
+    last: Time,
     waiting: u32,
     marks: u64,
     most_backlog: u64,
@@ -72,6 +76,8 @@ impl Port {
             loss: link.lost_below(),
             shares_memory,
             busy_until: Time::ZERO,
+            origin: Time::ZERO,
+            last: Time::ZERO,
             waiting: 0,
             marks: 0,
             most_backlog: 0,
@@ -94,8 +100,10 @@ impl Port {
         evicted: &mut Victims,
     ) -> Verdict {
         debug_assert!(self.departs_at().is_none_or(|due| due > now), "departures come before an arrival");
+        debug_assert!(evicted.is_empty(), "whom the last arrival displaced is the caller's again");
+        let now_here = self.clock(now);
         let (random, marks) = (&mut self.random, &mut self.marks);
-        let context = &mut PortContext { now, pool: memory, victims: evicted, random, marks };
+        let context = &mut PortContext { now: now_here, pool: memory, victims: evicted, random, marks };
         let verdict = self.scheduler.enqueue(metas, packet, context);
         self.waiting -= evicted.len() as u32;
         if self.shares_memory {
@@ -120,8 +128,9 @@ impl Port {
     /// waits. The packet is then in no list.
     pub fn depart(&mut self, now: Time, metas: &mut [Meta], memory: &mut Pool) -> Option<Departure> {
         let start = self.departs_at().filter(|&due| due <= now)?;
+        let start_here = self.clock(start);
         let (random, marks, victims) = (&mut self.random, &mut self.marks, &mut Victims::default());
-        let context = &mut PortContext { now: start, pool: memory, victims, random, marks };
+        let context = &mut PortContext { now: start_here, pool: memory, victims, random, marks };
         let packet = self.scheduler.dequeue(metas, context)?;
         self.waiting -= 1;
         let len = metas[packet as usize].len;
@@ -134,6 +143,48 @@ impl Port {
         let head = |bytes| start + self.line.byte_time.serialise(bytes) + self.delay;
         let arrival = self.forwards_after.map_or(whole, |bytes| whole.min(head(bytes)));
         Some(Departure { packet, start, end, arrival })
+    }
+
+    /// Puts another scheduler in the place of this one, as a reload does: packets that wait move over in the old one's order
+    /// of service, without the limit and the marks, which they have had. The new one's clock begins now. Times are 64-bit
+    /// picoseconds, which last 213 days, so a port that runs for longer is reloaded within that time.
+    ///
+    /// `refused` gets the packets that a custom scheduler turns away, which are the caller's again. Built-in ones turn away
+    /// none, and hold more than their limit until enough packets have left.
+    pub fn replace(
+        &mut self,
+        now: Time,
+        scheduler: Scheduler,
+        metas: &mut [Meta],
+        memory: &mut Pool,
+        mut refused: impl FnMut(u32),
+    ) {
+        let old_now = self.clock(now);
+        let mut old = std::mem::replace(&mut self.scheduler, scheduler);
+        self.origin = now;
+        let random = &mut self.random;
+        let mut victims = Victims::default();
+        loop {
+            let marks = &mut self.marks;
+            let context = &mut PortContext { now: old_now, pool: memory, victims: &mut victims, random, marks };
+            let Some(packet) = old.dequeue(metas, context) else { break };
+            context.now = Time::ZERO;
+            let accepted = self.scheduler.adopt(metas, packet, context).is_accepted();
+            for lost in victims.drain(..).chain((!accepted).then_some(packet)) {
+                self.waiting -= 1;
+                if self.shares_memory {
+                    memory.give(metas[lost as usize].len);
+                }
+                refused(lost);
+            }
+        }
+    }
+
+    /// Returns an instant by the scheduler's clock, which never goes back.
+    fn clock(&mut self, now: Time) -> Time {
+        debug_assert!(now >= self.last, "{now:?} is before {:?}: the owner clamps its clock", self.last);
+        self.last = now;
+        now.since(self.origin)
     }
 
     /// Returns when the line takes the next packet that waits; `None` if none waits.

@@ -1,6 +1,6 @@
 //! Every port that a scheme of the registry may have, at work: packets arrive at any time, and leave as the line takes them.
 
-use std::collections::BTreeMap;
+mod common;
 
 use flowsieve_core::admission::Pool;
 use flowsieve_core::meta::Ecn;
@@ -9,79 +9,16 @@ use flowsieve_core::scheduler::Line;
 use flowsieve_core::{
     Kind, Meta, NONE, PortContext, PortKind, PortScheduler, Rate, Scheduler, Tag, Time, Verdict, Victims,
 };
+use flowsieve_schemes::REGISTRY;
 use flowsieve_schemes::scheme::PortSpec;
-use flowsieve_schemes::{Context, REGISTRY, SETTINGS, Scheme, WorkloadFacts};
-use flowsieve_settings::{Kind as Holds, Place, Raw, Section, Settings};
+use flowsieve_settings::Kind as Holds;
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, TestRunner};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
-/// Sizes uniform to 200 KB, for thresholds.
-struct Uniform;
-
-impl WorkloadFacts for Uniform {
-    fn distribution(&self) -> Option<&str> {
-        None
-    }
-
-    fn load(&self) -> Option<f64> {
-        Some(0.8)
-    }
-
-    fn quantile_bytes(&self, p: f64) -> Option<u64> {
-        Some((p * 200_000.0).round() as u64)
-    }
-}
-
-/// A scheme; `None` where the settings do not go together.
-fn scheme(name: &str, settings: &Settings) -> Option<Scheme> {
-    let entry = REGISTRY.iter().find(|entry| entry.name == name)?;
-    (entry.build)(&Context { scope: settings.scheme(name), workload: &Uniform }).ok()
-}
-
-/// Both parameter sets.
-fn sets() -> [Settings; 2] {
-    ["ns2", "rfc"].map(|set| Settings::of(SETTINGS.concat()).with(None, "parameters", set))
-}
-
-/// The settings of schemes that are one of a few words, each with each of its words.
-fn choices() -> Vec<(&'static str, Raw)> {
-    let mut choices = Vec::new();
-    for key in SETTINGS
-        .concat()
-        .iter()
-        .filter(|key| matches!(key.section, Section::Network | Section::Transport | Section::Scheme))
-    {
-        match key.kind {
-            Holds::Choice(words) => choices.extend(words.names().into_iter().map(|word| (key.name, Raw::from(word)))),
-            Holds::Flag => choices.extend([true, false].map(|flag| (key.name, Raw::from(flag)))),
-            _ => {}
-        }
-    }
-    choices
-}
-
-/// The ports of every scheme at every place under both parameter sets: as they are, with each choice made otherwise, and
-/// without limits. By what they are, so that each is there once.
-fn ports() -> BTreeMap<String, PortSpec> {
-    let mut ports = BTreeMap::new();
-    for set in sets() {
-        let others = choices().into_iter().map(|(key, value)| set.clone().with(None, key, value));
-        for settings in std::iter::once(set.clone()).chain(others) {
-            for scheme in REGISTRY.iter().filter_map(|entry| scheme(entry.name, &settings)) {
-                for place in Place::ALL {
-                    let port = scheme.ports.at(place);
-                    for port in [port.clone(), port.without_limits()] {
-                        ports.insert(format!("{port:?}"), port);
-                    }
-                }
-            }
-        }
-    }
-    ports
-}
+use common::{ports, scheme, sets};
 
 /// A packet and how long after the one before it comes.
 fn arrival() -> impl Strategy<Value = (Time, Meta)> {
@@ -99,7 +36,8 @@ fn arrival() -> impl Strategy<Value = (Time, Meta)> {
     let coflow = prop_oneof![Just(NONE), 0u32..3];
     let len = prop_oneof![select(vec![40, 1_500, 9_000]), 1u16..9_000];
     (gap, 0u32..6, coflow, tag, kind, ecn, len).prop_map(|(gap, flow, coflow, tag, kind, ecn, len)| {
-        (Time(gap), Meta { flow, coflow, tag, kind, ecn, len, ..Meta::default() })
+        // The last queue that a packet can name, which no port chooses.
+        (Time(gap), Meta { flow, coflow, tag, kind, ecn, len, queue: u8::MAX, ..Meta::default() })
     })
 }
 
@@ -175,10 +113,10 @@ impl Bench {
         prop_assert!(self.marks - marks <= 1 && self.marks - marks >= u64::from(is_new));
 
         let queues = self.port.queues();
+        prop_assert!(usize::from(after.queue) < queues, "queue {} of {queues}, {verdict:?}", after.queue);
         let of_queue = self.bytes(|meta| meta.queue == after.queue);
         match verdict {
             Verdict::Accepted { queued_before } => {
-                prop_assert!(usize::from(after.queue) < queues, "queue {} of {queues}", after.queue);
                 prop_assert!(
                     queued_before == of_queue || queued_before == before,
                     "found {queued_before} of {of_queue} or {before}"
@@ -232,22 +170,62 @@ impl Bench {
     }
 }
 
-fn play(spec: &PortSpec, arrivals: &[(Time, Meta)]) -> Result<(), TestCaseError> {
-    let mut bench = Bench::new(spec);
-    let mut now = Time::ZERO;
-    for &(gap, meta) in arrivals {
-        now += gap;
-        bench.send_until(now)?;
-        // A line that is free again at `now` may take its packet before or after the arrival: here before.
-        bench.arrive(now, meta)?;
-        if bench.free <= now {
-            bench.send_until(now)?;
+impl Bench {
+    /// Packets arrive and leave as the line takes them, until none is left.
+    fn play(&mut self, arrivals: &[(Time, Meta)]) -> Result<(), TestCaseError> {
+        let mut now = Time::ZERO;
+        for &(gap, meta) in arrivals {
+            now += gap;
+            self.send_until(now)?;
+            // A line that is free again at `now` may take its packet before or after the arrival: here before.
+            self.arrive(now, meta)?;
+            if self.free <= now {
+                self.send_until(now)?;
+            }
         }
+        while !self.inside.is_empty() {
+            self.send_until(self.free)?;
+        }
+        Ok(())
     }
-    while !bench.inside.is_empty() {
-        bench.send_until(bench.free)?;
+
+    /// Puts an empty port in the place of this one; what waits moves over in the order in which it would have left.
+    fn replace(&mut self, spec: &PortSpec) -> Result<(), TestCaseError> {
+        let mut old = std::mem::replace(self, Bench::new(spec));
+        let waiting = std::mem::take(&mut old.inside);
+        self.metas = std::mem::take(&mut old.metas);
+        for _ in 0..waiting.len() {
+            let Bench { port, metas, pool, victims, random, marks, .. } = self;
+            let mut context = PortContext { now: Time::ZERO, pool, victims, random, marks };
+            let packet = old.port.dequeue(metas, &mut context);
+            let Some(packet) = packet else { return Err(TestCaseError::fail("fewer wait than came")) };
+            let ecn = metas[packet as usize].ecn;
+            let verdict = port.adopt(metas, packet, &mut context);
+            prop_assert!(verdict.is_accepted() && victims.is_empty() && *marks == 0, "{verdict:?}");
+            prop_assert_eq!(metas[packet as usize].ecn, ecn);
+            if self.shares {
+                self.pool.take(self.metas[packet as usize].len);
+            }
+            self.inside.push(packet);
+        }
+        prop_assert_eq!(self.port.backlog_bytes(), self.bytes(|_| true));
+        Ok(())
     }
-    Ok(())
+}
+
+/// Plays packets at a port, and has another take its place in the middle.
+fn reload(specs: [&PortSpec; 2], arrivals: &[(Time, Meta)]) -> Result<(), TestCaseError> {
+    let mut bench = Bench::new(specs[0]);
+    let (before, after) = arrivals.split_at(arrivals.len() / 2);
+    for &(_, meta) in before {
+        bench.arrive(Time::ZERO, meta)?;
+    }
+    bench.replace(specs[1])?;
+    bench.play(after)
+}
+
+fn play(spec: &PortSpec, arrivals: &[(Time, Meta)]) -> Result<(), TestCaseError> {
+    Bench::new(spec).play(arrivals)
 }
 
 /// Packets are conserved and served without a rest, in the order of their flow within a queue; lengths are what is there.
@@ -261,7 +239,19 @@ fn every_port__conserves_packets_and_order() {
     }
 }
 
-/// What the test above would silently leave out.
+/// A reload loses nothing, marks nothing, and packets go on as in any port; each port replaces one of another kind.
+#[test]
+fn every_port__takes_over_what_waits_in_another() {
+    let ports: Vec<_> = ports().into_iter().collect();
+    for (index, (name, spec)) in ports.iter().enumerate() {
+        let (old_name, old) = &ports[(index + ports.len() / 3) % ports.len()];
+        let mut runner = TestRunner::new(Config { cases: 6, failure_persistence: None, ..Config::default() });
+        let outcome = runner.run(&prop::collection::vec(arrival(), 1..150), |arrivals| reload([old, spec], &arrivals));
+        outcome.unwrap_or_else(|failure| panic!("{name} in the place of {old_name}: {failure}"));
+    }
+}
+
+/// What the tests above would silently leave out.
 #[test]
 fn every_port__of_all_schemes_and_disciplines() {
     for settings in sets() {

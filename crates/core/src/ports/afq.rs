@@ -12,7 +12,7 @@
 //! Rounds pass only as packets leave: while nothing is queued, the current round stays. Left out: the limited bits of a
 //! switch's counters, and the time that it takes to rotate its queues.
 
-use std::collections::BTreeMap;
+use rustc_hash::FxHashMap;
 
 use crate::admission::Admission;
 use crate::bank::FifoBank;
@@ -20,7 +20,7 @@ use crate::discipline::Discipline;
 use crate::hash::{mix, reduce};
 use crate::marker::Marker;
 use crate::meta::Meta;
-use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict};
+use crate::scheduler::{Gate, PortContext, PortRules, PortScheduler, PortSite, Verdict, without_gate};
 
 /// Where the bids of flows are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,9 +89,11 @@ pub enum Bids {
     /// By flow.
     Exact {
         /// The bids that still matter, by flow.
-        bids: BTreeMap<u32, u64>,
+        bids: FxHashMap<u32, u64>,
         /// The number of bids at which those that no longer matter are removed.
         most: usize,
+        /// The least that this number may be.
+        least: usize,
     },
 }
 
@@ -103,7 +105,7 @@ impl Bids {
                 let (rows, columns) = (rows.max(1), columns.max(1));
                 Bids::Sketch { cells: vec![0; rows as usize * columns as usize], columns }
             }
-            BidStore::Exact => Bids::Exact { bids: BTreeMap::new(), most: 64 },
+            BidStore::Exact => Bids::Exact { bids: FxHashMap::default(), most: 64, least: 64 },
         }
     }
 
@@ -123,13 +125,24 @@ impl Bids {
             Bids::Sketch { cells, columns } => {
                 cells_of(cells.len(), *columns, flow).for_each(|cell| cells[cell] = cells[cell].max(bid));
             }
-            Bids::Exact { bids, most } => {
+            Bids::Exact { bids, most, least } => {
                 if bids.len() >= *most {
                     bids.retain(|_, bid| *bid > served);
-                    *most = 64.max(2 * bids.len());
+                    *most = (*least).max(2 * bids.len());
                 }
                 bids.insert(flow, bid);
             }
+        }
+    }
+}
+
+impl Bids {
+    /// Makes room for the bids of this many flows.
+    fn reserve(&mut self, flows: usize) {
+        if let Bids::Exact { bids, most, least } = self {
+            *least = (2 * flows).max(*least);
+            *most = (*most).max(*least);
+            bids.reserve(*most);
         }
     }
 }
@@ -181,9 +194,10 @@ impl Afq {
 
 impl PortScheduler for Afq {
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
-        let meta = &metas[packet as usize];
+        let meta = &mut metas[packet as usize];
         let (flow, (bid, rounds)) = (meta.flow, self.bid(meta));
         let queue = self.queue_in(rounds);
+        meta.queue = queue as u8;
         if rounds >= self.bank.queues() as u64 && self.beyond == Beyond::Drop {
             return Verdict::Dropped { queued_before: self.bank.queue(queue).bytes().into() };
         }
@@ -199,6 +213,21 @@ impl PortScheduler for Afq {
         let rounds = (0..queues).find(|&rounds| !self.bank.queue(self.queue_in(rounds)).is_empty())?;
         self.round += rounds;
         self.bank.dequeue_from(self.queue_in(0), metas)
+    }
+
+    fn adopt(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
+        let beyond = std::mem::replace(&mut self.beyond, Beyond::LastQueue);
+        let verdict = without_gate(self, metas, packet, context);
+        self.beyond = beyond;
+        verdict
+    }
+
+    fn gate(&mut self) -> Option<Gate<'_>> {
+        self.bank.gate()
+    }
+
+    fn reserve(&mut self, packets: usize) {
+        self.bids.reserve(packets);
     }
 
     fn backlog_bytes(&self) -> u64 {

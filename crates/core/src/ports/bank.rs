@@ -10,7 +10,7 @@ use crate::discipline::{Discipline, Group, Turn};
 use crate::fifo::Fifo;
 use crate::marker::{Marker, MarkerState};
 use crate::meta::Meta;
-use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict};
+use crate::scheduler::{Gate, PortContext, PortRules, PortScheduler, PortSite, Verdict};
 
 /// FIFO queues behind a DSCP map, with drop-tail admission, a marker and a service order.
 ///
@@ -104,11 +104,11 @@ impl FifoBank {
         context: &mut PortContext<'_>,
     ) -> Verdict {
         let meta = &mut metas[packet as usize];
+        meta.queue = index as u8;
         let queued = self.queues[index].bytes();
         if !self.limits.admit(meta.len, queued, self.bytes, context.pool) {
             return Verdict::Dropped { queued_before: queued.into() };
         }
-        meta.queue = index as u8;
         if self.marker.marks(meta.len, of, length, self.bytes, context.random) && meta.mark() {
             *context.marks += 1;
         }
@@ -143,13 +143,6 @@ impl FifoBank {
             others.iter_mut().for_each(|queue| first.append(metas, queue));
             self.occupied = u64::from(!first.is_empty());
         }
-    }
-
-    /// Rebuilds a queue from these of the packets that it held. The others are then in no list.
-    pub(crate) fn set_queue(&mut self, index: usize, metas: &mut [Meta], packets: &[u32]) {
-        self.bytes -= u64::from(std::mem::take(&mut self.queues[index]).bytes());
-        self.occupied &= !(1 << index);
-        packets.iter().for_each(|&packet| self.append(index, metas, packet));
     }
 
     /// Appends a packet, in no list, that the port took earlier.
@@ -202,6 +195,10 @@ impl PortScheduler for FifoBank {
         }
         let index = self.turn.next(self.occupied, &self.queues, metas);
         self.dequeue_from(index, metas)
+    }
+
+    fn gate(&mut self) -> Option<Gate<'_>> {
+        Some(Gate { limits: &mut self.limits, marker: &mut self.marker })
     }
 
     fn bypass_bytes(&self) -> u64 {

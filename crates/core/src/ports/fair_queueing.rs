@@ -22,7 +22,7 @@ use crate::flow_queues::FlowQueues;
 use crate::intake::PortIntake;
 use crate::marker::Marker;
 use crate::meta::Meta;
-use crate::scheduler::{Line, PortContext, PortRules, PortScheduler, PortSite, Verdict};
+use crate::scheduler::{Gate, Line, PortContext, PortRules, PortScheduler, PortSite, Verdict};
 use crate::units::Time;
 
 /// Bit-by-bit round robin has no settings.
@@ -112,11 +112,11 @@ impl FairQueueing {
 impl PortScheduler for FairQueueing {
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let meta = &mut metas[packet as usize];
+        meta.queue = 0;
         let verdict = self.intake.take(meta, context);
         if !verdict.is_accepted() {
             return verdict;
         }
-        meta.queue = 0;
         self.fluid.advance(context.now);
         let finish = self.fluid.add(meta.flow, self.line.serialise(meta.len).0);
         self.sorted.push(Reverse((finish, self.arrivals, packet)));
@@ -128,6 +128,17 @@ impl PortScheduler for FairQueueing {
         let Reverse((_, _, packet)) = self.sorted.pop()?;
         self.intake.leave(&metas[packet as usize]);
         Some(packet)
+    }
+
+    fn gate(&mut self) -> Option<Gate<'_>> {
+        self.intake.gate()
+    }
+
+    /// In the fluid system flows are active that have left the port. Both hold the same work, so that there are about twice
+    /// as many of them at most.
+    fn reserve(&mut self, packets: usize) {
+        self.sorted.reserve(packets);
+        self.fluid.active.reserve(2 * packets);
     }
 
     fn backlog_bytes(&self) -> u64 {

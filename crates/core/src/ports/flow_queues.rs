@@ -13,7 +13,7 @@ use crate::fifo::Fifo;
 use crate::intake::PortIntake;
 use crate::marker::Marker;
 use crate::meta::Meta;
-use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict};
+use crate::scheduler::{Gate, PortContext, PortRules, PortScheduler, PortSite, Verdict};
 
 const EMPTY: u32 = u32::MAX;
 
@@ -50,6 +50,11 @@ impl IndexedHeap {
     /// Returns the slots that it holds, in no defined order.
     pub(crate) fn slots(&self) -> impl Iterator<Item = u32> {
         self.entries[..self.size].iter().map(|entry| entry.slot)
+    }
+
+    /// Makes room for slots up to this number.
+    pub(crate) fn reserve(&mut self, slots: usize) {
+        self.entries.reserve(slots.saturating_sub(self.entries.len()));
     }
 
     pub(crate) fn insert(&mut self, slot: u32, key: u64) {
@@ -184,7 +189,7 @@ impl FlowQueues {
     /// Opens a queue for a flow that has none, with its key in the order. Returns its slot.
     pub(crate) fn open(&mut self, flow: u32, key: u64) -> u32 {
         if self.table.len() <= 2 * self.flows() {
-            self.grow();
+            self.grow((2 * self.table.len()).max(16));
         }
         let opened = FlowQueue { flow, packets: Fifo::default() };
         let slot = match self.slots.get_mut(self.free as usize) {
@@ -200,9 +205,19 @@ impl FlowQueues {
         slot
     }
 
-    fn grow(&mut self) {
+    /// Makes room for this many flows, so that nothing is allocated while they come and go.
+    pub(crate) fn reserve(&mut self, flows: usize) {
+        self.slots.reserve(flows.saturating_sub(self.slots.len()));
+        self.order.reserve(flows);
+        let table = (2 * flows).next_power_of_two().max(16);
+        if table > self.table.len() {
+            self.grow(table);
+        }
+    }
+
+    fn grow(&mut self, to: usize) {
         let live: Vec<u32> = self.table.iter().copied().filter(|&slot| slot != EMPTY).collect();
-        self.table = vec![EMPTY; (2 * self.table.len()).max(16)];
+        self.table = vec![EMPTY; to];
         for slot in live {
             let index = self.probe(self.slots[slot as usize].flow);
             self.table[index] = slot;
@@ -300,11 +315,11 @@ impl PortScheduler for FlowScheduler {
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let meta = &mut metas[packet as usize];
         let (flow, rank) = (meta.flow, meta.tag.rank());
+        meta.queue = 0;
         let verdict = self.intake.take(meta, context);
         if !verdict.is_accepted() {
             return verdict;
         }
-        meta.queue = 0;
         let slot = match self.flows.find(flow) {
             Some(slot) => slot,
             None => {
@@ -331,6 +346,14 @@ impl PortScheduler for FlowScheduler {
             self.turn = 0;
         }
         Some(packet)
+    }
+
+    fn gate(&mut self) -> Option<Gate<'_>> {
+        self.intake.gate()
+    }
+
+    fn reserve(&mut self, packets: usize) {
+        self.flows.reserve(packets);
     }
 
     fn bypass_bytes(&self) -> u64 {

@@ -11,7 +11,7 @@ use crate::bank::FifoBank;
 use crate::discipline::Discipline;
 use crate::marker::Marker;
 use crate::meta::Meta;
-use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict};
+use crate::scheduler::{Gate, PortContext, PortRules, PortScheduler, PortSite, Verdict};
 
 /// The settings of a host's queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +52,10 @@ impl PortScheduler for HostQueues {
 
     fn dequeue(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>) -> Option<u32> {
         self.bank.dequeue(metas, context)
+    }
+
+    fn gate(&mut self) -> Option<Gate<'_>> {
+        self.bank.gate()
     }
 
     fn backlog_bytes(&self) -> u64 {

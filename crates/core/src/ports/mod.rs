@@ -24,7 +24,7 @@ use crate::discipline::Discipline;
 use crate::marker::Marker;
 use crate::meta::Meta;
 use crate::readings::Reading;
-use crate::scheduler::{MAX_QUEUES, PortContext, PortRules, PortScheduler, PortSite, Verdict};
+use crate::scheduler::{Gate, MAX_QUEUES, PortContext, PortRules, PortScheduler, PortSite, Verdict};
 use crate::site::Site;
 
 catalogue! {
@@ -153,6 +153,18 @@ impl PortScheduler for Scheduler {
             Scheduler::Bank(bank) => bank.dequeue(metas, context),
             other => other.dequeue_elsewhere(metas, &mut context.lend()),
         }
+    }
+
+    fn adopt(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
+        each!(part self, port => port.adopt(metas, packet, context))
+    }
+
+    fn gate(&mut self) -> Option<Gate<'_>> {
+        each!(part self, port => port.gate())
+    }
+
+    fn reserve(&mut self, packets: usize) {
+        each!(part self, port => port.reserve(packets));
     }
 
     fn bypass_bytes(&self) -> u64 {

@@ -23,7 +23,7 @@ use crate::hash::{mix, reduce};
 use crate::meta::{Kind, Meta, NONE};
 use crate::ports::presence::Presence;
 use crate::readings::Reading;
-use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict};
+use crate::scheduler::{Gate, PortContext, PortRules, PortScheduler, PortSite, Verdict};
 use crate::units::Time;
 
 /// The settings of pCoflow's queue.
@@ -173,6 +173,14 @@ impl Owners {
         Owners::All { coflows: presence(), flows: presence() }
     }
 
+    /// Makes room for this many owners.
+    pub(crate) fn reserve(&mut self, owners: usize) {
+        if let Owners::All { coflows, flows } = self {
+            coflows.reserve(owners);
+            flows.reserve(owners);
+        }
+    }
+
     /// Returns the slot of an owner with packets; valid until a packet is added or removed.
     #[inline]
     pub(crate) fn find(&self, owner: Owner) -> Option<u32> {
@@ -264,17 +272,16 @@ impl PcoflowPort {
     #[cold]
     fn raise(&mut self, metas: &mut [Meta], owner: Owner, to: u8) {
         for band in to + 1..self.rules.bands as u8 {
-            let waiting: Vec<u32> = self.bank.queue(band.into()).iter(metas).collect();
-            let (own, others): (Vec<u32>, Vec<u32>) =
-                waiting.into_iter().partition(|&packet| self.is_of(&metas[packet as usize], owner));
-            if own.is_empty() {
-                continue;
-            }
-            self.bank.set_queue(band.into(), metas, &others);
-            for packet in own {
-                self.bank.append(to.into(), metas, packet);
-                self.owners.remove(owner, band);
-                self.owners.add(owner, self.owners.find(owner), to);
+            // Each packet is taken once, and what stays comes to the end in the same order.
+            for _ in 0..self.bank.queue(band.into()).packets() {
+                let Some(packet) = self.bank.dequeue_from(band.into(), metas) else { break };
+                if self.is_of(&metas[packet as usize], owner) {
+                    self.bank.append(to.into(), metas, packet);
+                    self.owners.remove(owner, band);
+                    self.owners.add(owner, self.owners.find(owner), to);
+                } else {
+                    self.bank.append(band.into(), metas, packet);
+                }
             }
         }
     }
@@ -323,6 +330,14 @@ impl PortScheduler for PcoflowPort {
             }
         }
         Some(packet)
+    }
+
+    fn gate(&mut self) -> Option<Gate<'_>> {
+        self.bank.gate()
+    }
+
+    fn reserve(&mut self, packets: usize) {
+        self.owners.reserve(packets);
     }
 
     fn bypass_bytes(&self) -> u64 {

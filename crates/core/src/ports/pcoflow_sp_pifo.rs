@@ -8,11 +8,9 @@
 //!
 //! [`crate::pcoflow`] implements the rule's intent, and needs no more queues.
 
-use std::collections::BTreeMap;
-
-use crate::meta::Meta;
+use crate::meta::{Held, Meta};
 use crate::pcoflow::{Keeps, Owners};
-use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict};
+use crate::scheduler::{Gate, PortContext, PortRules, PortScheduler, PortSite, Verdict};
 use crate::sp_pifo::SpPifo;
 
 /// The settings of pCoflow's ranks over SP-PIFO.
@@ -30,7 +28,6 @@ impl PortRules for PcoflowSpPifoRules {
             queue: SpPifo::new(self.bands, site.admission, site.marker),
             lengths: vec![0; self.bands],
             owners: Owners::exact(self.bands),
-            joined: BTreeMap::new(),
         }
     }
 }
@@ -41,8 +38,6 @@ pub struct PcoflowSpPifo {
     /// Packets by band.
     lengths: Vec<u32>,
     owners: Owners,
-    /// The band that each waiting packet has joined.
-    joined: BTreeMap<u32, u8>,
 }
 
 impl PcoflowSpPifo {
@@ -66,7 +61,7 @@ impl PortScheduler for PcoflowSpPifo {
         let verdict = self.queue.push(rank, metas, packet, context);
         if verdict.is_accepted() {
             self.lengths[usize::from(band)] += 1;
-            self.joined.insert(packet, band);
+            metas[packet as usize].held = Held::in_port(band.into());
             if let Some(owner) = owner {
                 self.owners.add(owner, self.owners.find(owner), band);
             }
@@ -76,12 +71,20 @@ impl PortScheduler for PcoflowSpPifo {
 
     fn dequeue(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>) -> Option<u32> {
         let packet = self.queue.dequeue(metas, context)?;
-        let band = self.joined.remove(&packet).expect("a waiting packet has joined a band");
+        let band = metas[packet as usize].held.number() as u8;
         self.lengths[usize::from(band)] -= 1;
         if let Some(owner) = Keeps::Coflows.owner(&metas[packet as usize]) {
             self.owners.remove(owner, band);
         }
         Some(packet)
+    }
+
+    fn gate(&mut self) -> Option<Gate<'_>> {
+        self.queue.gate()
+    }
+
+    fn reserve(&mut self, packets: usize) {
+        self.owners.reserve(packets);
     }
 
     fn backlog_bytes(&self) -> u64 {

@@ -11,7 +11,7 @@ use crate::admission::Admission;
 use crate::intake::PortIntake;
 use crate::marker::Marker;
 use crate::meta::Meta;
-use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict};
+use crate::scheduler::{Gate, PortContext, PortRules, PortScheduler, PortSite, Verdict};
 
 /// A PIFO's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,13 +48,13 @@ impl Pifo {
 impl PortScheduler for Pifo {
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let meta = &mut metas[packet as usize];
+        // All ranks of the FIFO become its first one: a PIFO serves equal ranks in arrival order.
+        let fifo = self.fifo_from.filter(|from| meta.tag.rank() >= *from);
+        meta.queue = u8::from(fifo.is_some());
         let verdict = self.intake.take(meta, context);
         if !verdict.is_accepted() {
             return verdict;
         }
-        // All ranks of the FIFO become its first one: a PIFO serves equal ranks in arrival order.
-        let fifo = self.fifo_from.filter(|from| meta.tag.rank() >= *from);
-        meta.queue = u8::from(fifo.is_some());
         self.sorted.push(Reverse((fifo.unwrap_or(meta.tag.rank()), self.arrivals, packet)));
         self.arrivals += 1;
         verdict
@@ -64,6 +64,14 @@ impl PortScheduler for Pifo {
         let Reverse((_, _, packet)) = self.sorted.pop()?;
         self.intake.leave(&metas[packet as usize]);
         Some(packet)
+    }
+
+    fn gate(&mut self) -> Option<Gate<'_>> {
+        self.intake.gate()
+    }
+
+    fn reserve(&mut self, packets: usize) {
+        self.sorted.reserve(packets);
     }
 
     fn bypass_bytes(&self) -> u64 {

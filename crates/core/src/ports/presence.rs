@@ -22,6 +22,13 @@ impl Presence {
         Presence { keys: FlowQueues::default(), counts: Vec::new(), occupied: Vec::new(), queues }
     }
 
+    /// Makes room for this many keys.
+    pub(crate) fn reserve(&mut self, keys: usize) {
+        self.keys.reserve(keys);
+        self.occupied.reserve(keys.saturating_sub(self.occupied.len()));
+        self.counts.reserve((keys * self.queues).saturating_sub(self.counts.len()));
+    }
+
     /// Returns the slot of a key with packets; valid until a packet is added or removed.
     #[inline]
     pub(crate) fn find(&self, key: u32) -> Option<u32> {

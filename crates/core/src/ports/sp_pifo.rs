@@ -14,7 +14,7 @@ use crate::bank::FifoBank;
 use crate::discipline::Discipline;
 use crate::marker::Marker;
 use crate::meta::Meta;
-use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict};
+use crate::scheduler::{Gate, PortContext, PortRules, PortScheduler, PortSite, Verdict};
 
 /// SP-PIFO's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +85,10 @@ impl PortScheduler for SpPifo {
 
     fn dequeue(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>) -> Option<u32> {
         self.bank.dequeue(metas, context)
+    }
+
+    fn gate(&mut self) -> Option<Gate<'_>> {
+        self.bank.gate()
     }
 
     fn backlog_bytes(&self) -> u64 {

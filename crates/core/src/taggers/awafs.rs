@@ -1,7 +1,7 @@
 //! AWAFS at end hosts (§4.3.2, the first strategy): a host demotes its flows by thresholds that follow its own completed
 //! messages, and switches read its tags. The thresholds come from the host's controller, [`crate::controllers::awafs`].
 
-use std::collections::BTreeMap;
+use rustc_hash::FxHashMap;
 
 use crate::controller::{Latest, Published};
 use crate::message::FlowEvent;
@@ -45,7 +45,7 @@ pub struct HostThresholds {
     rate: Rate,
     payload_time: Time,
     /// By message that has not ended, if there are boosts.
-    sent: BTreeMap<u32, Sent>,
+    sent: FxHashMap<u32, Sent>,
 }
 
 impl HostThresholds {
@@ -68,7 +68,7 @@ impl TaggerRules for HostParams {
 
     fn build(&self) -> HostThresholds {
         let (thresholds, boost, rate) = (Latest::new(self.initial.clone()), self.boost, self.rate);
-        HostThresholds { thresholds, boost, rate, payload_time: Time::ZERO, sent: BTreeMap::new() }
+        HostThresholds { thresholds, boost, rate, payload_time: Time::ZERO, sent: FxHashMap::default() }
     }
 }
 
@@ -86,6 +86,12 @@ impl TagPackets for HostThresholds {
 
     fn urgency(&self, facts: &FlowFacts) -> u64 {
         self.queue(facts, self.sent_by(facts)).into()
+    }
+
+    fn reserve(&mut self, messages: usize) {
+        if self.boost.is_some() {
+            self.sent.reserve(2 * messages);
+        }
     }
 
     fn on_event(&mut self, event: &FlowEvent, _: Time) {

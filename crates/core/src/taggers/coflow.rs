@@ -78,6 +78,10 @@ impl TagPackets for LevelTagger {
     }
 
     /// Forgets a message that has ended.
+    fn reserve(&mut self, messages: usize) {
+        self.messages.reserve(2 * messages);
+    }
+
     fn on_event(&mut self, event: &FlowEvent, _: Time) {
         if let FlowEvent::MessageEnd { message, .. } = event {
             self.messages.remove(&message.id);

@@ -12,7 +12,7 @@
 //! counts are a packet's payload higher. Here a packet's own bytes do not count, as elsewhere in PIAS. PIAS's own module
 //! instead judges the pauses between calls of the application (`jprobe.c` of `HKUST-SING/PIAS-Software`).
 
-use std::collections::BTreeMap;
+use rustc_hash::FxHashMap;
 
 use crate::message::FlowEvent;
 use crate::tag::Tag;
@@ -54,6 +54,10 @@ impl TagPackets for GapTagger {
         level(&self.thresholds, self.sent.before(facts)) as u64
     }
 
+    fn reserve(&mut self, messages: usize) {
+        self.sent.reserve(messages);
+    }
+
     fn on_event(&mut self, event: &FlowEvent, now: Time) {
         self.sent.on_event(event, now);
     }
@@ -64,11 +68,13 @@ impl TagPackets for GapTagger {
 struct MessageGap {
     gap: Time,
     /// By flow.
-    streams: BTreeMap<u32, Stream>,
+    streams: FxHashMap<u32, Stream>,
     /// By message that has not ended: the bytes of its stream before it.
-    starts: BTreeMap<u32, u64>,
+    starts: FxHashMap<u32, u64>,
     /// The number of streams at which those that are no longer needed are removed.
     most: usize,
+    /// The least that this number may be.
+    least: usize,
 }
 
 /// A connection, as one stream of bytes.
@@ -87,7 +93,15 @@ struct Stream {
 impl MessageGap {
     /// Builds the state; messages are separated if a connection emitted no data for longer than `gap`.
     fn new(gap: Time) -> MessageGap {
-        MessageGap { gap, streams: BTreeMap::new(), starts: BTreeMap::new(), most: 64 }
+        MessageGap { gap, streams: FxHashMap::default(), starts: FxHashMap::default(), most: 64, least: 64 }
+    }
+
+    /// Makes room for this many messages under way, and as many connections.
+    fn reserve(&mut self, messages: usize) {
+        self.least = self.least.max(2 * messages);
+        self.most = self.most.max(self.least);
+        self.streams.reserve(self.most);
+        self.starts.reserve(2 * messages);
     }
 
     /// Returns where a packet lies in its connection's stream.
@@ -150,7 +164,7 @@ impl MessageGap {
             let gap = self.gap;
             let paused = |emitted: Time| now.since(emitted) > gap;
             self.streams.retain(|_, stream| stream.open > 0 || !stream.emitted.is_none_or(paused));
-            self.most = 64.max(2 * self.streams.len());
+            self.most = self.least.max(2 * self.streams.len());
         }
     }
 }

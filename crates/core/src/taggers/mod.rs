@@ -155,6 +155,11 @@ impl Tagger {
         each!(part self, tagger => tagger.holds(message))
     }
 
+    /// As [`TagPackets::reserve`].
+    pub fn reserve(&mut self, messages: usize) {
+        each!(part self, tagger => tagger.reserve(messages));
+    }
+
     /// As [`TagPackets::on_event`].
     #[inline]
     pub fn on_event(&mut self, event: &FlowEvent, now: Time) {

@@ -30,6 +30,12 @@ impl FlowTable {
         FlowTable { flows: FlowQueues::default(), counted: Vec::new(), most }
     }
 
+    /// Makes room for all flows that it may hold.
+    pub(crate) fn reserve(&mut self) {
+        self.flows.reserve(self.most);
+        self.counted.reserve(self.most.saturating_sub(self.counted.len()));
+    }
+
     /// Returns the bytes that a flow has sent.
     #[inline]
     pub(crate) fn sent(&self, flow: u32) -> u32 {

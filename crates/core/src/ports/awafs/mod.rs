@@ -24,7 +24,7 @@ use crate::bank::FifoBank;
 use crate::discipline::Discipline;
 use crate::meta::{Kind, Meta};
 use crate::readings::Reading;
-use crate::scheduler::{Line, PortContext, PortRules, PortScheduler, PortSite, Verdict};
+use crate::scheduler::{Gate, Line, PortContext, PortRules, PortScheduler, PortSite, Verdict};
 use crate::units::Time;
 pub use actuator::{Actuator, ActuatorParams};
 pub use completed::CompletedFlows;
@@ -181,6 +181,17 @@ impl PortScheduler for AwafsPort {
 
     fn dequeue(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>) -> Option<u32> {
         self.bank.dequeue(metas, context)
+    }
+
+    fn gate(&mut self) -> Option<Gate<'_>> {
+        self.bank.gate()
+    }
+
+    /// The table's bound is its own.
+    fn reserve(&mut self, _packets: usize) {
+        if let Some(table) = &mut self.table {
+            table.reserve();
+        }
     }
 
     fn backlog_bytes(&self) -> u64 {

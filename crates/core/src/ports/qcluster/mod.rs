@@ -19,7 +19,7 @@ use crate::marker::Marker;
 use crate::meta::{Kind, Meta};
 use crate::ports::presence::Presence;
 use crate::readings::{Gauge, Reading};
-use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict};
+use crate::scheduler::{Gate, PortContext, PortRules, PortScheduler, PortSite, Verdict};
 use crate::units::Time;
 use sketch::{Keep, SchedulingSketch, SketchParams};
 use weights::{QueueWeights, WeightParams};
@@ -265,6 +265,16 @@ impl PortScheduler for ClusterPort {
             presence.remove(meta.flow, meta.queue);
         }
         Some(packet)
+    }
+
+    fn gate(&mut self) -> Option<Gate<'_>> {
+        self.bank.gate()
+    }
+
+    fn reserve(&mut self, packets: usize) {
+        if let Some(presence) = &mut self.presence {
+            presence.reserve(packets);
+        }
     }
 
     fn backlog_bytes(&self) -> u64 {

@@ -1,0 +1,330 @@
+//! Frames of Ethernet as they are on a device: what a port must know of them, and the mark that it may leave.
+//!
+//! A frame is hostile: anything may be in it. What is no whole TCP segment over IPv4 or IPv6, with VLAN tags or without,
+//! passes as [`Content::Other`], so that ARP and neighbour discovery work. Only a frame that is longer than a link takes
+//! is refused: offloads are left on.
+
+use std::hash::{BuildHasher, RandomState};
+use std::net::IpAddr;
+
+use etherparse::{IpEcn, NetSlice, SlicedPacket, TcpSlice, TransportSlice};
+use flowsieve_core::Kind;
+use flowsieve_core::meta::Ecn;
+
+/// Bytes of a frame before its IP packet, without VLAN tags.
+const ETHERNET: usize = 14;
+/// Bytes of a VLAN tag.
+const VLAN: usize = 4;
+/// The most VLAN tags.
+const MOST_TAGS: usize = 2;
+
+/// A frame that is longer than its link takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a frame of {len} bytes, where {most} are the most: an offload (TSO, GSO, GRO or LRO) is on at its sender")]
+pub struct TooLong {
+    /// Bytes of the frame.
+    pub len: usize,
+    /// Bytes that fit the link's MTU.
+    pub most: usize,
+}
+
+/// What a frame carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// A TCP segment.
+    Tcp(Segment),
+    /// Anything else: another protocol, a fragment, a frame that is cut short.
+    Other,
+}
+
+/// A TCP connection in one direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Connection {
+    /// The sender's address and port.
+    pub from: (IpAddr, u16),
+    /// The receiver's.
+    pub to: (IpAddr, u16),
+}
+
+impl Connection {
+    /// Returns the other direction.
+    #[must_use]
+    pub fn back(self) -> Connection {
+        Connection { from: self.to, to: self.from }
+    }
+}
+
+/// A TCP segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Its connection.
+    pub connection: Connection,
+    /// Bytes of the IP packet.
+    pub len: u16,
+    /// Bytes of payload.
+    pub payload: u16,
+    /// Its sequence number.
+    pub sequence: u32,
+    /// What it acknowledges, if it does.
+    pub acknowledges: Option<u32>,
+    /// It opens a connection, in one direction.
+    pub syn: bool,
+    /// It ends a connection, in one direction.
+    pub fin: bool,
+    /// Its ECN field.
+    pub ecn: Ecn,
+}
+
+impl Segment {
+    /// Returns what the packet is for.
+    pub fn kind(&self) -> Kind {
+        match (self.payload, self.syn || self.fin) {
+            (1.., _) => Kind::Data,
+            (0, true) => Kind::Control,
+            (0, false) => Kind::Ack,
+        }
+    }
+}
+
+/// Reads a frame of a link whose IP packets have at most `mtu` bytes.
+///
+/// # Errors
+/// Fails if the frame is longer, with up to two VLAN tags.
+pub fn read(frame: &[u8], mtu: u16) -> Result<Content, TooLong> {
+    let most = ETHERNET + MOST_TAGS * VLAN + usize::from(mtu);
+    if frame.len() > most {
+        return Err(TooLong { len: frame.len(), most });
+    }
+    Ok(segment(frame).map_or(Content::Other, Content::Tcp))
+}
+
+/// Reads a whole TCP segment.
+fn segment(frame: &[u8]) -> Option<Segment> {
+    let packet = SlicedPacket::from_ethernet(frame).ok()?;
+    let (from, to, header, payload, ecn) = match packet.net.as_ref()? {
+        NetSlice::Ipv4(ip) => {
+            let header = ip.header();
+            let addresses = (IpAddr::V4(header.source_addr()), IpAddr::V4(header.destination_addr()));
+            (addresses.0, addresses.1, header.slice().len(), ip.payload(), header.ecn())
+        }
+        NetSlice::Ipv6(ip) => {
+            let header = ip.header();
+            let addresses = (IpAddr::V6(header.source_addr()), IpAddr::V6(header.destination_addr()));
+            // Extension headers are between the header and its payload.
+            let extensions = usize::from(header.payload_length()).saturating_sub(ip.payload().payload.len());
+            (addresses.0, addresses.1, header.slice().len() + extensions, ip.payload(), header.ecn())
+        }
+        NetSlice::Arp(_) => return None,
+    };
+    let Some(TransportSlice::Tcp(tcp)) = &packet.transport else { return None };
+    if payload.fragmented {
+        return None;
+    }
+    let ports = |tcp: &TcpSlice<'_>| (tcp.source_port(), tcp.destination_port());
+    let (from_port, to_port) = ports(tcp);
+    Some(Segment {
+        connection: Connection { from: (from, from_port), to: (to, to_port) },
+        len: u16::try_from(header + payload.payload.len()).ok()?,
+        payload: u16::try_from(tcp.payload().len()).ok()?,
+        sequence: tcp.sequence_number(),
+        acknowledges: tcp.ack().then(|| tcp.acknowledgment_number()),
+        syn: tcp.syn(),
+        fin: tcp.fin(),
+        ecn: match ecn {
+            IpEcn::NotEct => Ecn::NotCapable,
+            IpEcn::Ect0 | IpEcn::Ect1 => Ecn::Capable,
+            IpEcn::CongestionExperienced => Ecn::Marked,
+        },
+    })
+}
+
+/// Marks the IP packet of a frame, if its transport understands marks: writes "congestion experienced" into the ECN field,
+/// and corrects IPv4's checksum for it (RFC 1624, equation 3). Returns whether it did.
+pub fn mark(frame: &mut [u8]) -> bool {
+    let Ok(packet) = SlicedPacket::from_ethernet(frame) else { return false };
+    let (ecn, header) = match &packet.net {
+        Some(NetSlice::Ipv4(ip)) => (ip.header().ecn(), ip.header().slice().as_ptr()),
+        Some(NetSlice::Ipv6(ip)) => (ip.header().ecn(), ip.header().slice().as_ptr()),
+        _ => return false,
+    };
+    let is_v4 = matches!(packet.net, Some(NetSlice::Ipv4(_)));
+    let at = header as usize - frame.as_ptr() as usize;
+    if ecn == IpEcn::NotEct {
+        return false;
+    }
+    let Some(header) = frame.get_mut(at..) else { return false };
+    if is_v4 {
+        let Some([version, traffic, rest @ ..]) = header.first_chunk_mut::<12>() else { return false };
+        let before = u16::from_be_bytes([*version, *traffic]);
+        *traffic |= 0b11;
+        let after = u16::from_be_bytes([*version, *traffic]);
+        let checksum = u16::from_be_bytes([rest[8], rest[9]]);
+        [rest[8], rest[9]] = corrected(checksum, before, after).to_be_bytes();
+    } else {
+        // The last two bits of the traffic class, which spans two bytes.
+        let Some(second) = header.get_mut(1) else { return false };
+        *second |= 0b11 << 4;
+    }
+    true
+}
+
+/// Returns the checksum of a header one of whose words has changed.
+fn corrected(checksum: u16, before: u16, after: u16) -> u16 {
+    let sum = u32::from(!checksum) + u32::from(!before) + u32::from(after);
+    let sum = (sum & 0xffff) + (sum >> 16);
+    let sum = (sum & 0xffff) + (sum >> 16);
+    !(sum as u16)
+}
+
+/// Numbers connections by a hash with a secret key: nobody can choose ports so that two connections have one number.
+/// Among 100,000 connections about one pair has.
+#[derive(Clone, Debug, Default)]
+pub struct FlowKeys<S = RandomState>(S);
+
+impl<S: BuildHasher> FlowKeys<S> {
+    /// Numbers connections by this hash.
+    pub fn new(hash: S) -> FlowKeys<S> {
+        FlowKeys(hash)
+    }
+
+    /// Returns a connection's number; both directions have numbers of their own.
+    pub fn of(&self, connection: &Connection) -> u32 {
+        self.0.hash_one(connection) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use etherparse::{IpDscp, Ipv4Header, PacketBuilder, VlanId};
+    use proptest::prelude::*;
+
+    /// A segment of 100 bytes of payload, with this many VLAN tags, and this ECN field.
+    fn frame(v6: bool, tags: usize, ecn: IpEcn, dscp: u8) -> Vec<u8> {
+        let payload = [7u8; 100];
+        let builder = PacketBuilder::ethernet2([2; 6], [4; 6]);
+        let tcp = |ip: etherparse::PacketBuilderStep<etherparse::IpHeaders>| {
+            let mut out = Vec::new();
+            ip.tcp(80, 5_000, 1_000, 64_000).ack(17).write(&mut out, &payload).expect("a frame");
+            out
+        };
+        let mut v4_header =
+            Ipv4Header::new(120, 64, etherparse::IpNumber::TCP, [10, 0, 0, 1], [10, 0, 0, 2]).expect("a header");
+        v4_header.dscp = IpDscp::try_new(dscp).expect("six bits");
+        v4_header.ecn = ecn;
+        let v6_header = etherparse::Ipv6Header {
+            traffic_class: dscp << 2 | ecn as u8,
+            hop_limit: 64,
+            source: [1; 16],
+            destination: [2; 16],
+            ..etherparse::Ipv6Header::default()
+        };
+        let ip = match v6 {
+            false => etherparse::IpHeaders::Ipv4(v4_header, Default::default()),
+            true => etherparse::IpHeaders::Ipv6(v6_header, Default::default()),
+        };
+        let id = |id| VlanId::try_new(id).expect("12 bits");
+        match tags {
+            0 => tcp(builder.ip(ip)),
+            1 => tcp(builder.single_vlan(id(5)).ip(ip)),
+            _ => tcp(builder.double_vlan(id(5), id(6)).ip(ip)),
+        }
+    }
+
+    fn read_tcp(frame: &[u8]) -> Segment {
+        match read(frame, 1_500) {
+            Ok(Content::Tcp(segment)) => segment,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn read__segments_of_both_versions_with_and_without_tags() {
+        for (v6, tags) in [(false, 0), (false, 1), (false, 2), (true, 0), (true, 1), (true, 2)] {
+            let segment = read_tcp(&frame(v6, tags, IpEcn::Ect0, 46));
+            let header = if v6 { 40 } else { 20 };
+            assert_eq!((segment.len, segment.payload, segment.sequence), (header + 20 + 100, 100, 1_000));
+            assert_eq!((segment.acknowledges, segment.syn, segment.fin), (Some(17), false, false));
+            assert_eq!((segment.ecn, segment.kind()), (Ecn::Capable, Kind::Data));
+            assert_eq!((segment.connection.from.1, segment.connection.to.1), (80, 5_000));
+        }
+    }
+
+    #[test]
+    fn read__a_frame_beyond_the_mtu_names_offloads() {
+        let mut long = frame(false, 0, IpEcn::NotEct, 0);
+        long.resize(14 + 8 + 1_501, 0);
+        let error = read(&long, 1_500).expect_err("a byte too many");
+        assert!(error.to_string().contains("1523 bytes, where 1522 are the most: an offload"), "{error}");
+        assert_eq!(read(&long[..1_522], 1_500), Ok(Content::Tcp(read_tcp(&frame(false, 0, IpEcn::NotEct, 0)))));
+    }
+
+    #[test]
+    fn read__fragments_and_what_is_cut_short_pass_as_other() {
+        let whole = frame(false, 0, IpEcn::Ect0, 0);
+        for len in 0..whole.len() {
+            assert_eq!(read(&whole[..len], 1_500), Ok(Content::Other), "{len} bytes");
+        }
+        let mut fragment = whole;
+        fragment[14 + 6] |= 0x20; // More fragments.
+        assert_eq!(read(&fragment, 1_500), Ok(Content::Other));
+    }
+
+    #[test]
+    fn mark__congestion_in_the_field_and_a_checksum_that_holds() {
+        for (v6, tags) in [(false, 0), (false, 2), (true, 0), (true, 1)] {
+            for ecn in [IpEcn::Ect0, IpEcn::Ect1, IpEcn::CongestionExperienced] {
+                for dscp in 0..64 {
+                    let mut frame = frame(v6, tags, ecn, dscp);
+                    let before = read_tcp(&frame);
+                    assert!(mark(&mut frame));
+                    assert_eq!(read_tcp(&frame), Segment { ecn: Ecn::Marked, ..before });
+                    if !v6 {
+                        let header = Ipv4Header::from_slice(&frame[14 + 4 * tags..]).expect("a header").0;
+                        assert_eq!(header.header_checksum, header.calc_header_checksum());
+                        assert_eq!(header.dscp.value(), dscp);
+                    }
+                }
+            }
+            let mut plain = frame(v6, tags, IpEcn::NotEct, 0);
+            let unmarked = plain.clone();
+            assert!(!mark(&mut plain));
+            assert_eq!(plain, unmarked);
+        }
+    }
+
+    /// RFC 1624's own example: 0xDD2F, a word 0x5555 becomes 0x3285.
+    #[test]
+    fn corrected__as_in_the_rfc() {
+        assert_eq!(corrected(0xdd2f, 0x5555, 0x3285), 0x0000);
+    }
+
+    #[test]
+    fn flow_keys__each_direction_has_its_own_and_another_secret_gives_others() {
+        let connection = read_tcp(&frame(false, 0, IpEcn::NotEct, 0)).connection;
+        let keys: FlowKeys = FlowKeys::default();
+        assert_eq!(keys.of(&connection), keys.of(&connection));
+        assert_ne!(keys.of(&connection), keys.of(&connection.back()));
+        // Ten secrets that give one number: one in 2^288.
+        let of_secrets: Vec<u32> = (0..10).map(|_| <FlowKeys>::default().of(&connection)).collect();
+        assert!(of_secrets.iter().any(|&key| key != of_secrets[0]));
+    }
+
+    proptest! {
+        /// Nothing panics, marks change no length, and a frame without a mark stays as it is.
+        #[test]
+        fn read_and_mark__any_bytes(mut bytes in prop::collection::vec(any::<u8>(), 0..200), at in 0usize..200, byte: u8) {
+            let _ = read(&bytes, 1_500);
+            let before = bytes.clone();
+            if !mark(&mut bytes) {
+                prop_assert_eq!(&bytes, &before);
+            }
+            // The same with a frame that was right before one of its bytes changed.
+            let mut frame = frame(at % 2 == 0, at % 3, IpEcn::Ect0, byte >> 2);
+            let at = at % frame.len();
+            frame[at] = byte;
+            let _ = read(&frame, 1_500);
+            mark(&mut frame);
+        }
+    }
+}
