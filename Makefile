@@ -1,7 +1,7 @@
 # What a person needs of Flowsieve in addition to cargo: `make help` says it. How is in scripts/.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: run test test-random test-cluster wheel bench fuzz doc book pictures prose clean help
+.PHONY: run test test-random test-cluster wheel wheel-release bench fuzz doc book pictures prose clean help
 
 # Everything is built with the versions of Cargo.lock, or not at all.
 CARGO := cargo
@@ -33,9 +33,14 @@ test-cluster: ## sweeps on two nodes of Ray on this machine; brings Ray if it is
 	@scripts/setup.sh
 	@scripts/package.sh cluster
 
-wheel: ## build the wheel of the Python package into target/wheels, and say how large it is
+wheel: ## build a wheel of the Python package for development into target/wheels: quick to build
 	@scripts/setup.sh
-	@scripts/wheel.sh wheel target
+	@scripts/wheel.sh develop target
+	@ls -l target/wheels
+
+wheel-release: ## build the wheel that is quick to run, as pip does
+	@scripts/setup.sh
+	@scripts/wheel.sh release target
 	@ls -l target/wheels
 
 bench: ## measure: packet-hops per CPU-second, instructions and mispredicted branches, memory (LARGE=1: the k = 16 fat-tree too)
@@ -66,4 +71,4 @@ clean: ## remove what was built and the tools that were installed; results stay
 	rm -rf .cargo-tools fuzz/target python/.venv python/*/.venv
 
 help: ## say this
-	@sed -n 's/^\([a-z-]*\): ## /\1\t/p' Makefile | while IFS='	' read -r name what; do printf '  make %-12s %s\n' "$$name" "$$what"; done
+	@sed -n 's/^\([a-z-]*\): ## /\1\t/p' Makefile | while IFS='	' read -r name what; do printf '  make %-13s %s\n' "$$name" "$$what"; done

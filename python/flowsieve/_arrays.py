@@ -75,6 +75,11 @@ def _items(name: str, values: Any) -> list[Any]:
     return list(found)
 
 
+def numbers(name: str, values: Any) -> list[float]:
+    """Finite numbers."""
+    return [float(_number(name, at, value)) for at, value in enumerate(_items(name, values))]
+
+
 def whole_bytes(name: str, values: Any) -> list[int]:
     """Sizes in bytes, 1 to 2**53: whole numbers, also as floats."""
     return [_bytes(name, at, value) for at, value in enumerate(_items(name, values))]
@@ -126,6 +131,10 @@ def _cdf_file(name: str, values: Any, folder: Folder) -> Path:
     for at, share in enumerate(shares):
         if not 0 <= share <= 1:
             raise _wrong(name, at, share, "a share, 0 to 1")
+        if at > 0 and share < shares[at - 1]:
+            raise _wrong(name, at, share, f"a share that is not below the one before, {shares[at - 1]}")
+        if at > 0 and sizes[at] < sizes[at - 1]:
+            raise _wrong(name, at, sizes[at], f"a size that is not below the one before, {sizes[at - 1]}")
     path = folder.path / f"{name}.csv"
     path.write_text("size_bytes,cdf\n" + "".join(f"{size},{share!r}\n" for size, share in zip(sizes, shares)))
     return path
@@ -172,4 +181,9 @@ def setting(name: str, value: Any) -> Any:
     if name in ("thresholds", "host_thresholds", "initial_thresholds", "size_classes") and is_array(value):
         # A file's sizes have units.
         return [f"{each}B" for each in whole_bytes(name, value)]
-    return plain(value)
+    made = plain(value)
+    if isinstance(made, list) and any(isinstance(each, (list, tuple)) for each in made):
+        raise ExperimentError(f"{name} has a list in its list; expected one dimension", expected="one dimension", key=name)
+    if isinstance(made, (list, tuple)) and not made:
+        raise ExperimentError(f"{name} is empty; expected at least one value", expected="at least one value", kind="empty", key=name)
+    return made

@@ -25,7 +25,7 @@ class Folder:
     """A folder that is removed with the last reference to it, or when the interpreter ends."""
 
     def __init__(self) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="flowsieve-"))
+        self.path: Path = Path(tempfile.mkdtemp(prefix="flowsieve-"))
         self._remove = weakref.finalize(self, _remove, str(self.path), os.getpid())
 
     def __str__(self) -> str:

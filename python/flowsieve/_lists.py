@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from flowsieve import _arrays, _flowsieve
 from flowsieve._numbers import whole_or_none
 from flowsieve._folders import Folder, PathLike, path_of
 from flowsieve._naming import naming
+from flowsieve.errors import ExperimentError
+
+_LONGEST = 200
+"""The longest name that is looked up: no path of a setting is longer."""
 
 
 def _list(what: str, word: str | None, folder: PathLike | None = None) -> list[dict[str, Any]]:
@@ -84,6 +88,12 @@ def explain(name: str) -> str:
     >>> print(fs.explain("fan_in").splitlines()[0])
     fan_in: a setting
     """
+    if not isinstance(name, str):
+        raise TypeError(f"name is of the type {type(name).__name__}; expected a text")
+    if not name.strip() or len(name) > _LONGEST:
+        said = f"has {len(name)} characters" if name.strip() else "is empty"
+        expected = f"the name of a setting, scheme, workload, kind of fabric or metric, of at most {_LONGEST} characters"
+        raise ExperimentError(f"name {said}; expected {expected}", expected=expected, kind="empty" if not name.strip() else "name", key="name")
     return _flowsieve.explain(name)
 
 
@@ -117,7 +127,10 @@ def thresholds(
     >>> fs.thresholds(sizes=[1_000] * 90 + [1_000_000] * 10, queues=2, method="background")[0]["load"]
     0.8
     """
-    loads = [float(each) for each in load] if isinstance(load, Iterable) else [float(load)]
+    for name, text in (("workload", workload), ("column", column), ("method", method), ("rate", rate), ("rtt", rtt), ("marking", marking)):
+        if text is not None and not isinstance(text, str):
+            raise TypeError(f"{name} is of the type {type(text).__name__}; expected a text")
+    loads = _arrays.numbers("load", load if isinstance(load, (list, tuple)) or _arrays.is_array(load) else [load])
     number = whole_or_none("queues", queues, 1)
     folder = Folder()
     given = {name: _file(name, value, folder) for name, value in (("cdf", cdf), ("sizes", sizes))}

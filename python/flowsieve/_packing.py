@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from flowsieve import _flowsieve
-from flowsieve._folders import Folder
 
 _LIST, _TEXT = "bundle.json", "experiment.toml"
 

@@ -64,7 +64,7 @@ class Plan:
         self.title: str = listing["title"]
         self.points: list[str] = listing["points"]
         """Scheme, load and swept settings of each point, in words."""
-        self.runs = [Run(**run) for run in listing["runs"]]
+        self.runs: list[Run] = [Run(**run) for run in listing["runs"]]
         """The runs in the order in which they start."""
         self.packet_hops: float = listing["packet_hops"]
         self.warnings: list[str] = [in_python(warning) for warning in listing["warnings"]]

@@ -41,9 +41,9 @@ class Program:
         if found is None:
             text = f"program={name!r}: there is no such program; expected one that cargo has built"
             raise ExperimentError(text, name, expected="a program that cargo has built", kind="file", key="program")
-        self.path = Path(found).absolute()
+        self.path: Path = Path(found).absolute()
         """The program."""
-        self.version = _said(self.path, ["--version"]).strip().rsplit(" ", 1)[-1]
+        self.version: str = _said(self.path, ["--version"]).strip().rsplit(" ", 1)[-1]
         """What it says that it is."""
         self.Experiment: type[Experiment] = type("Experiment", (Experiment,), {"_module": _Module(self.path)})
         """Experiments that this program runs: with the calls of :class:`flowsieve.Experiment`."""

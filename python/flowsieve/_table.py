@@ -38,14 +38,21 @@ class Table:
     scheme  load  size_class  flows  unfinished ...
     """
 
-    path: Path | None = None
-    """Its file, if it is one."""
-
     def __init__(self, name: str, shown: Sequence[str] | None = None, *, keep: object = None) -> None:
         self._name = name
         self._shown = shown
         # What has to be there as long as the table: the folder of its file.
         self._keep = keep
+
+    @property
+    def path(self) -> Path | None:
+        """Its file, if it is one.
+
+        >>> import flowsieve as fs
+        >>> fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, seeds=1).run().summary().path.name
+        'summary.csv'
+        """
+        return None
 
     @property
     def columns(self) -> list[str]:
@@ -163,11 +170,13 @@ def _is_there(name: str) -> bool:
 class _FileTable(Table):
     """A table of a file that exists."""
 
-    path: Path
-
     def __init__(self, path: PathLike, shown: Sequence[str] | None = None, *, keep: object = None) -> None:
-        self.path = existing(path)
-        super().__init__(self.path.name, shown, keep=keep)
+        self._path = existing(path)
+        super().__init__(self._path.name, shown, keep=keep)
+
+    @property
+    def path(self) -> Path:
+        return self._path
 
 
 class ParquetTable(_FileTable):

@@ -50,7 +50,7 @@ class ExperimentError(Error, ValueError):
         self.file = file
         self.line = line
         self.column = column
-        self.expected = None if expected is None else in_python(expected)
+        self.expected: str | None = None if expected is None else in_python(expected)
         self.nearest = nearest
 
     def __reduce__(self) -> tuple[type[ExperimentError], tuple[object, ...]]:

@@ -20,7 +20,7 @@ use crate::points::Point;
 use crate::scale::Scale;
 use crate::source::Source;
 use flowsieve_files::Existing;
-use flowsieve_settings::{Address, Kind, Settings, Value};
+use flowsieve_settings::{Address, Settings, Value};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -180,7 +180,7 @@ pub fn pack(plan: &Plan, out: impl Write) -> Result<Content, Error> {
 /// Lists the files that the points of a plan name: as written, and where they are.
 fn named_files(plan: &Plan) -> BTreeMap<String, PathBuf> {
     let path = |settings: &Settings, (_, name): &Address, value: &Value| match value {
-        Value::Text(path) if matches!(settings.find(name)?.kind, Kind::File) => Some(path.clone()),
+        Value::Text(path) if settings.find(name)?.kind.is_path(path) => Some(path.clone()),
         _ => None,
     };
     let of_point = |point: &Point| -> Vec<(String, PathBuf)> {

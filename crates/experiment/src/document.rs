@@ -262,7 +262,7 @@ fn check_workload_name(raw: &Raw, settings: &Settings, origin: &Origin) -> Resul
     let name = if let Raw::Text(name) = raw { Some(name).filter(fits) } else { None };
     let Some(name) = name else {
         return Err(Wrong::new(origin.clone(), format!("{raw} cannot name a workload"))
-            .expected("a text of letters, digits and `_` that begins with a letter, 64 at most"));
+            .expected("a text of ASCII letters, digits and `_` that begins with a letter, 64 at most"));
     };
     if settings.find(name).is_some_and(|key| key.section == Section::Workload) {
         return Err(Wrong::new(origin.clone(), format!("`{name}` is a key of workloads and cannot name one"))
@@ -417,7 +417,7 @@ pub fn check_variant_name(name: &str, origin: &Origin) -> Result<(), Wrong> {
         return Ok(());
     }
     Err(Wrong::new(origin.clone(), format!("{name:?} cannot name a scheme"))
-        .expected("letters, digits, `-` and `_`, 64 at most"))
+        .expected("ASCII letters, digits, `-` and `_`, 64 at most"))
 }
 
 /// Returns the key of an axis; `None` for the schemes.

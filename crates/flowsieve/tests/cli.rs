@@ -137,7 +137,7 @@ fn thresholds__advice_first() {
     let link = ["--rate", "25Gbps,100Gbps", "--rtt", "40us"];
     let text = flowsieve(folder.path(), &[&sizes[..], &link, &["--flows", "40"]].concat());
     assert!(
-        text.out.starts_with("At load 0.6 use the foreground-background thresholds of "),
+        text.out.starts_with("At load 0.6 keep one queue: the simulation shows no gain from 2 queues.\n"),
         "{}{}",
         text.out,
         text.err
@@ -153,6 +153,7 @@ fn thresholds__advice_first() {
     assert!(model.out.contains("Not simulated") && !model.out.contains("Simulated: "), "{}", model.out);
     let data = json(folder.path(), &[&sizes[..], &["--json", "--flows", "40", "--marking", "port"]].concat());
     assert_eq!((&data["marking"], &data["simulated"]["flows"]), (&"port".into(), &40.into()));
+    assert_eq!(data["simulated"]["helps"], true, "small flows gain: {data}");
     assert!(data["simulated"]["all"]["interval"].as_array().is_some_and(|ends| ends.len() == 2), "{data}");
     let queues = data["queues"].as_array().unwrap();
     assert!(queues.len() < 8 && queues.len() == data["recommended_bytes"].as_array().unwrap().len() + 1, "{data}");

@@ -224,6 +224,38 @@ fn pack__gives_the_same_runs_and_the_same_result_elsewhere() {
 }
 
 #[test]
+fn pack__takes_the_files_of_every_setting_of_sizes() {
+    let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    for (name, size) in [("measured", "1000"), ("changed", "2000"), ("mixed", "3000"), ("answers", "4000")] {
+        fs::write(here.path().join(format!("{name}.csv")), format!("bytes\n{size}\n20000\n")).unwrap();
+    }
+    let text = "[topology]\nkind = \"single-switch\"\nhosts = 8\n[workload]\nsizes = \"measured.csv\"\nflows = 20\nload = 0.4\n\
+                [sweep]\nscheme = [\"dctcp\"]\n";
+    let packed = |added: &str, files: &str| {
+        // The last query ends the other flows.
+        let queries = "[run]\nfct_end = \"arrival\"\n";
+        let text = match added.starts_with("queries") {
+            true => text.replace("flows = 20\n", "") + queries,
+            false => text.to_owned(),
+        };
+        fs::write(here.path().join("x.toml"), text.replace("load = 0.4\n", &format!("load = 0.4\n{added}"))).unwrap();
+        let said = done(here.path(), &["pack", "x.toml", "-o", "x.flowsieve", "--replace"]);
+        assert!(said.starts_with(&format!("x.flowsieve: x.toml with {files} (")), "{said}");
+        fs::copy(here.path().join("x.flowsieve"), there.path().join("x.flowsieve")).unwrap();
+        let plan = |folder: &Path, file: &str| done(folder, &["plan", file, "--json"]);
+        assert_eq!(plan(here.path(), "x.toml"), plan(there.path(), "x.flowsieve"));
+    };
+    packed("", "1 file");
+    packed("change_at = \"1ms\"\nchange_sizes = \"changed.csv\"\n", "2 files");
+    packed("mix_share = 0.5\nmix_sizes = \"mixed.csv\"\n", "2 files");
+    packed("queries = 3\nquery_servers = 2\nquery_sizes = \"answers.csv\"\n", "2 files");
+    // Files of the command line travel, too.
+    fs::write(here.path().join("y.toml"), text.replace("measured.csv", "web-search")).unwrap();
+    let said = done(here.path(), &["pack", "y.toml", "--set", "sizes=web-search,changed.csv", "-o", "y.flowsieve"]);
+    assert!(said.starts_with("y.flowsieve: y.toml with 1 file ("), "{said}");
+}
+
+#[test]
 fn pack__refuses_what_no_other_machine_has() {
     let folder = tempfile::tempdir().unwrap();
     with_files(folder.path());

@@ -226,6 +226,8 @@ constructors! {
         text() = Kind::Text;
         /// A file's path, relative to the experiment file.
         file() = Kind::File;
+        /// A text that is not empty, or the path of a file that ends in `.csv`.
+        text_or_csv() = Kind::TextOrCsv;
     [Vec<u64>, TimeList]
         /// Times in ps.
         times() = Kind::TimeList;

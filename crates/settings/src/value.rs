@@ -106,6 +106,8 @@ pub enum Kind {
     Choice(&'static dyn Names),
     /// A file's path, relative to the experiment file.
     File,
+    /// Any text that is not empty. One that ends in `.csv` is a file's path, relative to the experiment file.
+    TextOrCsv,
     /// A list of sizes.
     SizeList,
     /// A list of times.
@@ -184,7 +186,7 @@ impl Kind {
             Kind::Number(low, high) => format!("a number, {low} to {high}"),
             Kind::NumberAbove(low, high) => format!("a number above {low} and up to {high}"),
             Kind::Flag => "true or false".to_owned(),
-            Kind::Text => "a text".to_owned(),
+            Kind::Text | Kind::TextOrCsv => "a text".to_owned(),
             Kind::Choice(choices) => one_of(&choices.names()),
             Kind::File => "a file's path, as a text".to_owned(),
             Kind::SizeList => "a list of sizes, such as [\"100KB\", \"10MB\"]".to_owned(),
@@ -195,6 +197,15 @@ impl Kind {
             Kind::SizeListOr(choices) => {
                 format!("a list of sizes such as [\"20KB\", \"1MB\"], or {}", one_of(&choices.names()))
             }
+        }
+    }
+
+    /// Returns whether a text of this kind is a file's path.
+    pub fn is_path(&self, text: &str) -> bool {
+        match self {
+            Kind::File => true,
+            Kind::TextOrCsv => text.ends_with(".csv"),
+            _ => false,
         }
     }
 
@@ -214,7 +225,7 @@ impl Kind {
                 | (Kind::Count(..), Value::Count(_))
                 | (Kind::Number(..) | Kind::NumberAbove(..), Value::Number(_))
                 | (Kind::Flag, Value::Flag(_))
-                | (Kind::Text | Kind::Choice(_) | Kind::File, Value::Text(_))
+                | (Kind::Text | Kind::Choice(_) | Kind::File | Kind::TextOrCsv, Value::Text(_))
                 | (Kind::SizeList, Value::SizeList(_))
                 | (Kind::TimeList, Value::TimeList(_))
                 | (Kind::NumberList(..), Value::NumberList(_))
@@ -268,7 +279,9 @@ impl Kind {
                 return Err(wrong(format!("`{key}` = {raw} is out of range")));
             }
             (Kind::Flag, Raw::Flag(flag)) => Value::Flag(*flag),
-            (Kind::Text | Kind::File, Raw::Text(text)) if !text.trim().is_empty() => Value::Text(text.clone()),
+            (Kind::Text | Kind::File | Kind::TextOrCsv, Raw::Text(text)) if !text.trim().is_empty() => {
+                Value::Text(text.clone())
+            }
             (Kind::Choice(choices) | Kind::SizeListOr(choices), Raw::Text(text)) => {
                 if !choices.names().contains(&text.as_str()) {
                     return Err(wrong(format!("`{key}` cannot be {raw}")).names(text, choices.names()));

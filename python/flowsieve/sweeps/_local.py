@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 
 from flowsieve._numbers import whole_or_none
 from flowsieve.sweeps._protocol import Bundle, Made, Task
@@ -20,8 +21,8 @@ class Local:
     'out'
     """
 
-    parts = None
-    shards = None
+    parts: Path | None = None
+    shards: int | None = None
 
     def __init__(self, jobs: int | None = None) -> None:
         self._jobs = whole_or_none("jobs", jobs, 1) or os.cpu_count() or 1

@@ -79,14 +79,17 @@ class Backend(Protocol):
 
     def slots(self) -> int:
         """How many tasks it can work on at once; it may change meanwhile."""
+        ...
 
     def submit(self, bundle: Bundle, task: Task) -> Future[list[Made]]:
         """Begins to make the runs of a task."""
+        ...
 
     def told(self) -> Iterable[str]:
         """News for the user since the last call: a cluster without free nodes, a lost node. It is called after each round
         of submissions.
         """
+        ...
 
     def close(self) -> None:
         """Ends everything that it began. Unfinished runs are dropped."""

@@ -34,14 +34,14 @@ class Ray:
     >>> fs.sweep(exp, "results/sweep", on=fs.Ray(address="auto"))  # doctest: +SKIP
     """
 
-    shards = None
+    shards: int | None = None
 
     def __init__(self, address: str | None = None, *, install: bool = False, parts: PathLike | None = None) -> None:
         self._ray = library("ray")
         self._clock: Callable[[], float] = time.monotonic
         self._address = address
         self._install = install
-        self.parts = None if parts is None else Path(parts).absolute()
+        self.parts: Path | None = None if parts is None else Path(parts).absolute()
         self._connected = False
         self._bundle_ref: Any = None
         self._make: Any = None

@@ -27,8 +27,8 @@ class Slurm:
     """
 
     def __init__(self, parts: PathLike, *, jobs: int = 40, options: Sequence[str] = (), setup: str = "") -> None:
-        self.parts = Path(parts).absolute()
-        self.shards = whole("jobs", jobs, 1)
+        self.parts: Path = Path(parts).absolute()
+        self.shards: int = whole("jobs", jobs, 1)
         self._options = list(options)
         self._setup = setup
         self._bundle: Path | None = None

@@ -29,7 +29,7 @@ declare! {
         Section::Workload, "query_request", 1, 1_000_000_000, "size of the request to each server",
     )
     .with_default(100);
-    pub(crate) static QUERY_SIZES: Setting<String> = Setting::text(
+    pub(crate) static QUERY_SIZES: Setting<String> = Setting::text_or_csv(
         Section::Workload, "query_sizes", "sizes of the answers, as in `sizes`",
     );
 }

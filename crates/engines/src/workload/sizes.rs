@@ -20,7 +20,7 @@ enum RoundingName {
 
 declare! {
     /// Flow sizes.
-    pub static SIZES: Setting<String> = Setting::text(
+    pub static SIZES: Setting<String> = Setting::text_or_csv(
         Section::Workload, "sizes",
         "flow sizes: a built-in distribution (see `flowsieve list workloads`), a formula such as exponential(100KB), or a file.csv of a distribution or of measured sizes",
     );
@@ -92,7 +92,7 @@ impl Reader<'_> {
         if let Some((builtin, rate_mean)) = builtin_with_mean(text) {
             return self.of_builtin(key, builtin, rate_mean);
         }
-        if text.ends_with(".csv") {
+        if key.kind.is_path(text) {
             let column = if key.name == SIZES.name { self.scope.optional(&SIZES_COLUMN)? } else { None };
             let path = self.folder.join(text);
             if column.is_some() || Files::has_one_column(&path) {

@@ -47,7 +47,7 @@ enum DeadlinesName {
 }
 
 declare! {
-    pub(super) static MIX_SIZES: Setting<String> = Setting::text(
+    pub(super) static MIX_SIZES: Setting<String> = Setting::text_or_csv(
         Section::Workload, "mix_sizes", "flow sizes for some host pairs instead of `sizes`, in the same form",
     );
     static MIX_PAIRS: Setting<MixName> = Setting::choice(
@@ -71,7 +71,7 @@ declare! {
         Section::Workload, "change_at", 1, MAX_TIME_PS, "time at which sizes or load change",
     )
     .scaled(Scaled::Course);
-    pub(super) static CHANGE_SIZES: Setting<String> = Setting::text(
+    pub(super) static CHANGE_SIZES: Setting<String> = Setting::text_or_csv(
         Section::Workload, "change_sizes", "flow sizes from change_at on, as in `sizes`",
     );
     static CHANGE_LOAD: Setting<f64> = Setting::number_above(

@@ -295,7 +295,11 @@ impl Advice {
                 "At load {load} one queue is enough: in the model no demotion reduces the mean FCT by {worth:.0} %.\n"
             );
         }
-        let mut text = format!("At load {load} use the foreground-background thresholds of {queues} queues.\n");
+        let keeps_one = self.simulated.as_ref().is_some_and(|simulated| !simulated.helps);
+        let mut text = match keeps_one {
+            true => format!("At load {load} keep one queue: the simulation shows no gain from {queues} queues.\n"),
+            false => format!("At load {load} use the foreground-background thresholds of {queues} queues.\n"),
+        };
         match &self.simulated {
             Some(simulated) => {
                 let marking = self.marking.setting();
@@ -323,6 +327,9 @@ impl Advice {
                 text,
                 "In the model more queues do not help: {asked} queues would reduce it by another {more:.1} %."
             );
+        }
+        if keeps_one {
+            let _ = writeln!(text, "The rest is for {queues} queues with foreground-background thresholds.");
         }
         text
     }
@@ -363,6 +370,7 @@ impl Advice {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::thresholds::paired::Paired;
 
     /// Returns advice without runs.
     fn advised(wanted: &Wanted) -> Advice {
@@ -432,6 +440,30 @@ mod tests {
         assert_eq!((advice.ecn_threshold_bytes, advice.ecn_thresholds[1].a_seventh_bytes), (97_500, 14_285));
         let text = advice.text();
         assert!(text.contains("ecn_threshold = \"97.5KB\"") && text.contains("marking = \"per-queue\""), "{text}");
+    }
+
+    #[test]
+    fn advice__keeps_one_queue_where_the_simulation_shows_no_gain() {
+        let paired = |low: f64, high: f64| Some(Paired { ratio: (low * high).sqrt(), interval: Some((low, high)) });
+        let mut advice = advised(&wanted("web-search", 8));
+        let (use_them, keep) = ("At load 0.8 use the foreground-background", "At load 0.8 keep one queue: ");
+        let cases = [
+            (paired(0.8, 0.9), paired(0.7, 0.8), use_them),
+            (paired(0.8, 0.9), None, use_them),
+            // Small flows gain, and all together are not resolved.
+            (paired(0.9, 1.1), paired(0.7, 0.8), use_them),
+            (paired(0.9, 1.1), paired(0.9, 1.1), keep),
+            (paired(1.01, 1.1), paired(0.7, 0.8), keep),
+            (Some(Paired { ratio: 0.5, interval: None }), None, keep),
+            (None, None, keep),
+        ];
+        for (all, small, expected) in cases {
+            let helps = paired::helps(all, small);
+            advice.simulated = Some(Simulated { network: "a switch".into(), seeds: 5, flows: 100, all, small, helps });
+            let text = advice.text();
+            assert!(text.starts_with(expected), "{all:?} {small:?}: {text}");
+            assert_eq!(text.contains("The rest is for "), expected == keep, "{text}");
+        }
     }
 
     #[test]

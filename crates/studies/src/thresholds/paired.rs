@@ -80,6 +80,8 @@ pub struct Simulated {
     pub all: Option<Paired>,
     /// The same ratio for flows up to 100 KB.
     pub small: Option<Paired>,
+    /// Whether the thresholds do better: one of the two intervals is below 1, and that of all flows is not above.
+    pub helps: bool,
 }
 
 /// A ratio of mean completion times, paired by seed.
@@ -89,6 +91,13 @@ pub struct Paired {
     pub ratio: f64,
     /// Ends of the 95 % interval.
     pub interval: Option<(f64, f64)>,
+}
+
+/// Judges the ratios of all flows and of the small ones.
+pub(super) fn helps(all: Option<Paired>, small: Option<Paired>) -> bool {
+    let is_below = |of: Option<Paired>| of.and_then(|of| of.interval).is_some_and(|(_, high)| high < 1.0);
+    let is_above = |of: Option<Paired>| of.and_then(|of| of.interval).is_some_and(|(low, _)| low > 1.0);
+    (is_below(all) || is_below(small)) && !is_above(all)
 }
 
 impl Paired {
@@ -219,13 +228,8 @@ pub(super) fn compare(
         let pairs: Vec<(f64, f64)> = means.chunks(2).filter_map(|pair| Some((of(&pair[0])?, of(&pair[1])?))).collect();
         Ratio::paired(&pairs).map(|ratio| Paired { ratio: ratio.value, interval: ratio.interval })
     };
-    Ok(Simulated {
-        network: site.name.clone(),
-        seeds: SEEDS,
-        flows,
-        all: paired(|means| means.all),
-        small: paired(|means| means.small),
-    })
+    let (all, small) = (paired(|means| means.all), paired(|means| means.small));
+    Ok(Simulated { network: site.name.clone(), seeds: SEEDS, flows, all, small, helps: helps(all, small) })
 }
 
 /// Mean completion times of a run; `None` for a class without flows.
