@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flowsieve import _arrays, _flowsieve
-from flowsieve._numbers import whole_or_none
 from flowsieve._folders import Folder, PathLike, path_of
-from flowsieve._naming import naming
+from flowsieve._given import given, takes
+from flowsieve._options import ThresholdsOptions
+from flowsieve.errors import ExperimentError
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 def _list(what: str, word: str | None, folder: PathLike | None = None) -> list[dict[str, Any]]:
@@ -87,28 +90,20 @@ def explain(name: str) -> str:
     return _flowsieve.explain(name)
 
 
+@takes(ThresholdsOptions)
 def thresholds(
     *,
     workload: str | None = None,
     cdf: Any = None,
     sizes: Any = None,
     column: str | None = None,
-    load: float | Sequence[float] = 0.8,
-    queues: int | None = None,
-    method: str | None = None,
-    rate: str = "10Gbps",
-    rtt: str = "80us",
-    fabric: PathLike | None = None,
-    marking: str = "queue",
-    model_only: bool = False,
+    **options: Unpack[ThresholdsOptions],
 ) -> list[dict[str, Any]]:
     """Demotion thresholds for a distribution of flow sizes, an entry for each load.
 
-    Without a ``method`` (equal-split, pias, background, two-level or published) all stand side by side, with the ones to take,
-    what a short simulation says of them next to one queue (not with ``model_only``), and the ECN threshold of each of the rates
-    in ``rate`` (``"10Gbps,40Gbps"``, that of hosts first) with the round trip ``rtt``; or of those of the ``fabric`` of an
-    experiment. ``marking`` compares the length of a ``"queue"`` or a ``"port"`` with it. ``sizes`` and ``cdf`` are files, or
-    arrays: sizes in bytes, or two columns.
+    The distribution is a built-in ``workload``, or ``sizes`` or a ``cdf``: files, or arrays of sizes in bytes, or of two columns.
+    ``column`` is that of a file of sizes. Without a ``method`` all stand side by side, with the ones to take, what a short
+    simulation says of them next to one queue (not with ``model_only``), and the ECN threshold of each of the rates.
 
     >>> import flowsieve as fs
     >>> fs.thresholds(workload="web-search", queues=2, method="background")[0]["thresholds_bytes"]
@@ -116,17 +111,13 @@ def thresholds(
     >>> fs.thresholds(sizes=[1_000] * 90 + [1_000_000] * 10, queues=2, method="background")[0]["load"]
     0.8
     """
-    loads = [float(each) for each in load] if isinstance(load, Iterable) else [float(load)]
-    number = whole_or_none("queues", queues, 1)
     folder = Folder()
-    given = {name: _file(name, value, folder) for name, value in (("cdf", cdf), ("sizes", sizes))}
-    fabric = None if fabric is None else path_of("fabric", fabric)
-    with naming(None, method=method, marking=marking, workload=workload):
-        found: list[dict[str, Any]] = json.loads(
-            _flowsieve.thresholds(
-                workload, given["cdf"], given["sizes"], column, loads, number, method, rate, rtt, fabric, marking, model_only
-            )
-        )
+    of = {"workload": workload, "cdf": _file("cdf", cdf, folder), "sizes": _file("sizes", sizes, folder), "column": column}
+    if not any((workload, of["cdf"], of["sizes"])):
+        raise ExperimentError("thresholds() has no distribution of sizes; expected workload, cdf or sizes")
+    with given(ThresholdsOptions, options, workload=workload) as words:
+        given_of = [f"--{name}={value}" for name, value in of.items() if value is not None]
+        found: list[dict[str, Any]] = json.loads(_flowsieve.thresholds(given_of, words))
     return found
 
 
