@@ -83,6 +83,10 @@ class CompareOptions(TypedDict, total=False):
         str | None,
         Option("--vary", None, "Compare values of this swept setting instead of schemes"),
     ]
+    class_: Annotated[
+        str | None,
+        Option("--class", None, "Compare only these flows: one size class, coflows, or a class of coflows [default: all]"),
+    ]
 
 
 class ExportOptions(TypedDict, total=False):

@@ -168,6 +168,9 @@ pub struct CompareOptions {
     /// Compare values of this swept setting instead of schemes
     #[arg(long, value_name = "KEY")]
     pub vary: Option<String>,
+    /// Compare only these flows: one size class, coflows, or a class of coflows [default: all]
+    #[arg(long, value_name = "CLASS")]
+    pub class: Option<String>,
 }
 
 impl CompareOptions {
@@ -176,7 +179,11 @@ impl CompareOptions {
     /// # Errors
     /// Fails if the result does not have them.
     pub fn compared(&self, result: &ResultDir, pair: Option<(&str, &str)>) -> Result<Vec<Compared>, Error> {
-        Ok(compared(result, self.vary.as_deref(), pair)?)
+        let mut compared = compared(result, self.vary.as_deref(), pair)?;
+        if let Some(class) = &self.class {
+            compared.iter_mut().try_for_each(|compared| compared.keep(class))?;
+        }
+        Ok(compared)
     }
 }
 
