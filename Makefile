@@ -1,7 +1,7 @@
 # What a person needs of Flowsieve in addition to cargo: `make help` says it. How is in scripts/.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: run test test-random test-cluster wheel wheel-release bench fuzz doc book pictures prose clean help
+.PHONY: run test test-random test-cluster generate wheel wheel-release bench fuzz doc book pictures prose clean help
 
 # Everything is built with the versions of Cargo.lock, or not at all.
 CARGO := cargo
@@ -42,6 +42,10 @@ wheel-release: ## build the wheel that is quick to run, as pip does
 	@scripts/setup.sh
 	@scripts/wheel.sh release target
 	@ls -l target/wheels
+
+generate: ## write what follows from declarations: the options of the Python package, and tables of docs/reference
+	@scripts/setup.sh
+	FLOWSIEVE_GENERATE=1 $(CARGO) test --quiet --locked --workspace --profile ci --test generated
 
 bench: ## measure: packet-hops per CPU-second, instructions and mispredicted branches, memory (LARGE=1: the k = 16 fat-tree too)
 	@scripts/setup.sh bench

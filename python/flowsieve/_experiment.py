@@ -6,19 +6,23 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flowsieve import _arrays, _packing, _findings, _flowsieve, _scheme, _tables, _toml
 from flowsieve._findings import Finding, Findings
 from flowsieve._flows import Flows, written
 from flowsieve._folders import Folder, PathLike, path_of
-from flowsieve._naming import naming
+from flowsieve._given import given, takes, words_of
 from flowsieve._numbers import whole, whole_or_none
+from flowsieve._options import ChangeOptions, JoinOptions, MakeOptions, RunOptions
 from flowsieve._plan import Plan
 from flowsieve._progress import Listener, listener
 from flowsieve._result import Result
 from flowsieve._scheme import Scheme
 from flowsieve.errors import ExperimentError, ResultError
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class Experiment:
@@ -156,7 +160,8 @@ class Experiment:
         self._raw.plan().pack(str(bundle))
         text, folder, described = _packing.unpacked(bundle, kept.path)
         base = self._module.of_text(_toml.effective(text, described["sets"], None), self.name, folder)
-        other = self._with(self._calling(base.with_changes({}, described["seeds"], described["scale"])))
+        words = words_of(ChangeOptions, {name: described[name] for name in ("seeds", "scale")})
+        other = self._with(self._calling(base.with_changes({}, words)))
         other._folder, other._keep = folder, (*self._keep, kept)
         return other
 
@@ -295,30 +300,30 @@ class Experiment:
         >>> len(exp.set(sizes=range(1_000, 50_000, 100)).plan())
         6
         """
-        given = {**(settings or {}), **more}
+        values = {**(settings or {}), **more}
         own: dict[str, Scheme] = {}
-        if "scheme" in given:
-            given["scheme"], own = _scheme.split(given["scheme"])
+        if "scheme" in values:
+            values["scheme"], own = _scheme.split(values["scheme"])
             of_own = {f"schemes.{each.name}.{key}": value for each in own.values() for key, value in each.settings.items()}
-            given = {**of_own, **given}
-        names = {path: path.rsplit(".", 1)[-1] if isinstance(path, str) else "" for path in given}
-        lists = [path for path, name in names.items() if name in ("flows", "list") and _arrays.is_list_of_flows(given[path])]
-        listed = [given.pop(path) for path in lists]
+            values = {**of_own, **values}
+        names = {path: path.rsplit(".", 1)[-1] if isinstance(path, str) else "" for path in values}
+        lists = [path for path, name in names.items() if name in ("flows", "list") and _arrays.is_list_of_flows(values[path])]
+        listed = [values.pop(path) for path in lists]
         other = self
-        if any(names[path] in ("sizes", "cdf") and _arrays.is_file_of(names[path], value) for path, value in given.items()):
+        if any(names[path] in ("sizes", "cdf") and _arrays.is_file_of(names[path], value) for path, value in values.items()):
             other = self._with_folder()
         changed = other._with(None)
         kept = Folder()
-        for path, value in given.items():
+        for path, value in values.items():
             name = names[path]
             if name in ("sizes", "cdf"):
-                given[path] = changed._path_or(name, value, kept, changed._folder or ".")
+                values[path] = changed._path_or(name, value, kept, changed._folder or ".")
             else:
-                given[path] = _arrays.setting(name, value)
+                values[path] = _arrays.setting(name, value)
         number = whole_or_none("seeds", seeds, 1)
         changed._call(own)
-        with naming(None, scale=scale):
-            changed._raw = changed._calling(other._raw.with_changes(given, number, scale))
+        with given(ChangeOptions, {"seeds": number, "scale": scale}) as words:
+            changed._raw = changed._calling(other._raw.with_changes(values, words))
         changed._seeds = self._seeds if number is None else number
         changed._scale = scale if scale is not None else changed._scale
         if len(changed._files) > len(other._files):
@@ -348,7 +353,7 @@ class Experiment:
         kept = Folder()
         copy = kept.path / "flows.csv"
         copy.write_bytes(flows.path.read_bytes())
-        changed._raw = other._raw.with_changes({"list": changed._place(copy, changed._folder or ".")}, None, None)
+        changed._raw = other._raw.with_changes({"list": changed._place(copy, changed._folder or ".")}, [])
         changed._keep = (*changed._keep, kept)
         return changed
 
@@ -394,22 +399,15 @@ class Experiment:
             return _findings.of_experiment([Finding("wrong", str(error), at=place or "")])
         return _findings.of_experiment([Finding("careful", warning) for warning in plan.warnings])
 
+    @takes(RunOptions)
     def run(
-        self,
-        out: PathLike | None = None,
-        *,
-        jobs: int | None = None,
-        progress: bool | Listener = False,
-        replace: bool = False,
-        fresh: bool = False,
-        guard: bool = True,
+        self, out: PathLike | None = None, *, progress: bool | Listener = False, **options: Unpack[RunOptions]
     ) -> Result:
-        """Makes the runs that the folder ``out`` lacks, ``jobs`` at a time (default: the number of cores), and joins them.
+        """Makes the runs that the folder ``out`` lacks, and joins them.
 
         Without ``out`` the result is in a temporary folder, which is removed with it: :meth:`Result.save` keeps it.
 
-        Other threads continue meanwhile. Ctrl-C keeps finished runs, and the same call makes the rest. ``replace``,
-        ``fresh`` and ``guard`` are the command's ``--replace``, ``--fresh`` and (turned off) ``--no-guard``.
+        Other threads continue meanwhile. Ctrl-C keeps finished runs, and the same call makes the rest.
 
         >>> import flowsieve as fs, tempfile
         >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, seeds=1)
@@ -418,20 +416,20 @@ class Experiment:
         >>> heard[-1]
         (3, 3)
         """
-        number = whole_or_none("jobs", jobs, 1)
+        words = words_of(RunOptions, options)
         raw = self._settled.plan()
         kept = Folder() if out is None else None
         folder = str(kept.path / "result") if kept is not None else path_of("out", out)
-        return _with_report(raw.run(folder, number, replace, fresh, guard, listener(progress)), kept)
+        return _with_report(raw.run(folder, words, listener(progress)), kept)
 
+    @takes(MakeOptions)
     def run_parts(
         self,
         keys: Iterable[str],
         out: PathLike,
         *,
-        jobs: int | None = None,
         progress: bool | Listener = False,
-        guard: bool = True,
+        **options: Unpack[MakeOptions],
     ) -> int:
         """Makes only these runs, as parts in the folder ``out``, without joining them. Returns how many of them exist then.
 
@@ -440,23 +438,21 @@ class Experiment:
         >>> exp.run_parts(exp.plan().shard("1/3"), tempfile.mkdtemp() + "/out")
         1
         """
-        number = whole_or_none("jobs", jobs, 1)
-        made: int = self._settled.plan().run_parts(set(keys), path_of("out", out), number, guard, listener(progress))
+        words = words_of(MakeOptions, options)
+        made: int = self._settled.plan().run_parts(set(keys), path_of("out", out), words, listener(progress))
         return made
 
+    @takes(JoinOptions)
     def join(
         self,
         out: PathLike,
         parts: Iterable[PathLike] = (),
         *,
-        missing: str = "refuse",
-        jobs: int | None = None,
-        replace: bool = False,
         progress: bool | Listener = False,
+        **options: Unpack[JoinOptions],
     ) -> Result:
-        """Joins the parts of these folders, and those in ``out``, to the result.
-
-        ``missing`` says what to do with runs without parts: ``"refuse"``, ``"leave-out"``, or ``"make"`` them here.
+        """Joins the parts of these folders, and those in ``out``, to the result. All runs must have parts, unless an option
+        says what to do with the others.
 
         >>> import flowsieve as fs, tempfile
         >>> exp = fs.Experiment.builtin("quickstart").set(flows=20, load=0.5, seeds=1)
@@ -467,9 +463,9 @@ class Experiment:
         'Web search at 50 % and 70 %: DCTCP, PIAS and pFabric'
         """
         folders = [os.fspath(folder) for folder in parts]
+        words = words_of(JoinOptions, options)
         raw = self._settled.plan()
-        number = whole_or_none("jobs", jobs, 1)
-        return _with_report(raw.join(path_of("out", out), folders, missing, number, replace, listener(progress)))
+        return _with_report(raw.join(path_of("out", out), folders, words, listener(progress)))
 
     def pack(self, path: PathLike, *, replace: bool = False) -> Path:
         """Writes it with every file that it names as a bundle, for other machines.

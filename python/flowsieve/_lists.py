@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flowsieve import _arrays, _flowsieve
-from flowsieve._numbers import whole_or_none
 from flowsieve._folders import Folder, PathLike, path_of
-from flowsieve._naming import naming
+from flowsieve._given import given, takes
+from flowsieve._options import ThresholdsOptions
 from flowsieve.errors import ExperimentError
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 _LONGEST = 200
 """The longest name that is looked up: no path of a setting is longer."""
@@ -97,29 +99,20 @@ def explain(name: str) -> str:
     return _flowsieve.explain(name)
 
 
+@takes(ThresholdsOptions)
 def thresholds(
     *,
     workload: str | None = None,
     cdf: Any = None,
     sizes: Any = None,
     column: str | None = None,
-    load: float | Sequence[float] = 0.8,
-    queues: int | None = None,
-    method: str | None = None,
-    rate: str = "10Gbps",
-    rtt: str = "80us",
-    fabric: PathLike | None = None,
-    marking: str = "queue",
-    model_only: bool = False,
+    **options: Unpack[ThresholdsOptions],
 ) -> list[dict[str, Any]]:
     """Demotion thresholds for a distribution of flow sizes, an entry for each load.
 
-    Without a ``method`` (equal-split, pias, background, two-level or published) an entry has all of them, and says which to
-    take. A short simulation compares these with one queue, unless ``model_only`` is set.
-
-    An entry also has the ECN threshold of each rate in ``rate`` (``"10Gbps,40Gbps"``, that of hosts first) at the round trip
-    ``rtt``. With ``fabric`` both are those of an experiment. ``marking`` says whose length is compared with the threshold: that
-    of a ``"queue"`` or of a ``"port"``. ``sizes`` and ``cdf`` are files, or arrays: sizes in bytes, or two columns.
+    The distribution is a built-in ``workload``, or ``sizes`` or a ``cdf``: files, or arrays of sizes in bytes, or of two columns.
+    ``column`` is that of a file of sizes. Without a ``method`` all stand side by side, with the ones to take, what a short
+    simulation says of them next to one queue (not with ``model_only``), and the ECN threshold of each of the rates.
 
     >>> import flowsieve as fs
     >>> fs.thresholds(workload="web-search", queues=2, method="background")[0]["thresholds_bytes"]
@@ -127,20 +120,16 @@ def thresholds(
     >>> fs.thresholds(sizes=[1_000] * 90 + [1_000_000] * 10, queues=2, method="background")[0]["load"]
     0.8
     """
-    for name, text in (("workload", workload), ("column", column), ("method", method), ("rate", rate), ("rtt", rtt), ("marking", marking)):
+    for name, text in (("workload", workload), ("column", column)):
         if text is not None and not isinstance(text, str):
             raise TypeError(f"{name} is of the type {type(text).__name__}; expected a text")
-    loads = _arrays.numbers("load", load if isinstance(load, (list, tuple)) or _arrays.is_array(load) else [load])
-    number = whole_or_none("queues", queues, 1)
     folder = Folder()
-    given = {name: _file(name, value, folder) for name, value in (("cdf", cdf), ("sizes", sizes))}
-    fabric = None if fabric is None else path_of("fabric", fabric)
-    with naming(None, method=method, marking=marking, workload=workload):
-        found: list[dict[str, Any]] = json.loads(
-            _flowsieve.thresholds(
-                workload, given["cdf"], given["sizes"], column, loads, number, method, rate, rtt, fabric, marking, model_only
-            )
-        )
+    of = {"workload": workload, "cdf": _file("cdf", cdf, folder), "sizes": _file("sizes", sizes, folder), "column": column}
+    if not any((workload, of["cdf"], of["sizes"])):
+        raise ExperimentError("thresholds() has no distribution of sizes; expected workload, cdf or sizes")
+    with given(ThresholdsOptions, options, workload=workload) as words:
+        given_of = [f"--{name}={value}" for name, value in of.items() if value is not None]
+        found: list[dict[str, Any]] = json.loads(_flowsieve.thresholds(given_of, words))
     return found
 
 

@@ -10,9 +10,9 @@ from flowsieve.errors import ExperimentError
 _MOST = 2**63 - 1
 
 
-def whole(name: str, value: Any, least: int = 0) -> int:
+def whole(name: str, value: Any, least: int = 0, expected: str | None = None) -> int:
     """A Python or numpy integer; booleans and fractions are refused."""
-    expected = f"a whole number of at least {least}"
+    expected = f"a whole number of at least {least}" if expected is None else expected
     try:
         if isinstance(value, bool):
             raise TypeError

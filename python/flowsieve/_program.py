@@ -24,7 +24,6 @@ from flowsieve.errors import Error, ExperimentError, ResultError, SimulationErro
 _LOOK_SECONDS = 0.05
 _PATIENCE_SECONDS = 10.0
 _FAILED = 1
-_MISSING = {"refuse": [], "leave-out": ["--partial"], "make": ["--run-missing"]}
 
 
 class Program:
@@ -94,10 +93,10 @@ class _Module:
         self._program = program
 
     def open(self, path: str) -> _Experiment:
-        return _Experiment(self._program, _flowsieve.Experiment.open(path), path, None, None, None)
+        return _Experiment(self._program, _flowsieve.Experiment.open(path), path, None, {})
 
     def of_text(self, text: str, name: str, folder: str) -> _Experiment:
-        return _Experiment(self._program, _flowsieve.Experiment.of_text(text, name, folder), None, folder, None, None)
+        return _Experiment(self._program, _flowsieve.Experiment.of_text(text, name, folder), None, folder, {})
 
 
 class _Experiment:
@@ -107,15 +106,13 @@ class _Experiment:
         raw: _flowsieve.Experiment,
         file: str | None,
         folder: str | None,
-        seeds: int | None,
-        scale: str | None,
+        options: dict[str, str],
     ) -> None:
         self._program = program
         self._raw = raw
         self._file = file
         self._folder = folder
-        self._seeds = seeds
-        self._scale = scale
+        self._options = options
 
     @property
     def text(self) -> str:
@@ -129,17 +126,19 @@ class _Experiment:
     def changes(self) -> list[str]:
         return self._raw.changes
 
-    def with_changes(self, settings: dict[str, Any], seeds: int | None = None, scale: str | None = None) -> _Experiment:
-        raw = self._raw.with_changes(settings, seeds, scale)
-        seeds = self._seeds if seeds is None else seeds
-        return _Experiment(self._program, raw, self._file, self._folder, seeds, self._scale if scale is None else scale)
+    def with_changes(self, settings: dict[str, Any], options: Sequence[str]) -> _Experiment:
+        raw = self._raw.with_changes(settings, options)
+        # The last of several counts.
+        options_now = {**self._options, **{word.split("=")[0]: word for word in options}}
+        return _Experiment(self._program, raw, self._file, self._folder, options_now)
 
     def plan(self) -> _Plan:
         return _Plan(self)
 
     def write_flows(self, path: str, seed: int) -> None:
-        if self._scale not in (None, "paper"):
-            raise ExperimentError(f"scale={self._scale!r}: the flows of a scale are not written; expected none", key="scale")
+        _, _, scale = self._options.get("--scale", "").partition("=")
+        if scale not in ("", "paper"):
+            raise ExperimentError(f"scale={scale!r}: the flows of a scale are not written; expected none", key="scale")
         sets = [word for change in self.changes for word in ("--set", change)]
         Path(path).write_text(self.said("flows", *sets, "--seed", str(seed)))
 
@@ -156,9 +155,7 @@ class _Experiment:
     @property
     def changed(self) -> list[str]:
         """The options that change it."""
-        options = [word for change in self.changes for word in ("--set", change)]
-        options += [] if self._seeds is None else ["--seeds", str(self._seeds)]
-        return options + ([] if self._scale is None else ["--scale", self._scale])
+        return [word for change in self.changes for word in ("--set", change)] + list(self._options.values())
 
     @contextmanager
     def _in_a_file(self) -> Iterator[str]:
@@ -202,58 +199,35 @@ class _Plan:
     def pack(self, path: str, replace: bool = False) -> None:
         self._experiment.said("pack", *self._experiment.changed, "--out", path, *(["--replace"] if replace else []))
 
-    def run(
-        self,
-        out: str,
-        jobs: int | None = None,
-        replace: bool = False,
-        fresh: bool = False,
-        guard: bool = True,
-        progress: Listener | None = None,
-    ) -> _flowsieve.Outcome:
-        options = ["--replace"] * replace + ["--fresh"] * fresh + ["--no-guard"] * (not guard)
-        self._make("run", out, jobs, options, progress)
+    def run(self, out: str, options: Sequence[str], progress: Listener | None = None) -> _flowsieve.Outcome:
+        self._make("run", out, options, progress)
         return _flowsieve.Outcome.open(out)
 
-    def run_parts(
-        self, keys: set[str], out: str, jobs: int | None = None, guard: bool = True, progress: Listener | None = None
-    ) -> int:
+    def run_parts(self, keys: set[str], out: str, options: Sequence[str], progress: Listener | None = None) -> int:
         kept = Folder()
         file = kept.path / "keys"
         file.write_text("".join(f"{key}\n" for key in sorted(keys)))
-        options = ["--keys", str(file)] + ["--no-guard"] * (not guard)
-        self._make("run", out, jobs, options, progress, keys)
+        self._make("run", out, [f"--keys={file}", *options], progress, keys)
         return len(keys)
 
     def join(
-        self,
-        out: str,
-        parts: Sequence[str],
-        missing: str,
-        jobs: int | None = None,
-        replace: bool = False,
-        progress: Listener | None = None,
+        self, out: str, parts: Sequence[str], options: Sequence[str], progress: Listener | None = None
     ) -> _flowsieve.Outcome:
-        if missing not in _MISSING:
-            raise ExperimentError(f"missing={missing!r}; expected refuse, leave-out or make", key="missing")
-        options = _MISSING[missing] + ["--replace"] * replace + (["--parts", *parts] if parts else [])
-        self._make("join", out, jobs, options, progress)
+        self._make("join", out, [*options, *(f"--parts={folder}" for folder in parts)], progress)
         return _flowsieve.Outcome.open(out)
 
     def _make(
         self,
         command: str,
         out: str,
-        jobs: int | None,
         options: Sequence[str],
         progress: Listener | None,
         keys: set[str] | None = None,
     ) -> None:
         cost = {run["key"]: run["packet_hops"] for run in self._listing["runs"] if keys is None or run["key"] in keys}
         watch = _Watch(Path(out) / "parts", cost, progress)
-        of_jobs = [] if jobs is None else ["--jobs", str(jobs)]
         try:
-            self._experiment.said(command, *self._experiment.changed, "--out", out, *of_jobs, *options, show=watch)
+            self._experiment.said(command, *self._experiment.changed, "--out", out, *options, show=watch)
         except ExperimentError as error:
             if str(error).startswith(out):
                 raise ResultError(str(error)) from None

@@ -9,15 +9,19 @@ import re
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flowsieve import _flowsieve, _findings, _show
 from flowsieve._compare import Comparison, value_name
 from flowsieve._findings import Findings
 from flowsieve._folders import Folder, PathLike, path_of
-from flowsieve._naming import naming
+from flowsieve._given import given, takes
+from flowsieve._options import CompareOptions, ExportOptions, ReportOptions
 from flowsieve._table import CsvTable, ParquetTable, Table
 from flowsieve.errors import ResultError
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 _MANIFEST = "manifest.json"
 _STATISTICS = ("fct_mean_us", "fct_p99_us", "slowdown_mean", "slowdown_p99")
@@ -191,7 +195,8 @@ class Result:
         """
         return list(self.summary())
 
-    def data(self, x: str | None = None) -> dict[str, Any]:
+    @takes(ReportOptions)
+    def data(self, **options: Unpack[ReportOptions]) -> dict[str, Any]:
         """Conclusions, statistics by point and class, claims and findings, as ``flowsieve report --json`` has them.
 
         >>> import flowsieve as fs
@@ -199,8 +204,8 @@ class Result:
         >>> res.data()["points"][0]["classes"][-1]["flows"]
         80
         """
-        with naming("x", x=x):
-            data: dict[str, Any] = json.loads(self._raw.data(x))
+        with given(ReportOptions, options, "x") as words:
+            data: dict[str, Any] = json.loads(self._raw.data(words))
         return data
 
     def conclusions(self) -> list[str]:
@@ -223,8 +228,9 @@ class Result:
         claims: list[dict[str, Any]] = self.data()["claims"]
         return claims
 
+    @takes(CompareOptions)
     def compare(
-        self, value: str | float | None = None, baseline: str | float | None = None, *, vary: str | None = None
+        self, value: str | float | None = None, baseline: str | float | None = None, **options: Unpack[CompareOptions]
     ) -> Comparison:
         """Two schemes over the same flows, paired by seed, with intervals; or two values of the swept setting ``vary``.
 
@@ -237,12 +243,12 @@ class Result:
         network.ecn_threshold = 60KB / 30KB: FCT over the same flows, paired by seed...
         """
         raw = self._raw
-        experiment = self.experiment
+        experiment, vary = self.experiment, options.get("vary")
         names = [value_name(experiment, "value", value, vary), value_name(experiment, "baseline", baseline, vary)]
         if (value is None) != (baseline is None):
             raise TypeError(f"value={value!r}, baseline={baseline!r}; expected both, or neither to compare each with the first")
-        with naming("vary", value=names[0], baseline=names[1], vary=vary):
-            data, text = raw.compare(names[0], names[1], vary)
+        with given(CompareOptions, options, "vary", value=names[0], baseline=names[1]) as words:
+            data, text = raw.compare(names[0], names[1], words)
         return Comparison(json.loads(data), text)
 
     def doctor(self) -> Findings:
@@ -256,27 +262,31 @@ class Result:
         data, text = self._raw.doctor()
         return _findings.of_result(json.loads(data)["findings"], text)
 
-    def report(self, x: str | None = None) -> Path:
-        """Writes ``report.html`` and ``plots.csv``, and returns the page's path. ``x`` is the swept setting on the x axis.
+    @takes(ReportOptions)
+    def report(self, **options: Unpack[ReportOptions]) -> Path:
+        """Writes ``report.html`` and ``plots.csv``, and returns the page's path.
 
         >>> import flowsieve as fs
         >>> res = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2).run()
         >>> res.report().name
         'report.html'
         """
-        with naming("x", x=x):
-            return Path(self._raw.report(x))
+        with given(ReportOptions, options, "x") as words:
+            return Path(self._raw.report(words))
 
-    def export(self, *, x: str | None = None, y: str | None = None, class_: str | None = None) -> str:
-        """Statistics as tidy CSV, as ``flowsieve export`` writes them.
+    @takes(ExportOptions)
+    def export(self, **options: Unpack[ExportOptions]) -> str:
+        """Tables, figures or flows as text, as ``flowsieve export`` writes them. Without options: statistics as tidy CSV.
 
         >>> import flowsieve as fs
         >>> res = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2).run()
         >>> res.export(y="mean fct", class_="all").splitlines()[0].split(",")[0]
         'case'
+        >>> res.export(what="figure", class_="0-100KB")[:4]
+        '<svg'
         """
-        with naming(None, x=x, y=y, class_=class_):
-            return self._raw.export(x, y, class_)
+        with given(ExportOptions, options) as words:
+            return self._raw.export(words)
 
     def __str__(self) -> str:
         return self._raw.table()

@@ -6,16 +6,11 @@ import json
 import re
 from collections.abc import Callable
 
-# Options that are another word in Python, or no value but a choice.
-_OPTIONS = {
-    "replace": "replace=True",
-    "fresh": "fresh=True",
-    "no-guard": "guard=False",
-    "model-only": "model_only=True",
-    "run-missing": 'missing="make"',
-    "partial": 'missing="leave-out"',
-    "class": "class_",
-}
+from flowsieve._option import in_words
+from flowsieve._options import GROUPS
+
+# What the command's options are called here, where it is another word, or no value but a choice.
+_OPTIONS = in_words(GROUPS)
 
 _SET = re.compile(r"--set ([A-Za-z_][\w.:-]*)=(.*?)(?=$| --set | nothing reads )", re.MULTILINE)
 _SCALE = re.compile(r"--scale (smoke|quick|paper)\b")
@@ -76,6 +71,8 @@ def about(text: str, given: dict[str, object], fallback: str | None = None) -> t
     plain = "\n".join(lines)
     quoted: Callable[[object], bool] = lambda value: f"`{value}`" in lines[0] or f'"{value}"' in lines[0]
     for name, value in given.items():
+        if text.startswith(f"{name}="):
+            return text, name
         if value is not None and quoted(value):
             return f"{name}={value!r}: {plain}", name
     if fallback is not None and given.get(fallback) is not None:

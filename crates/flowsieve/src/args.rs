@@ -5,25 +5,25 @@ mod convert;
 mod export;
 mod forest;
 mod shards;
+mod thresholds;
 mod validate;
 
+use crate::options::{ChangeOptions, CompareOptions, Jobs, ReportOptions, RunOptions};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use flowsieve_engines::follow::Which;
-use flowsieve_experiment::Scale;
 use flowsieve_experiment::shards::Shard;
-use flowsieve_settings::units;
 use flowsieve_studies::export::Like;
-use flowsieve_studies::thresholds::Method;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
 pub(crate) use choice::{Explain, Init, List};
 pub(crate) use convert::Convert;
-pub(crate) use export::{Export, Format as ExportFormat, What as Exported};
+pub(crate) use export::Export;
 pub(crate) use forest::{Forest, Traced};
 pub(crate) use shards::{Join, Pack, PlanArgs, Planned};
+pub(crate) use thresholds::Thresholds;
 pub(crate) use validate::Validate;
 
 /// Simulates data-centre fabrics, and compares schemes that schedule flows with the few priority queues of real
@@ -131,9 +131,8 @@ pub(crate) struct Run {
     /// Where results go [default: results/ and the file's name, with scale and changes]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
-    /// Runs at a time [default: the machine's cores]
-    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub(crate) jobs: Option<u32>,
+    #[command(flatten)]
+    pub(crate) options: RunOptions,
     /// Add seeds, five to 40, until the experiment's claims of this metric are resolved, such as "mean fct"
     #[arg(long, value_name = "METRIC", conflicts_with = "seeds")]
     pub(crate) resolve: Option<String>,
@@ -150,40 +149,9 @@ pub(crate) struct Run {
     /// Make only these runs: a file with one key per line, or with runs of `flowsieve plan --json`
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["resolve", "follow_flow", "replace"])]
     pub(crate) keys: Option<PathBuf>,
-    /// Replace a result of another experiment, scale or settings in the folder
-    #[arg(long)]
-    pub(crate) replace: bool,
-    /// Do not stop runs that take ten times the expected work, or in which acknowledgements have ceased
-    #[arg(long)]
-    pub(crate) no_guard: bool,
-    /// Run every point again, even if its results exist
-    #[arg(long)]
-    pub(crate) fresh: bool,
     /// Print the results as JSON instead of a table
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-/// How much of an experiment to run.
-#[derive(Debug, Clone, Copy, Default, ValueEnum)]
-pub(crate) enum ScaleArg {
-    /// As the file says; otherwise a hundredth of the flows and one seed
-    Smoke,
-    /// As the file says; otherwise a tenth of the flows and at most three seeds
-    Quick,
-    /// All of it
-    #[default]
-    Paper,
-}
-
-impl From<ScaleArg> for Scale {
-    fn from(scale: ScaleArg) -> Scale {
-        match scale {
-            ScaleArg::Smoke => Scale::Smoke,
-            ScaleArg::Quick => Scale::Quick,
-            ScaleArg::Paper => Scale::Paper,
-        }
-    }
 }
 
 #[derive(Debug, Args)]
@@ -247,9 +215,8 @@ pub(crate) struct Flows {
 pub(crate) struct Report {
     #[command(flatten)]
     pub(crate) of: OfResult,
-    /// The swept setting on the x axis of plots and in the first column of tables [default: the one with the most values]
-    #[arg(long, value_name = "KEY")]
-    pub(crate) x: Option<String>,
+    #[command(flatten)]
+    pub(crate) options: ReportOptions,
 }
 
 /// A result, and the form of the output.
@@ -281,9 +248,8 @@ pub(crate) struct Compare {
     pub(crate) value: Option<String>,
     /// The baseline of the comparison
     pub(crate) baseline: Option<String>,
-    /// Compare values of this swept setting instead of schemes
-    #[arg(long, value_name = "KEY")]
-    pub(crate) vary: Option<String>,
+    #[command(flatten)]
+    pub(crate) options: CompareOptions,
 }
 
 #[derive(Debug, Args)]
@@ -317,15 +283,10 @@ pub(crate) struct Reproduce {
     /// Folder of the catalogue [default: experiments if it exists, else built in]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) folder: Option<PathBuf>,
-    /// How much of each experiment to run
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) scale: ScaleArg,
-    /// Seeds of each point, instead of the files'
-    #[arg(long, value_name = "N")]
-    pub(crate) seeds: Option<u64>,
-    /// Runs at a time [default: the machine's cores]
-    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub(crate) jobs: Option<u32>,
+    #[command(flatten)]
+    pub(crate) change: ChangeOptions,
+    #[command(flatten)]
+    pub(crate) jobs: Jobs,
     /// Where results go, one folder per figure [default: results/ and the paper's name]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
@@ -367,118 +328,6 @@ impl FromStr for Budget {
             Ok(Duration::ZERO) => Err("a budget of zero adds no seeds".into()),
             Ok(time) => Ok(Budget(time)),
             Err(error) => Err(error.to_string()),
-        }
-    }
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  flowsieve thresholds --workload web-search --load 0.8 --rate 25Gbps,100Gbps --rtt 40us
-      which ones to take, what they gain in a short simulation, how many queues
-      help, the ECN threshold of each speed, and DSCPs
-  flowsieve thresholds --workload web-search --load 0.6 --fabric quickstart --marking port
-      for the fabric of an experiment, with marks by the length of a port
-  flowsieve thresholds --sizes flows.csv --column bytes --load 0.6
-      from measured sizes
-  flowsieve thresholds --workload web-search --load 0.8 --queues 8 --method pias
-  flowsieve thresholds --workload data-mining --load 0.5,0.6,0.7,0.8,0.9 --method background
-  flowsieve thresholds --workload web-search --load 0.8 --method simulate --evaluations 200
-  flowsieve thresholds --cdf sizes.csv --queues 4")]
-pub(crate) struct Thresholds {
-    /// A built-in distribution (see `flowsieve list workloads`)
-    #[arg(long, value_name = "NAME", required_unless_present_any = ["cdf", "sizes"], conflicts_with_all = ["cdf", "sizes"])]
-    pub(crate) workload: Option<String>,
-    /// A file of a distribution: rows of size_bytes,cdf
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) cdf: Option<String>,
-    /// A CSV file with the size of a flow in bytes in each row
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "cdf")]
-    pub(crate) sizes: Option<PathBuf>,
-    /// The column of these sizes, by its name in the first row [default: the first column]
-    #[arg(long, value_name = "NAME", requires = "sizes")]
-    pub(crate) column: Option<String>,
-    /// Load of the host links, or several loads for a table of them
-    #[arg(long, value_delimiter = ',', default_value = "0.8")]
-    pub(crate) load: Vec<f64>,
-    /// Number of queues [default: 8, and 2 for --method two-level]
-    #[arg(long)]
-    pub(crate) queues: Option<u64>,
-    /// How the thresholds are chosen [default: all methods next to each other, with a recommendation]
-    #[arg(long, value_enum)]
-    pub(crate) method: Option<MethodArg>,
-    /// Rate of the host links, then further rates that need an ECN threshold
-    #[arg(long, value_name = "RATE", value_delimiter = ',', default_value = "10Gbps", value_parser = rate, conflicts_with_all = ["method", "fabric"])]
-    pub(crate) rate: Vec<u64>,
-    /// Round trip without queues, for the ECN thresholds and the simulation
-    #[arg(long, value_name = "TIME", default_value = "80us", value_parser = time, conflicts_with_all = ["method", "fabric"])]
-    pub(crate) rtt: u64,
-    /// Take rates and round trip from the fabric of this experiment, and simulate there
-    #[arg(long, value_name = "EXPERIMENT", value_hint = ValueHint::FilePath, conflicts_with = "method")]
-    pub(crate) fabric: Option<PathBuf>,
-    /// What ECN marking compares with its threshold: a queue's length, as commodity switches do, or a port's
-    #[arg(long, value_enum, default_value = "queue", conflicts_with = "method")]
-    pub(crate) marking: MarkingArg,
-    /// Do not simulate: give only the model's numbers
-    #[arg(long, conflicts_with = "method")]
-    pub(crate) model_only: bool,
-    /// With --method simulate: most sets of thresholds to run, not counting the final runs with other flows [default: 100]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub(crate) evaluations: Option<u32>,
-    /// Flows of a run [default: 2000 with --method simulate, otherwise enough for about a second]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
-    pub(crate) flows: Option<u32>,
-    /// Runs at a time [default: as many as the machine has processors]
-    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub(crate) jobs: Option<u32>,
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-fn rate(text: &str) -> Result<u64, String> {
-    units::parse_rate(text).map_err(|error| error.to_string())
-}
-
-fn time(text: &str) -> Result<u64, String> {
-    units::parse_time(text).map_err(|error| error.to_string())
-}
-
-/// What marking compares with its threshold.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum MarkingArg {
-    /// The length of the whole port
-    Port,
-    /// The length of the packet's queue
-    Queue,
-}
-
-/// How thresholds are chosen.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum MethodArg {
-    /// The same number of flows ends in each queue
-    EqualSplit,
-    /// Best by PIAS's model, a tandem of M/M/1 queues
-    Pias,
-    /// Best by an M/G/1 foreground-background queue with FIFO levels
-    Background,
-    /// One threshold, best by two-level processor sharing
-    TwoLevel,
-    /// Those published for PIAS
-    Published,
-    /// Best in the packet simulator, by a search from the others
-    Simulate,
-}
-
-impl MethodArg {
-    /// Returns the method, unless thresholds are searched for.
-    pub(crate) fn computed(self) -> Option<Method> {
-        match self {
-            MethodArg::EqualSplit => Some(Method::EqualSplit),
-            MethodArg::Pias => Some(Method::Pias),
-            MethodArg::Background => Some(Method::Background),
-            MethodArg::TwoLevel => Some(Method::TwoLevel),
-            MethodArg::Published => Some(Method::Published),
-            MethodArg::Simulate => None,
         }
     }
 }

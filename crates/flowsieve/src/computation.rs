@@ -1,10 +1,11 @@
 //! `flowsieve thresholds`: computes thresholds, or searches for them and shows progress.
 
-use crate::args::{MarkingArg, MethodArg, Thresholds};
+use crate::args::Thresholds;
+use crate::options::{self, Distribution, ThresholdsOptions};
 use crate::output::{print, print_json, tell};
 use crate::progress::{STEPS, bar, in_words};
-use flowsieve_experiment::{Error, machine};
-use flowsieve_studies::thresholds::{self, Column, Deployment, Marking, Method, Network, Search, Trial, Wanted};
+use flowsieve_experiment::Error;
+use flowsieve_studies::thresholds::{self, Column, Deployment, Method, Network, Search, Trial, Wanted};
 use serde::Serialize;
 use std::time::Instant;
 
@@ -12,25 +13,45 @@ use std::time::Instant;
 const EVALUATIONS: u32 = 100;
 const FLOWS: u32 = 2_000;
 
-pub(crate) fn thresholds(args: &Thresholds) -> Result<(), Error> {
+/// Thresholds for each load.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub enum Computed {
+    /// By one method.
+    By(Vec<thresholds::Thresholds>),
+    /// By all methods, with a recommendation.
+    Advice(Vec<thresholds::Advice>),
+    /// Searched for in the simulator.
+    Found(Vec<thresholds::Found>),
+}
+
+/// Called with a load, the number of its finished runs, and their largest number.
+type Show<'a> = &'a (dyn Fn(f64, usize, usize) + Sync);
+
+/// Computes thresholds as the options say, or searches for them.
+///
+/// # Errors
+/// Fails if the options contradict one another, the sizes cannot be read, or a run fails.
+pub fn computed(of: &Distribution, options: &ThresholdsOptions, show: Show<'_>) -> Result<Computed, Error> {
     let wanted = |method| Wanted {
-        workload: args.workload.clone(),
-        cdf: args.cdf.clone(),
-        sizes: args.sizes.clone().map(|path| Column { path, name: args.column.clone() }),
-        loads: args.load.clone(),
-        queues: args.queues,
+        workload: of.workload.clone(),
+        cdf: of.cdf.clone(),
+        sizes: of.sizes.clone().map(|path| Column { path, name: of.column.clone() }),
+        loads: options.load.clone(),
+        queues: options.queues,
         method,
     };
-    let method = args.method.map(MethodArg::computed);
+    let (method, jobs) = (options.method.map(options::Method::computed), options.jobs.count());
     if let Some(None) = method {
-        let found = search(args, &wanted(Method::Pias))?;
-        return show(args.json, &found, thresholds::found_text);
+        let evaluations = options.evaluations.unwrap_or(EVALUATIONS) as usize;
+        let search = Search { evaluations, flows: options.flows.unwrap_or(FLOWS).into(), jobs };
+        return thresholds::simulate(&wanted(Method::Pias), search, show).map(Computed::Found);
     }
-    if args.evaluations.is_some() {
+    if options.evaluations.is_some() {
         return Err(Error::Input("--evaluations: expected --method simulate; no other method searches".to_owned()));
     }
-    let runs = method.is_none() && !args.model_only;
-    for (name, option) in [("flows", args.flows), ("jobs", args.jobs)] {
+    let runs = method.is_none() && !options.model_only;
+    for (name, option) in [("flows", options.flows), ("jobs", options.jobs.jobs)] {
         if option.is_some() && !runs {
             let problem = format!(
                 "--{name}: expected --method simulate, or no --method and no --model-only; otherwise no flows are run"
@@ -38,32 +59,32 @@ pub(crate) fn thresholds(args: &Thresholds) -> Result<(), Error> {
             return Err(Error::Input(problem));
         }
     }
-    match method.flatten() {
-        Some(method) => show(args.json, &thresholds::thresholds(&wanted(method))?, thresholds::text),
+    if let Some(method) = method.flatten() {
+        return thresholds::thresholds(&wanted(method)).map(Computed::By);
+    }
+    let network = match &options.fabric {
+        Some(path) => Network::Fabric(path.clone()),
         None => {
-            let network = match &args.fabric {
-                Some(path) => Network::Fabric(path.clone()),
-                None => Network::Switch { rates_bps: args.rate.clone(), rtt_ps: args.rtt },
-            };
-            let jobs = args.jobs.map_or_else(machine::cores, |jobs| jobs as usize);
-            let trial = runs.then(|| Trial { flows: args.flows.map(u64::from), jobs });
-            let marking = match args.marking {
-                MarkingArg::Port => Marking::Port,
-                MarkingArg::Queue => Marking::Queue,
-            };
-            let deployment = Deployment { network, marking, trial };
-            let wanted = wanted(Method::Background);
-            let found = with_progress("", |progress| thresholds::advice(&wanted, &deployment, progress))?;
-            show(args.json, &found, thresholds::advice_text)
+            Network::Switch { rates_bps: options.rate.iter().map(|rate| rate.bps).collect(), rtt_ps: options.rtt.ps }
         }
+    };
+    let trial = runs.then(|| Trial { flows: options.flows.map(u64::from), jobs });
+    let deployment = Deployment { network, marking: options.marking.into(), trial };
+    thresholds::advice(&wanted(Method::Background), &deployment, show).map(Computed::Advice)
+}
+
+pub(crate) fn thresholds(args: &Thresholds) -> Result<(), Error> {
+    let at_most = if matches!(args.options.method, Some(options::Method::Simulate)) { "at most " } else { "" };
+    let found = with_progress(at_most, |show| computed(&args.of, &args.options, show))?;
+    match found {
+        Computed::By(found) => print_found(args.json, &found, thresholds::text),
+        Computed::Advice(found) => print_found(args.json, &found, thresholds::advice_text),
+        Computed::Found(found) => print_found(args.json, &found, thresholds::found_text),
     }
 }
 
 /// Calls `work` with a function that shows the number of finished runs at a load, and their total.
-fn with_progress<T>(
-    at_most: &str,
-    work: impl FnOnce(&(dyn Fn(f64, usize, usize) + Sync)) -> Result<T, Error>,
-) -> Result<T, Error> {
+fn with_progress<T>(at_most: &str, work: impl FnOnce(Show<'_>) -> Result<T, Error>) -> Result<T, Error> {
     let (bar, on_terminal) = bar();
     let begun = Instant::now();
     let progress = |load: f64, done: usize, of: usize| {
@@ -79,17 +100,8 @@ fn with_progress<T>(
     found
 }
 
-fn search(args: &Thresholds, wanted: &Wanted) -> Result<Vec<thresholds::Found>, Error> {
-    let search = Search {
-        evaluations: args.evaluations.unwrap_or(EVALUATIONS) as usize,
-        flows: args.flows.unwrap_or(FLOWS).into(),
-        jobs: args.jobs.map_or_else(machine::cores, |jobs| jobs as usize),
-    };
-    with_progress("at most ", |progress| thresholds::simulate(wanted, search, progress))
-}
-
 /// Prints a single result for one load, and a list for several.
-fn show<T: Serialize>(json: bool, found: &[T], text: impl Fn(&[T]) -> String) -> Result<(), Error> {
+fn print_found<T: Serialize>(json: bool, found: &[T], text: impl Fn(&[T]) -> String) -> Result<(), Error> {
     match found {
         [one] if json => print_json(one),
         several if json => print_json(&several),

@@ -1,8 +1,10 @@
 //! The command `flowsieve export`.
 
-use crate::args::{Export, ExportFormat, Exported};
-use crate::output::{print, to_output};
+use crate::args::Export;
+use crate::options::{ExportOptions, Format, What};
+use crate::output::to_output;
 use flowsieve_experiment::Error;
+use flowsieve_files::for_terminal;
 use flowsieve_report::export::{self, ExportError, SafeCsv, Selection};
 use flowsieve_report::{Layout, UnknownKey};
 use flowsieve_results::ResultDir;
@@ -18,53 +20,68 @@ fn refused(error: ExportError) -> Error {
 
 pub(crate) fn write_export(args: &Export) -> Result<(), Error> {
     let result = ResultDir::open(&args.dir)?;
-    let format = args.format.unwrap_or(match args.what {
-        Exported::Figure => ExportFormat::Svg,
-        Exported::Table | Exported::Flows => ExportFormat::Csv,
+    to_output(|out| export_to(&result, &args.options, out))
+}
+
+/// Writes a result, or a part of it, for a paper or for another program.
+///
+/// # Errors
+/// Fails if the options contradict one another or the result does not have what they name, or if `out` fails.
+pub fn export_to(result: &ResultDir, options: &ExportOptions, out: &mut dyn Write) -> Result<(), Error> {
+    let format = options.format.unwrap_or(match options.what {
+        What::Figure => Format::Svg,
+        What::Table | What::Flows => Format::Csv,
     });
-    if let Some(problem) = senseless(args, format) {
+    if let Some(problem) = senseless(options, format) {
         return Err(Error::Input(problem.to_owned()));
     }
-    if args.what == Exported::Flows {
-        return csv(args, |out| export::flows_csv(&result, out));
+    if options.what == What::Flows {
+        return csv(options, out, |out| export::flows_csv(result, out));
     }
-    let columns = args.columns.unwrap_or(1);
-    let (mut layout, across) = layout(&result, args)?;
-    export::keep(&result, &mut layout, &args.at).map_err(refused)?;
-    let (y, class) = (args.y.as_deref(), args.class.as_deref());
-    if args.what == Exported::Figure {
+    let columns = options.columns.unwrap_or(1);
+    let (mut layout, across) = layout(result, options)?;
+    export::keep(result, &mut layout, &options.at).map_err(refused)?;
+    let (y, class) = (options.y.as_deref(), options.class.as_deref());
+    if options.what == What::Figure {
         let figures = match across {
             Across::Time if class.is_some() => {
                 return Err(Error::Input("a figure over time takes no `--class`; expected --y and --at".into()));
             }
-            Across::Time => export::figures_over_time(&result, &layout, y),
-            Across::Size | Across::Swept => export::figures(&result, &layout, across == Across::Size, y, class),
+            Across::Time => export::figures_over_time(result, &layout, y),
+            Across::Size | Across::Swept => export::figures(result, &layout, across == Across::Size, y, class),
         };
         let figures = figures.map_err(refused)?;
         return match format {
-            ExportFormat::Svg => print(&figures.svg(columns).map_err(refused)?),
-            ExportFormat::Latex => print(&figures.latex(columns).map_err(refused)?),
-            ExportFormat::Csv => csv(args, |out| figures.csv(out)),
+            Format::Svg => text(out, &figures.svg(columns).map_err(refused)?),
+            Format::Latex => text(out, &figures.latex(columns).map_err(refused)?),
+            Format::Csv => csv(options, out, |out| figures.csv(out)),
         };
     }
-    let selection = Selection::new(&result, y, class).map_err(refused)?;
+    let selection = Selection::new(result, y, class).map_err(refused)?;
     match format {
-        ExportFormat::Latex => print(&export::latex(&result, &layout, &selection, columns)),
-        ExportFormat::Csv | ExportFormat::Svg => csv(args, |out| export::csv(&result, &layout, &selection, out)),
+        Format::Latex => text(out, &export::latex(result, &layout, &selection, columns)),
+        Format::Csv | Format::Svg => csv(options, out, |out| export::csv(result, &layout, &selection, out)),
     }
 }
 
-/// Prints CSV, made safe for a spreadsheet if asked.
-fn csv(args: &Export, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
-    to_output(|out| {
-        let done = if args.safe_csv {
-            let mut safe = SafeCsv::new(out);
-            write(&mut safe).and_then(|()| safe.flush())
-        } else {
-            write(out)
-        };
-        done.map_err(Error::Output)
-    })
+/// Writes a text without control characters, which names in other people's results may have.
+fn text(out: &mut dyn Write, text: &str) -> Result<(), Error> {
+    out.write_all(for_terminal(text, false).as_bytes()).map_err(Error::Output)
+}
+
+/// Writes CSV, made safe for a spreadsheet if asked.
+fn csv(
+    options: &ExportOptions,
+    mut out: &mut dyn Write,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Error> {
+    let done = if options.safe_csv {
+        let mut safe = SafeCsv::new(&mut out);
+        write(&mut safe).and_then(|()| safe.flush())
+    } else {
+        write(out)
+    };
+    done.map_err(Error::Output)
 }
 
 /// The quantity on the x axis.
@@ -76,10 +93,10 @@ enum Across {
 }
 
 /// Returns the layout: by a swept setting or, for a figure, by flow size or time, if no swept setting has that name.
-fn layout(result: &ResultDir, args: &Export) -> Result<(Layout, Across), UnknownKey> {
+fn layout(result: &ResultDir, options: &ExportOptions) -> Result<(Layout, Across), UnknownKey> {
     let experiment = &result.manifest().experiment;
-    match Layout::new(experiment, args.x.as_deref()) {
-        Err(mut unknown) if args.what == Exported::Figure => {
+    match Layout::new(experiment, options.x.as_deref()) {
+        Err(mut unknown) if options.what == What::Figure => {
             let across = match &*unknown.name {
                 "size" => Across::Size,
                 "time" => Across::Time,
@@ -95,19 +112,19 @@ fn layout(result: &ResultDir, args: &Export) -> Result<(Layout, Across), Unknown
 }
 
 /// Finds an argument that nothing would read, and returns what to write instead.
-fn senseless(args: &Export, format: ExportFormat) -> Option<&'static str> {
-    let is_narrowed = args.x.is_some() || args.y.is_some() || args.class.is_some() || !args.at.is_empty();
-    match (args.what, format) {
-        (Exported::Flows, _) if format != ExportFormat::Csv || is_narrowed || args.columns.is_some() => Some(
+fn senseless(options: &ExportOptions, format: Format) -> Option<&'static str> {
+    let is_narrowed = options.x.is_some() || options.y.is_some() || options.class.is_some() || !options.at.is_empty();
+    match (options.what, format) {
+        (What::Flows, _) if format != Format::Csv || is_narrowed || options.columns.is_some() => Some(
             "--what flows is CSV of every flow; expected no --format latex or svg, --x, --y, --class, --at or --columns",
         ),
-        (Exported::Table, ExportFormat::Svg) => {
+        (What::Table, Format::Svg) => {
             Some("a table cannot be an SVG; expected --what figure, or --format csv or latex")
         }
-        (_, ExportFormat::Latex | ExportFormat::Svg) if args.safe_csv => {
+        (_, Format::Latex | Format::Svg) if options.safe_csv => {
             Some("--safe-csv applies only to CSV; expected --format csv, or no --safe-csv")
         }
-        (_, ExportFormat::Csv) if args.columns.is_some() => {
+        (_, Format::Csv) if options.columns.is_some() => {
             Some("CSV has no width on a page; expected --columns with --format latex or svg")
         }
         _ => None,

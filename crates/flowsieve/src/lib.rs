@@ -9,6 +9,7 @@ mod exporting;
 mod following;
 mod init;
 mod interruption;
+pub mod options;
 mod output;
 mod progress;
 mod reproduction;
@@ -18,13 +19,15 @@ mod validation;
 
 use args::{Cli, Coflows, Command, Compare, Doctor, Explain, Flows, Forest, List, Report, Run, Traced};
 use clap::Parser;
+pub use computation::{Computed, computed};
+pub use exporting::export_to;
 use flowsieve_engines::Packets;
 use flowsieve_experiment::engine::BaseRoundTrip;
 use flowsieve_experiment::engine::Engines;
 use flowsieve_experiment::execute::{How, execute};
 use flowsieve_experiment::plan::{self, Changes, Plan};
 use flowsieve_experiment::shards::hops_in_words;
-use flowsieve_experiment::{Error, lookup, machine};
+use flowsieve_experiment::{Error, lookup};
 use flowsieve_report as report;
 use flowsieve_results::ResultDir;
 use flowsieve_results::claims::Measured;
@@ -32,6 +35,7 @@ use flowsieve_schemes::Entry;
 use flowsieve_settings::Key;
 use flowsieve_studies::explain::{self, Detail, Explained};
 use flowsieve_studies::{catalogue, export};
+use options::ReportOptions;
 use output::{errors_in_colour, in_colour, is_closed_output, print, print_json, tell, to_output};
 use progress::Progress;
 use resolving::{Resolvable, Resolving};
@@ -86,7 +90,7 @@ pub fn carry_out(
 }
 
 fn do_what_it_says(command: Command, packets: Packets) -> Result<(), Error> {
-    let unguarded = matches!(&command, Command::Run(args) if args.no_guard);
+    let unguarded = matches!(&command, Command::Run(args) if args.options.make.no_guard);
     let engines = &flowsieve_engines::of(if unguarded { packets.without_guard() } else { packets })?;
     match command {
         Command::Run(args) => run(&args, engines),
@@ -118,7 +122,7 @@ fn run(args: &Run, engines: &Engines) -> Result<(), Error> {
     if let Some(which) = &args.follow_flow {
         return following::follow(&plan, engines, which, args.json);
     }
-    let jobs = args.jobs.map_or_else(machine::cores, |jobs| jobs as usize);
+    let jobs = args.options.make.jobs.count();
     let out = args.out.clone().unwrap_or_else(|| default_out(&args.of.file, &changes));
     if spreading::run_some(args, &plan, engines, &out, jobs)? {
         return Ok(());
@@ -134,13 +138,13 @@ fn run(args: &Run, engines: &Engines) -> Result<(), Error> {
     }
     announce(&plan, jobs);
     interruption::answer()?;
-    let (fresh, replace) = (args.fresh, args.replace);
+    let (fresh, replace) = (args.options.make.fresh, args.options.replace);
     let mut resolved = Resolved { plan, engines, result: None, out, jobs, fresh, replace };
     resolved.make()?;
     if let Some(resolving) = resolving {
         resolving.go_on(std::slice::from_mut(&mut resolved))?;
     }
-    resolved.result.map_or(Ok(()), |result| show_result(&result, None, args.json))
+    resolved.result.map_or(Ok(()), |result| show_result(&result, &ReportOptions::default(), args.json))
 }
 
 /// An experiment whose claims are to be resolved.
@@ -214,8 +218,8 @@ fn default_out(file: &Path, changes: &Changes) -> PathBuf {
 }
 
 /// Prints the table of a result, or JSON, and writes its report.
-fn show_result(result: &ResultDir, x: Option<&str>, json: bool) -> Result<(), Error> {
-    let layout = report::Layout::new(&result.manifest().experiment, x)?;
+fn show_result(result: &ResultDir, options: &ReportOptions, json: bool) -> Result<(), Error> {
+    let layout = options.layout(result)?;
     let report = report::write(result, &layout);
     if json {
         print_json(&report::table_json(result, &layout))?;
@@ -230,7 +234,7 @@ fn show_result(result: &ResultDir, x: Option<&str>, json: bool) -> Result<(), Er
 }
 
 fn show(args: &Report) -> Result<(), Error> {
-    show_result(&ResultDir::open(&args.of.dir)?, args.x.as_deref(), args.of.json)
+    show_result(&ResultDir::open(&args.of.dir)?, &args.options, args.of.json)
 }
 
 fn list(args: &List, engines: &Engines) -> Result<(), Error> {
@@ -253,8 +257,7 @@ fn explained(args: &Explain, engines: &Engines) -> Result<(), Error> {
 
 fn compare(args: &Compare) -> Result<(), Error> {
     let result = ResultDir::open(&args.of.dir)?;
-    let compared =
-        report::compared(&result, args.vary.as_deref(), args.value.as_deref().zip(args.baseline.as_deref()))?;
+    let compared = args.options.compared(&result, args.value.as_deref().zip(args.baseline.as_deref()))?;
     if args.of.json {
         return print_json(&compared);
     }

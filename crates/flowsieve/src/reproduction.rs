@@ -11,7 +11,7 @@ use flowsieve_experiment::execute::{How, execute_sharing};
 use flowsieve_experiment::plan::{Changes, Plan};
 use flowsieve_experiment::reproduce::{self, Figure, Reproduction};
 use flowsieve_experiment::shards::hops_in_words;
-use flowsieve_experiment::{Error, lookup, machine};
+use flowsieve_experiment::{Error, lookup};
 use flowsieve_files::{self as files, Existing};
 use flowsieve_report::{self as report, PageFigure};
 use flowsieve_results::ResultError;
@@ -28,7 +28,8 @@ pub(crate) fn reproduce(args: &Reproduce, engines: &Engines) -> Result<(), Error
     let begun = Instant::now();
     interruption::answer()?;
     let folder = lookup::catalogue(args.folder.as_deref());
-    let changes = Changes { sets: Vec::new(), seeds: args.seeds, scale: args.scale.into(), resolve: args.resolve };
+    let changes =
+        Changes { sets: Vec::new(), seeds: args.change.seeds, scale: args.change.scale.into(), resolve: args.resolve };
     if args.from_measured {
         return show_kept(args, &folder, &changes, engines);
     }
@@ -44,7 +45,7 @@ pub(crate) fn reproduce(args: &Reproduce, engines: &Engines) -> Result<(), Error
             out.display()
         )));
     }
-    let (jobs, parts) = (args.jobs.map_or_else(machine::cores, |jobs| jobs as usize), out.join("parts"));
+    let (jobs, parts) = (args.jobs.count(), out.join("parts"));
     if args.fresh {
         remove(&parts)?;
     } else {
@@ -162,7 +163,7 @@ fn has_all_runs(figure: &Figure) -> bool {
 
 /// Returns the totals of the values stored next to the experiments, if these are complete and differ.
 fn other_totals(args: &Reproduce, folder: &Path, reproduction: &Reproduction, engines: &Engines) -> Option<String> {
-    let changes = Changes { scale: args.scale.into(), ..Changes::default() };
+    let changes = Changes { scale: args.change.scale.into(), ..Changes::default() };
     // If they cannot be read, there is nothing to compare with.
     let kept = kept(args, folder, &changes, engines).ok()?;
     let (ours, theirs) = (reproduction.totals(), kept.totals());

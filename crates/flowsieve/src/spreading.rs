@@ -1,15 +1,16 @@
 //! A sweep spread over machines: its plan, shards of it, and how they are joined.
 
 use crate::args::{Join, Pack, PlanArgs, Planned, Run};
+use crate::options::ReportOptions;
 use crate::output::{print, print_json, tell};
 use crate::progress::Progress;
 use crate::{announce, default_out, interruption, show_result};
+use flowsieve_experiment::Error;
 use flowsieve_experiment::bundle;
 use flowsieve_experiment::engine::Engines;
-use flowsieve_experiment::execute::{How, execute_parts};
-use flowsieve_experiment::joining::{self, Missing};
+use flowsieve_experiment::execute::execute_parts;
+use flowsieve_experiment::joining;
 use flowsieve_experiment::plan::{self, Plan};
-use flowsieve_experiment::{Error, machine};
 use flowsieve_files::Existing;
 use flowsieve_report as report;
 use serde::Serialize;
@@ -48,8 +49,7 @@ pub(crate) fn run_some(args: &Run, plan: &Plan, engines: &Engines, out: &Path, j
     announce(&some, jobs);
     interruption::answer()?;
     let progress = Progress::new(&some);
-    let how = How { jobs, fresh: args.fresh, replace: false };
-    let made = execute_parts(&some, engines, out, how, &|event| progress.hear(event));
+    let made = execute_parts(&some, engines, out, args.options.make.how(), &|event| progress.hear(event));
     progress.end();
     let made = made?;
     let parts = out.join("parts").display().to_string();
@@ -68,19 +68,13 @@ pub(crate) fn run_some(args: &Run, plan: &Plan, engines: &Engines, out: &Path, j
 
 pub(crate) fn join(args: &Join, engines: &Engines) -> Result<(), Error> {
     let plan = planned(&args.of, engines)?;
-    let missing = match (args.partial, args.run_missing) {
-        (true, _) => Missing::LeaveOut,
-        (_, true) => Missing::Make,
-        _ => Missing::Refuse,
-    };
-    let jobs = args.jobs.map_or_else(machine::cores, |jobs| jobs as usize);
     let out = args.out.clone().unwrap_or_else(|| default_out(&args.of.file, &args.of.changes()));
     let progress = Progress::new(&plan);
-    let how = How { jobs, fresh: false, replace: args.replace };
+    let (missing, how) = (args.options.missing(), args.options.how());
     interruption::answer()?;
     let result = joining::join(&plan, engines, &out, &args.parts, missing, how, &|event| progress.hear(event));
     progress.end();
-    show_result(&result?, None, args.json)
+    show_result(&result?, &ReportOptions::default(), args.json)
 }
 
 pub(crate) fn pack(args: &Pack, engines: &Engines) -> Result<(), Error> {

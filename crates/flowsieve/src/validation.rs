@@ -4,7 +4,7 @@ use crate::args::Validate;
 use crate::output::{print, tell};
 use crate::progress::{STEPS, bar, in_words};
 use flowsieve_engines::built_in;
-use flowsieve_experiment::{Error, machine};
+use flowsieve_experiment::Error;
 use flowsieve_studies::validate::against::{Recorded, recorded};
 use flowsieve_studies::validate::{self, Case, Event, Extent, Outcome, Picked};
 use indicatif::ProgressBar;
@@ -21,7 +21,7 @@ pub(crate) fn validate(args: &Validate) -> Result<(), Error> {
         return print(&(all().names().join("\n") + "\n"));
     }
     let picked = if args.case.is_empty() { all() } else { Picked::of(&args.case)? };
-    let outcomes = theory(&picked.cases, args.jobs.map_or_else(machine::cores, |jobs| jobs as usize))?;
+    let outcomes = theory(&picked.cases, args.jobs.count())?;
     let mut printed = if outcomes.is_empty() { Ok(()) } else { print(&validate::table(&outcomes)) };
     let steady = picked.flows.iter().map(|&flows| validate::steady(flows)).collect::<Result<Vec<_>, _>>()?;
     if !steady.is_empty() {

@@ -92,6 +92,20 @@ fn compare__pairs_two_schemes_or_each_with_the_first() {
     }
 }
 
+#[test]
+fn compare__only_flows_of_a_class() {
+    let folder = small_result();
+    let whole = json(folder.path(), &["compare", "results/small", "--json"]);
+    let data = json(folder.path(), &["compare", "results/small", "--class", "all", "--json"]);
+    let classes = data[0]["points"][0]["classes"].as_array().unwrap();
+    assert_eq!(classes.as_slice(), &whole[0]["points"][0]["classes"].as_array().unwrap()[3..]);
+    assert_eq!(data[0]["over_loads"].as_array().unwrap().len(), 1);
+    let text = flowsieve(folder.path(), &["compare", "results/small", "--class", "0-100KB"]).out;
+    assert!(text.contains("0-100KB") && !text.contains("all"), "{text}");
+    let wrong = flowsieve(folder.path(), &["compare", "results/small", "--class", "0-100kB"]);
+    assert!(wrong.status == 2 && wrong.err.contains("did you mean `0-100KB`?"), "{}", wrong.err);
+}
+
 /// One scheme, two marking thresholds: what the first example asks.
 #[test]
 fn compare__values_of_a_swept_setting() {

@@ -18,26 +18,6 @@ fn flowsieve(arguments: &[&str]) -> String {
     String::from_utf8(done.stdout).unwrap()
 }
 
-/// The settings that the command lists: section → name → the first cells of its row in the documentation.
-fn listed() -> BTreeMap<String, BTreeMap<String, String>> {
-    let text = flowsieve(&["list", "settings"]);
-    let mut sections: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
-    let mut section = String::new();
-    let lines: Vec<&str> = text.lines().collect();
-    for pair in lines.windows(2) {
-        if let Some(title) = pair[0].strip_prefix('[') {
-            section = title.trim_start_matches('[').split(']').next().unwrap().to_owned();
-        }
-        let (Some(key), Some(expects)) = (pair[0].strip_prefix("  "), pair[1].trim().strip_prefix('(')) else {
-            continue;
-        };
-        let (name, help) = key.split_once(' ').unwrap();
-        let row = format!("| `{name}` | {}<br>*{}* |", help.trim(), expects.strip_suffix(')').unwrap());
-        sections.entry(section.clone()).or_default().insert(name.to_owned(), row);
-    }
-    sections
-}
-
 /// The rows of `docs/reference/settings-*.md`: section → name → row.
 fn documented() -> BTreeMap<String, BTreeMap<String, String>> {
     let mut sections: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
@@ -52,22 +32,6 @@ fn documented() -> BTreeMap<String, BTreeMap<String, String>> {
         }
     }
     sections
-}
-
-#[test]
-fn reference__describes_every_setting_as_the_command_does() {
-    let (listed, documented) = (listed(), documented());
-    assert!(listed.len() == 8 && listed.values().map(BTreeMap::len).sum::<usize>() > 70, "{listed:?}");
-    assert_eq!(listed.keys().collect::<Vec<_>>(), documented.keys().collect::<Vec<_>>(), "sections");
-    for (section, keys) in &listed {
-        let rows = &documented[section];
-        for (name, row) in keys {
-            let found = rows.get(name).map_or("nothing", String::as_str);
-            assert!(found.starts_with(row.as_str()), "docs/reference, [{section}]\nexpected: {row}\nfound: {found}");
-        }
-        let unknown: Vec<_> = rows.keys().filter(|name| !keys.contains_key(*name)).collect();
-        assert!(unknown.is_empty(), "docs/reference, [{section}]: there is no {unknown:?}");
-    }
 }
 
 /// Reads as many settings as one file can, and gives none that has a default.

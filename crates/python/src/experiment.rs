@@ -5,20 +5,22 @@ use crate::errors::{raised, working, wrong};
 use crate::result::Outcome;
 use crate::running::run;
 use crate::to_toml;
+use flowsieve::options::{self, ChangeOptions, JoinOptions, MakeOptions, RunOptions};
 use flowsieve_engines::Packets;
 use flowsieve_experiment::Error;
 use flowsieve_experiment::engine::Engines;
-use flowsieve_experiment::execute::{How, execute, execute_parts};
-use flowsieve_experiment::joining::{self, Missing};
+use flowsieve_experiment::execute::{execute, execute_parts};
+use flowsieve_experiment::joining;
 use flowsieve_experiment::plan::Changes;
 use flowsieve_experiment::shards::Shard;
 use flowsieve_experiment::source::Source;
-use flowsieve_experiment::{ExperimentText, Folder, Scale, bundle, machine, plan};
+use flowsieve_experiment::{ExperimentText, Folder, bundle, plan};
 use flowsieve_files::{Existing, for_terminal};
 use flowsieve_studies::export;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -62,27 +64,19 @@ impl Experiment {
         self.0.changes.sets.clone()
     }
 
-    /// The same with settings changed, by their names or paths.
-    #[pyo3(signature = (settings, seeds=None, scale=None))]
+    /// The same with settings changed, by their names or paths, and with [`ChangeOptions`].
     fn with_changes(
         &self,
+        py: Python<'_>,
         settings: &Bound<'_, PyDict>,
-        seeds: Option<u64>,
-        scale: Option<&str>,
+        options: Vec<OsString>,
     ) -> PyResult<Experiment> {
         let mut sets = Vec::new();
         for (name, value) in settings {
             sets.push(to_toml::set(&name.extract::<String>()?, &value)?);
         }
-        let scales = [Scale::Smoke, Scale::Quick, Scale::Paper];
-        let named = |name: &str| scales.into_iter().find(|scale| scale.name() == name);
-        let scale = match scale {
-            None => Scale::default(),
-            Some(name) => named(name).ok_or_else(|| {
-                wrong(settings.py(), &format!("there is no scale {name:?}; expected smoke, quick or paper"))
-            })?,
-        };
-        let source = self.0.clone().with(&Changes { sets, seeds, scale, resolve: false });
+        let ChangeOptions { seeds, scale } = working(py, || options::parsed(options))?;
+        let source = self.0.clone().with(&Changes { sets, seeds, scale: scale.into(), resolve: false });
         Ok(Experiment(source, self.1.clone()))
     }
 
@@ -145,67 +139,57 @@ impl Plan {
         working(py, || bundle::pack_file(&self.0, &path, Existing::replaced(replace)).map(|_| ()))
     }
 
-    /// Makes all runs that are not there, and joins them.
-    #[pyo3(signature = (out, jobs=None, replace=false, fresh=false, guard=true, progress=None))]
-    #[expect(clippy::too_many_arguments, reason = "they are the options of the command")]
+    /// Makes all runs that are not there, and joins them. `options`: [`RunOptions`].
+    #[pyo3(signature = (out, options, progress=None))]
     fn run(
         &self,
         py: Python<'_>,
         out: PathBuf,
-        jobs: Option<usize>,
-        replace: bool,
-        fresh: bool,
-        guard: bool,
+        options: Vec<OsString>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Outcome> {
-        let how = How { jobs: jobs.unwrap_or_else(machine::cores), fresh, replace };
+        let options: RunOptions = working(py, || options::parsed(options))?;
         let session = self.1.session();
-        run(py, &self.0, progress, &session, |show| execute(&self.0, &engines(guard, &session)?, &out, how, show))
+        run(py, &self.0, progress, &session, |show| {
+            execute(&self.0, &engines(&options.make, &session)?, &out, options.how(), show)
+        })
             .map(Outcome)
     }
 
-    /// Makes these runs alone, into parts.
-    #[pyo3(signature = (keys, out, jobs=None, guard=true, progress=None))]
+    /// Makes these runs alone, into parts. `options`: [`MakeOptions`].
+    #[pyo3(signature = (keys, out, options, progress=None))]
     fn run_parts(
         &self,
         py: Python<'_>,
         keys: BTreeSet<String>,
         out: PathBuf,
-        jobs: Option<usize>,
-        guard: bool,
+        options: Vec<OsString>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<usize> {
+        let options: MakeOptions = working(py, || options::parsed(options))?;
         let some = self.0.only(&keys).map_err(|error| raised(py, &error))?;
-        let how = How { jobs: jobs.unwrap_or_else(machine::cores), fresh: false, replace: false };
         let session = self.1.session();
         run(py, &some, progress, &session, |show| {
-            execute_parts(&some, &engines(guard, &session)?, &out, how, show).map(|made| made.run + made.found)
+            let engines = engines(&options, &session)?;
+            execute_parts(&some, &engines, &out, options.how(), show).map(|made| made.run + made.found)
         })
     }
 
-    /// Joins parts of these folders, and those that are there.
-    #[pyo3(signature = (out, parts, missing, jobs=None, replace=false, progress=None))]
-    #[expect(clippy::too_many_arguments, reason = "they are the options of the command")]
+    /// Joins parts of these folders, and those that are there. `options`: [`JoinOptions`].
+    #[pyo3(signature = (out, parts, options, progress=None))]
     fn join(
         &self,
         py: Python<'_>,
         out: PathBuf,
         parts: Vec<PathBuf>,
-        missing: &str,
-        jobs: Option<usize>,
-        replace: bool,
+        options: Vec<OsString>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Outcome> {
-        let missing = match missing {
-            "refuse" => Missing::Refuse,
-            "leave-out" => Missing::LeaveOut,
-            "make" => Missing::Make,
-            other => return Err(wrong(py, &format!("missing={other:?}; expected refuse, leave-out or make"))),
-        };
-        let how = How { jobs: jobs.unwrap_or_else(machine::cores), fresh: false, replace };
+        let options: JoinOptions = working(py, || options::parsed(options))?;
+        let (missing, how) = (options.missing(), options.how());
         let session = self.1.session();
         run(py, &self.0, progress, &session, |show| {
-            joining::join(&self.0, &engines(true, &session)?, &out, &parts, missing, how, show)
+            joining::join(&self.0, &of_session(&session, true)?, &out, &parts, missing, how, show)
         })
         .map(Outcome)
     }
@@ -226,7 +210,12 @@ impl Plan {
     }
 }
 
-fn engines(guard: bool, session: &Session) -> Result<Engines, Error> {
+fn engines(options: &MakeOptions, session: &Session) -> Result<Engines, Error> {
+    of_session(session, !options.no_guard)
+}
+
+/// The engines, with what a session's callables decide.
+fn of_session(session: &Session, guard: bool) -> Result<Engines, Error> {
     let packets = Packets::default().with_program(Arc::new(session.clone()));
     flowsieve_engines::of(if guard { packets } else { packets.without_guard() })
 }

@@ -2,16 +2,14 @@
 
 use crate::errors::{panicked, working, wrong};
 use crate::result::json;
+use flowsieve::options::{self, Distribution, ThresholdsOptions};
 use flowsieve_engines::built_in;
 use flowsieve_engines::forest::{Predicted, SizeClasses};
-use flowsieve_experiment::machine;
 use flowsieve_experiment::{Error, lookup, plan};
 use flowsieve_files::{MOST_BYTES, digest_of};
 use flowsieve_report::looks;
-use flowsieve_settings::units;
 use flowsieve_studies::catalogue::{self, What};
 use flowsieve_studies::explain::{self as explaining, Detail, Explained};
-use flowsieve_studies::thresholds::{self as computing, Column, Deployment, Marking, Method, Network, Trial, Wanted};
 use pyo3::prelude::*;
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -42,57 +40,15 @@ pub(crate) fn explain(py: Python<'_>, name: String) -> PyResult<String> {
     Ok(explained.iter().map(Explained::text).collect::<Vec<_>>().join("\n"))
 }
 
-/// `flowsieve thresholds --json`: by a method, or all of them side by side with advice.
+/// `flowsieve thresholds --json`. `of` are the options of a [`Distribution`], `options` [`ThresholdsOptions`].
 #[pyfunction]
-#[pyo3(signature = (workload=None, cdf=None, sizes=None, column=None, loads=vec![0.8], queues=None, method=None, rate="10Gbps", rtt="80us", fabric=None, marking="queue", model_only=false))]
-#[expect(clippy::too_many_arguments, reason = "they are the options of the command")]
-pub(crate) fn thresholds(
-    py: Python<'_>,
-    workload: Option<String>,
-    cdf: Option<String>,
-    sizes: Option<PathBuf>,
-    column: Option<String>,
-    loads: Vec<f64>,
-    queues: Option<u64>,
-    method: Option<&str>,
-    rate: &str,
-    rtt: &str,
-    fabric: Option<PathBuf>,
-    marking: &str,
-    model_only: bool,
-) -> PyResult<String> {
-    let methods = [
-        ("equal-split", Method::EqualSplit),
-        ("pias", Method::Pias),
-        ("background", Method::Background),
-        ("two-level", Method::TwoLevel),
-        ("published", Method::Published),
-    ];
-    let named = |name: &str| {
-        let found = methods.iter().find(|(other, _)| *other == name).map(|(_, method)| *method);
-        let names = methods.map(|(name, _)| name).join(", ");
-        found.ok_or_else(|| wrong(py, &format!("there is no method {name:?}; expected {names}")))
-    };
-    let method = method.map(named).transpose()?;
-    let rates_bps = rate.split(',').map(|rate| units::parse_rate(rate.trim())).collect::<Result<Vec<u64>, _>>();
-    let rates_bps = rates_bps.map_err(|error| wrong(py, &format!("rate: {error}")))?;
-    let rtt_ps = units::parse_time(rtt).map_err(|error| wrong(py, &format!("rtt: {error}")))?;
-    let sizes = sizes.map(|path| Column { path, name: column });
-    let wanted = Wanted { workload, cdf, sizes, loads, queues, method: method.unwrap_or(Method::Background) };
-    match method {
-        Some(_) => json(py, &working(py, || computing::thresholds(&wanted))?),
-        None => {
-            let marking = match marking {
-                "port" => Marking::Port,
-                "queue" => Marking::Queue,
-                other => return Err(wrong(py, &format!("there is no marking {other:?}; expected port, queue"))),
-            };
-            let network = fabric.map_or(Network::Switch { rates_bps, rtt_ps }, Network::Fabric);
-            let trial = (!model_only).then(|| Trial { flows: None, jobs: machine::cores() });
-            let deployment = Deployment { network, marking, trial };
-            json(py, &working(py, || computing::advice(&wanted, &deployment, &|_, _, _| {}))?)
-        }
-    }
+pub(crate) fn thresholds(py: Python<'_>, of: Vec<OsString>, options: Vec<OsString>) -> PyResult<String> {
+    let found = working(py, || {
+        let of: Distribution = options::parsed(of)?;
+        let options: ThresholdsOptions = options::parsed(options)?;
+        flowsieve::computed(&of, &options, &|_, _, _| {})
+    })?;
+    json(py, &found)
 }
 
 /// `flowsieve forest report --json`.

@@ -1,11 +1,12 @@
 //! Results: their folder, and what follows from it.
 
 use crate::errors::{working, wrong};
-use flowsieve_experiment::Error;
+use flowsieve::options::{self, CompareOptions, ExportOptions, ReportOptions};
 use flowsieve_files::for_terminal;
 use flowsieve_report as report;
 use flowsieve_results::ResultDir;
 use pyo3::prelude::*;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// A finished result in its folder.
@@ -30,29 +31,31 @@ impl Outcome {
     }
 
     /// What `flowsieve report DIR` prints.
-    #[pyo3(signature = (x=None))]
-    fn table(&self, py: Python<'_>, x: Option<String>) -> PyResult<String> {
-        working(py, || Ok(shown(&report::table(&self.0, &self.layout(x.as_deref())?, false))))
+    fn table(&self, py: Python<'_>) -> PyResult<String> {
+        working(py, || Ok(shown(&report::table(&self.0, &ReportOptions::default().layout(&self.0)?, false))))
     }
 
-    /// The same as JSON.
-    #[pyo3(signature = (x=None))]
-    fn data(&self, py: Python<'_>, x: Option<String>) -> PyResult<String> {
-        let data = working(py, || Ok(report::table_json(&self.0, &self.layout(x.as_deref())?)))?;
+    /// The same as JSON. `options`: [`ReportOptions`].
+    fn data(&self, py: Python<'_>, options: Vec<OsString>) -> PyResult<String> {
+        let data = working(py, || {
+            let options: ReportOptions = options::parsed(options)?;
+            Ok(report::table_json(&self.0, &options.layout(&self.0)?))
+        })?;
         json(py, &data)
     }
 
-    /// `flowsieve compare`: as JSON, and as text.
-    #[pyo3(signature = (value=None, baseline=None, vary=None))]
+    /// `flowsieve compare`: as JSON, and as text. `options`: [`CompareOptions`].
     fn compare(
         &self,
         py: Python<'_>,
         value: Option<String>,
         baseline: Option<String>,
-        vary: Option<String>,
+        options: Vec<OsString>,
     ) -> PyResult<(String, String)> {
-        let pair = value.as_deref().zip(baseline.as_deref());
-        let compared = working(py, || Ok(report::compared(&self.0, vary.as_deref(), pair)?))?;
+        let compared = working(py, || {
+            let options: CompareOptions = options::parsed(options)?;
+            options.compared(&self.0, value.as_deref().zip(baseline.as_deref()))
+        })?;
         let text: Vec<String> = compared.iter().map(|compared| compared.text(false)).collect();
         Ok((json(py, &compared)?, shown(&text.join("\n"))))
     }
@@ -62,29 +65,22 @@ impl Outcome {
         Ok((json(py, &report::doctor_json(&self.0))?, shown(&report::doctor(&self.0))))
     }
 
-    /// Writes report.html and plots.csv, and gives the page's path.
-    #[pyo3(signature = (x=None))]
-    fn report(&self, py: Python<'_>, x: Option<String>) -> PyResult<PathBuf> {
-        working(py, || Ok(report::write(&self.0, &self.layout(x.as_deref())?)?))
-    }
-
-    /// `flowsieve export --format csv`.
-    #[pyo3(signature = (x=None, y=None, class_=None))]
-    fn export(&self, py: Python<'_>, x: Option<String>, y: Option<String>, class_: Option<String>) -> PyResult<String> {
+    /// Writes report.html and plots.csv, and gives the page's path. `options`: [`ReportOptions`].
+    fn report(&self, py: Python<'_>, options: Vec<OsString>) -> PyResult<PathBuf> {
         working(py, || {
-            let layout = self.layout(x.as_deref())?;
-            let selection = report::export::Selection::new(&self.0, y.as_deref(), class_.as_deref())
-                .map_err(|error| Error::Input(error.to_string()))?;
-            let mut out = Vec::new();
-            report::export::csv(&self.0, &layout, &selection, &mut out).map_err(Error::Output)?;
-            Ok(String::from_utf8_lossy(&out).into_owned())
+            let options: ReportOptions = options::parsed(options)?;
+            Ok(report::write(&self.0, &options.layout(&self.0)?)?)
         })
     }
-}
 
-impl Outcome {
-    fn layout(&self, x: Option<&str>) -> Result<report::Layout, Error> {
-        Ok(report::Layout::new(&self.0.manifest().experiment, x)?)
+    /// `flowsieve export`. `options`: [`ExportOptions`].
+    fn export(&self, py: Python<'_>, options: Vec<OsString>) -> PyResult<String> {
+        working(py, || {
+            let options: ExportOptions = options::parsed(options)?;
+            let mut out = Vec::new();
+            flowsieve::export_to(&self.0, &options, &mut out)?;
+            Ok(String::from_utf8_lossy(&out).into_owned())
+        })
     }
 }
 

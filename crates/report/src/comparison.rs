@@ -233,6 +233,31 @@ fn over_loads(
 }
 
 impl Compared {
+    /// Keeps only the flows of this name: a size class, `coflows`, or a class of coflows, such as `coflows LW`.
+    ///
+    /// # Errors
+    /// Fails if no compared flows have this name.
+    pub fn keep(&mut self, name: &str) -> Result<(), CompareError> {
+        let mut names: Vec<String> = Vec::new();
+        let mut is_kept = |found: String| {
+            let kept = found == name;
+            if !names.contains(&found) {
+                names.push(found);
+            }
+            kept
+        };
+        for Pair { comparison, .. } in &mut self.points {
+            comparison.classes.retain(|of| is_kept(of.class.name.clone()));
+            comparison.coflows.take_if(|_| !is_kept("coflows".to_owned()));
+            comparison.coflow_classes.retain(|(class, _)| is_kept(format!("coflows {}", class.name())));
+        }
+        self.over_loads.retain(|over| name == if over.coflows { "coflows" } else { &over.class.name });
+        if names.iter().any(|found| found == name) {
+            return Ok(());
+        }
+        Err(CompareError::UnknownValue { key: "class".to_owned(), name: name.to_owned(), values: names })
+    }
+
     /// As text.
     pub fn text(&self, colour: bool) -> String {
         let Compared { varied, value, baseline, .. } = self;

@@ -53,7 +53,7 @@ class Worker:
         self._stopped = True
 
     def _make(self, task: Task, folder: str) -> None:
-        self._plan.run_parts(set(task.keys), folder, 1, True, self._look)
+        self._plan.run_parts(set(task.keys), folder, ["--jobs=1"], self._look)
 
     def _look(self, *_: object) -> None:
         if self._stopped:

@@ -264,7 +264,7 @@ def test_join__of_shards(small: fs.Experiment, result: fs.Result, tmp_path: Path
         assert made == len(plan.shard(f"{number}/3"))
     with pytest.raises(fs.ExperimentError, match="runs are missing"):
         small.join(tmp_path / "joined", folders[:2])
-    part = small.join(tmp_path / "part", folders[:2], missing="leave-out")
+    part = small.join(tmp_path / "part", folders[:2], partial=True)
     assert any("runs are missing" in finding["text"] for finding in part.doctor().data)
     assert files(small.join(tmp_path / "joined", folders).path) == files(result.path)
 

@@ -66,11 +66,11 @@ def test_load__parts_and_joining(program: fs.Program, result: fs.Result, tmp_pat
     exp = program.Experiment(**SMALL)
     keys = [run.key for run in exp.plan().runs]
     assert exp.run_parts(keys[:5], tmp_path / "parts") == 5
-    with pytest.raises(fs.ExperimentError, match="3 of 8 runs are missing; .* missing=\"make\""):
+    with pytest.raises(fs.ExperimentError, match="3 of 8 runs are missing; .*run_missing=True"):
         exp.join(tmp_path / "joined", [tmp_path / "parts"])
-    assert files(exp.join(tmp_path / "joined", [tmp_path / "parts"], missing="make").path) == files(result.path)
-    with pytest.raises(fs.ExperimentError, match="missing='perhaps'"):
-        exp.join(tmp_path / "joined", missing="perhaps")
+    assert files(exp.join(tmp_path / "joined", [tmp_path / "parts"], run_missing=True).path) == files(result.path)
+    with pytest.raises(fs.ExperimentError, match="'partial=True' cannot be used with 'run_missing=True'"):
+        exp.join(tmp_path / "joined", partial=True, run_missing=True)
     with pytest.raises(fs.SweepError, match="not spread over machines"):
         fs.sweep(exp, tmp_path / "swept")
     with pytest.raises(fs.ExperimentError, match="expected keys of plan"):

@@ -53,6 +53,10 @@ def test_compare_and_doctor__are_the_commands(result: fs.Result) -> None:
     assert result.conclusions()[0] in " ".join(str(result).split())
     with pytest.raises(fs.ExperimentError, match="did you mean `pias`"):
         result.compare("pia", "dctcp")
+    small = result.compare("pias", "dctcp", class_="0-100KB")
+    assert {row["size_class"] for row in small} == {"0-100KB"} and "10MB" not in str(small)
+    with pytest.raises(fs.ExperimentError, match="^class_='0-100kB': .*did you mean `0-100KB`"):
+        result.compare(class_="0-100kB")
 
 
 def test_report__and_plots(small: fs.Experiment, tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def test_errors__of_every_call_name_no_option(small: fs.Experiment, result: fs.R
         lambda: small.set(scale="huge"),
         lambda: small.set(flows=60).run(result.path),
         lambda: small.join(tmp_path / "out"),
-        lambda: small.join(tmp_path / "out", missing="perhaps"),
+        lambda: small.join(tmp_path / "out", partial=True, run_missing=True),
         lambda: small.pack(tmp_path / "taken.flowsieve"),
         lambda: small.flows(),
         lambda: small.plan().shard("5/4"),
@@ -62,8 +62,8 @@ def test_errors__of_every_call_name_no_option(small: fs.Experiment, result: fs.R
         lambda: fs.Result(tmp_path),
         lambda: result.export(y="x"),
         lambda: result.export(class_="x"),
-        lambda: result.report("x"),
-        lambda: result.data("x"),
+        lambda: result.report(x="x"),
+        lambda: result.data(x="x"),
         lambda: result.compare("a", "b"),
         lambda: result.compare(vary="x"),
     ]
@@ -78,7 +78,7 @@ def test_errors__name_the_parameter(result: fs.Result) -> None:
     for call, name in [
         (lambda: result.export(y="x"), "y"),
         (lambda: result.export(class_="x"), "class_"),
-        (lambda: result.report("x"), "x"),
+        (lambda: result.report(x="x"), "x"),
         (lambda: fs.thresholds(workload="web-search", method="guess"), "method"),
         (lambda: fs.thresholds(workload="web-search", marking="guess"), "marking"),
         (lambda: fs.thresholds(workload="web-search", rate="guess"), "rate"),

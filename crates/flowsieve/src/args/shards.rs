@@ -1,6 +1,6 @@
 //! The command line of `flowsieve plan`, `join` and `pack`: a sweep that is spread over machines.
 
-use super::ScaleArg;
+use crate::options::{ChangeOptions, JoinOptions};
 use clap::{Args, ValueHint};
 use flowsieve_experiment::plan::Changes;
 use std::path::PathBuf;
@@ -14,18 +14,14 @@ pub(crate) struct Planned {
     /// Change a setting, by its name or path; several values make a sweep
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Seeds of each point, instead of the file's
-    #[arg(long, value_name = "N")]
-    pub(crate) seeds: Option<u64>,
-    /// How much of the experiment
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) scale: ScaleArg,
+    #[command(flatten)]
+    pub(crate) change: ChangeOptions,
 }
 
 impl Planned {
     /// Returns the changes that it asks for.
     pub(crate) fn changes(&self) -> Changes {
-        Changes { sets: self.set.clone(), seeds: self.seeds, scale: self.scale.into(), resolve: false }
+        Changes { sets: self.set.clone(), seeds: self.change.seeds, scale: self.change.scale.into(), resolve: false }
     }
 }
 
@@ -64,18 +60,8 @@ pub(crate) struct Join {
     /// Where the result goes [default: results/ and the file's name, with scale and changes]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
-    /// Join without the runs that are missing; the result says so
-    #[arg(long, conflicts_with = "run_missing")]
-    pub(crate) partial: bool,
-    /// Make the missing runs here
-    #[arg(long)]
-    pub(crate) run_missing: bool,
-    /// Missing runs to make at a time [default: the machine's cores]
-    #[arg(long, short, value_name = "N", requires = "run_missing", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub(crate) jobs: Option<u32>,
-    /// Replace a result of another experiment, scale or settings in the folder
-    #[arg(long)]
-    pub(crate) replace: bool,
+    #[command(flatten)]
+    pub(crate) options: JoinOptions,
     /// Print the results as JSON instead of a table
     #[arg(long)]
     pub(crate) json: bool,

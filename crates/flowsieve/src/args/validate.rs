@@ -1,5 +1,6 @@
 //! The arguments of `flowsieve validate`.
 
+use crate::options::Jobs;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -18,9 +19,8 @@ pub(crate) struct Validate {
     /// Only this case; may be given several times [default: all]
     #[arg(long, value_name = "NAME", conflicts_with_all = ["quick", "list"])]
     pub(crate) case: Vec<String>,
-    /// Cases at a time [default: the machine's cores]
-    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub(crate) jobs: Option<u32>,
+    #[command(flatten)]
+    pub(crate) jobs: Jobs,
     /// Only loads up to 0.7 and messages of 64 packets, and DCTCP's cases
     #[arg(long)]
     pub(crate) quick: bool,

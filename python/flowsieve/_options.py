@@ -1,0 +1,174 @@
+"""The options of calls. `make generate` writes this file from crates/flowsieve/src/options.rs."""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal, TypedDict
+
+from flowsieve._folders import PathLike
+from flowsieve._option import Option
+
+
+class MakeOptions(TypedDict, total=False):
+    jobs: Annotated[
+        int | None,
+        Option("--jobs", None, "Runs at a time [default: the machine's cores]", takes="a whole number, 1 to 1024"),
+    ]
+    guard: Annotated[
+        bool,
+        Option("--no-guard", True, "False: do not stop runs that take ten times the expected work, or in which acknowledgements have ceased"),
+    ]
+    fresh: Annotated[
+        bool,
+        Option("--fresh", False, "Run every point again, even if its results exist"),
+    ]
+
+
+class RunOptions(TypedDict, total=False):
+    jobs: Annotated[
+        int | None,
+        Option("--jobs", None, "Runs at a time [default: the machine's cores]", takes="a whole number, 1 to 1024"),
+    ]
+    guard: Annotated[
+        bool,
+        Option("--no-guard", True, "False: do not stop runs that take ten times the expected work, or in which acknowledgements have ceased"),
+    ]
+    fresh: Annotated[
+        bool,
+        Option("--fresh", False, "Run every point again, even if its results exist"),
+    ]
+    replace: Annotated[
+        bool,
+        Option("--replace", False, "Replace a result of another experiment, scale or settings in the folder"),
+    ]
+
+
+class JoinOptions(TypedDict, total=False):
+    partial: Annotated[
+        bool,
+        Option("--partial", False, "Join without the runs that are missing; the result says so"),
+    ]
+    run_missing: Annotated[
+        bool,
+        Option("--run-missing", False, "Make the missing runs here"),
+    ]
+    jobs: Annotated[
+        int | None,
+        Option("--jobs", None, "Missing runs to make at a time [default: the machine's cores]", takes="a whole number, 1 to 1024"),
+    ]
+    replace: Annotated[
+        bool,
+        Option("--replace", False, "Replace a result of another experiment, scale or settings in the folder"),
+    ]
+
+
+class ChangeOptions(TypedDict, total=False):
+    seeds: Annotated[
+        int | None,
+        Option("--seeds", None, "Seeds of each point, instead of the file's", takes="a whole number"),
+    ]
+    scale: Annotated[
+        Literal["smoke", "quick", "paper"],
+        Option("--scale", "paper", "How much of the experiment"),
+    ]
+
+
+class ReportOptions(TypedDict, total=False):
+    x: Annotated[
+        str | None,
+        Option("--x", None, "The swept setting on the x axis of plots and in the first column of tables [default: the one with the most values]"),
+    ]
+
+
+class CompareOptions(TypedDict, total=False):
+    vary: Annotated[
+        str | None,
+        Option("--vary", None, "Compare values of this swept setting instead of schemes"),
+    ]
+    class_: Annotated[
+        str | None,
+        Option("--class", None, "Compare only these flows: one size class, coflows, or a class of coflows [default: all]"),
+    ]
+
+
+class ExportOptions(TypedDict, total=False):
+    what: Annotated[
+        Literal["table", "figure", "flows"],
+        Option("--what", "table", "What to export"),
+    ]
+    format: Annotated[
+        Literal["csv", "latex", "svg"] | None,
+        Option("--format", None, "The format [default: svg for a figure, else csv]"),
+    ]
+    x: Annotated[
+        str | None,
+        Option("--x", None, "The swept setting of the rows or of the x axis; for a figure also `size` of flows, or `time` [default: the one with the most values]"),
+    ]
+    y: Annotated[
+        str | None,
+        Option("--y", None, "One measure: mean, p50, p95, p99 or p99.9, then fct, cct (of coflows) or slowdown; for a figure also \"mean fct ratio\", utilisation or drops; over time the name of a sampled series, such as goodput [default: all; for a figure mean fct, by size p99 slowdown]"),
+    ]
+    class_: Annotated[
+        str | None,
+        Option("--class", None, "One size class, coflows, or a class of coflows [default: all]"),
+    ]
+    at: Annotated[
+        str | Sequence[str] | None,
+        Option("--at", None, "Only where a swept setting has this value, such as load=0.8; may be repeated", many=True),
+    ]
+    columns: Annotated[
+        int | None,
+        Option("--columns", None, "Width of a LaTeX table or a figure, in columns of the page [default: 1]", takes="a whole number, 1 to 2"),
+    ]
+    safe_csv: Annotated[
+        bool,
+        Option("--safe-csv", False, "CSV for a spreadsheet: put an apostrophe before texts that begin with =, +, - or @, so that they are not formulas"),
+    ]
+
+
+class ThresholdsOptions(TypedDict, total=False):
+    load: Annotated[
+        float | Sequence[float],
+        Option("--load", 0.8, "Load of the host links, or several loads for a table of them", many=True),
+    ]
+    queues: Annotated[
+        int | None,
+        Option("--queues", None, "Number of queues [default: 8, and 2 for --method two-level]", takes="a whole number"),
+    ]
+    method: Annotated[
+        Literal["equal-split", "pias", "background", "two-level", "published", "simulate"] | None,
+        Option("--method", None, "How the thresholds are chosen [default: all methods next to each other, with a recommendation]"),
+    ]
+    rate: Annotated[
+        str | Sequence[str],
+        Option("--rate", "10Gbps", "Rate of the host links, then further rates that need an ECN threshold", many=True),
+    ]
+    rtt: Annotated[
+        str,
+        Option("--rtt", "80us", "Round trip without queues, for the ECN thresholds and the simulation"),
+    ]
+    fabric: Annotated[
+        PathLike | None,
+        Option("--fabric", None, "Take rates and round trip from the fabric of this experiment, and simulate there", takes="a path"),
+    ]
+    marking: Annotated[
+        Literal["port", "queue"],
+        Option("--marking", "queue", "What ECN marking compares with its threshold: a queue's length, as commodity switches do, or a port's"),
+    ]
+    model_only: Annotated[
+        bool,
+        Option("--model-only", False, "Do not simulate: give only the model's numbers"),
+    ]
+    evaluations: Annotated[
+        int | None,
+        Option("--evaluations", None, "With --method simulate: most sets of thresholds to run, not counting the final runs with other flows [default: 100]", takes="a whole number, 1 to 100000"),
+    ]
+    flows: Annotated[
+        int | None,
+        Option("--flows", None, "Flows of a run [default: 2000 with --method simulate, otherwise enough for about a second]", takes="a whole number, 1 to 10000000"),
+    ]
+    jobs: Annotated[
+        int | None,
+        Option("--jobs", None, "Runs at a time [default: the machine's cores]", takes="a whole number, 1 to 1024"),
+    ]
+
+
+GROUPS: tuple[type, ...] = (MakeOptions, RunOptions, JoinOptions, ChangeOptions, ReportOptions, CompareOptions, ExportOptions, ThresholdsOptions)
