@@ -3,8 +3,8 @@
 use crate::args::{Export, ExportFormat, Exported};
 use crate::output::{print, to_output};
 use flowsieve_experiment::Error;
+use flowsieve_report::Layout;
 use flowsieve_report::export::{self, ExportError, SafeCsv, Selection};
-use flowsieve_report::{Layout, UnknownKey};
 use flowsieve_results::ResultDir;
 use std::io::{self, Write};
 
@@ -29,24 +29,17 @@ pub(crate) fn write_export(args: &Export) -> Result<(), Error> {
         return csv(args, |out| export::flows_csv(&result, out));
     }
     let columns = args.columns.unwrap_or(1);
-    let (mut layout, across) = layout(&result, args)?;
-    export::keep(&result, &mut layout, &args.at).map_err(refused)?;
-    let (y, class) = (args.y.as_deref(), args.class.as_deref());
+    let (x, y, class) = (args.x.as_deref(), args.y.as_deref(), args.class.as_deref());
     if args.what == Exported::Figure {
-        let figures = match across {
-            Across::Time if class.is_some() => {
-                return Err(Error::Input("a figure over time takes no `--class`; expected --y and --at".into()));
-            }
-            Across::Time => export::figures_over_time(&result, &layout, y),
-            Across::Size | Across::Swept => export::figures(&result, &layout, across == Across::Size, y, class),
-        };
-        let figures = figures.map_err(refused)?;
+        let figures = export::asked(&result, x, y, class, &args.at).map_err(refused)?;
         return match format {
             ExportFormat::Svg => print(&figures.svg(columns).map_err(refused)?),
             ExportFormat::Latex => print(&figures.latex(columns).map_err(refused)?),
             ExportFormat::Csv => csv(args, |out| figures.csv(out)),
         };
     }
+    let mut layout = Layout::new(&result.manifest().experiment, x)?;
+    export::keep(&result, &mut layout, &args.at).map_err(refused)?;
     let selection = Selection::new(&result, y, class).map_err(refused)?;
     match format {
         ExportFormat::Latex => print(&export::latex(&result, &layout, &selection, columns)),
@@ -65,33 +58,6 @@ fn csv(args: &Export, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> R
         };
         done.map_err(Error::Output)
     })
-}
-
-/// The quantity on the x axis.
-#[derive(Clone, Copy, PartialEq)]
-enum Across {
-    Swept,
-    Size,
-    Time,
-}
-
-/// Returns the layout: by a swept setting or, for a figure, by flow size or time, if no swept setting has that name.
-fn layout(result: &ResultDir, args: &Export) -> Result<(Layout, Across), UnknownKey> {
-    let experiment = &result.manifest().experiment;
-    match Layout::new(experiment, args.x.as_deref()) {
-        Err(mut unknown) if args.what == Exported::Figure => {
-            let across = match &*unknown.name {
-                "size" => Across::Size,
-                "time" => Across::Time,
-                _ => {
-                    unknown.swept.extend(["size", "time"].map(String::from));
-                    return Err(unknown);
-                }
-            };
-            Ok((Layout::new(experiment, None)?, across))
-        }
-        layout => Ok((layout?, Across::Swept)),
-    }
 }
 
 /// Finds an argument that nothing would read, and returns what to write instead.

@@ -1,6 +1,6 @@
 //! Results: their folder, and what follows from it.
 
-use crate::errors::{working, wrong};
+use crate::errors::{not_there, working, wrong};
 use flowsieve_experiment::Error;
 use flowsieve_files::for_terminal;
 use flowsieve_report as report;
@@ -66,6 +66,25 @@ impl Outcome {
     #[pyo3(signature = (x=None))]
     fn report(&self, py: Python<'_>, x: Option<String>) -> PyResult<PathBuf> {
         working(py, || Ok(report::write(&self.0, &self.layout(x.as_deref())?)?))
+    }
+
+    /// The plots of `flowsieve export --what figure`, as JSON from which they are drawn.
+    #[pyo3(signature = (x=None, y=None, class_=None, at=vec![]))]
+    fn figure(
+        &self,
+        py: Python<'_>,
+        x: Option<String>,
+        y: Option<String>,
+        class_: Option<String>,
+        at: Vec<String>,
+    ) -> PyResult<String> {
+        let asked = || {
+            Ok(report::export::asked(&self.0, x.as_deref(), y.as_deref(), class_.as_deref(), &at).map(|it| it.json()))
+        };
+        match working(py, asked)? {
+            Ok(plots) => json(py, &plots),
+            Err(error) => Err(not_there(py, &shown(&error.to_string()))),
+        }
     }
 
     /// `flowsieve export --format csv`.

@@ -99,8 +99,9 @@ fn stroke(colour: RGBColor, tenths_of_a_point: i32) -> ShapeStyle {
     colour.stroke_width((tenths_of_a_point * PER_POINT / 10).unsigned_abs())
 }
 
+/// That of its longest line.
 fn width_of(font: &Font, text: &str, size: i32) -> i32 {
-    font.width(text, f64::from(size)).ceil() as i32
+    text.lines().map(|line| font.width(line, f64::from(size)).ceil() as i32).max().unwrap_or(0)
 }
 
 /// A text that is no wider than `width`, cut short if necessary.
@@ -188,7 +189,7 @@ impl Legend {
     fn new(figure: &Figure, font: &Font, width: i32) -> Legend {
         let mut items: Vec<(Sample, String)> = Vec::new();
         for series in figure.plots.iter().flat_map(|plot| &plot.series) {
-            let item = (Sample::Of(series.scheme, series.shape), series.name.clone());
+            let item = (Sample::Of(series.scheme, series.shape), series.label.clone());
             let is_same = |other: &(Sample, String)| match (other.0, item.0) {
                 (Sample::Of(a, _), Sample::Of(b, _)) => a == b && other.1 == item.1,
                 _ => false,

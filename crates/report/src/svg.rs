@@ -180,6 +180,11 @@ impl DrawingBackend for Pen<'_> {
         if text.is_empty() {
             return Ok(());
         }
+        if let Some((first, below)) = text.split_once('\n') {
+            // As far apart as the letters are high, and a seventh.
+            self.draw_text(first, style, (x, y))?;
+            return self.draw_text(below, style, (x, y + (size * 8.0 / 7.0) as i32));
+        }
         let (placed, width) = font.set(&printable(text));
         let capital = font.capital() * font.units_per_em();
         let left = match anchor.h_pos {
