@@ -6,7 +6,7 @@ use flowsieve_experiment::Error;
 use flowsieve_report::Layout;
 use flowsieve_report::export::{self, ExportError, SafeCsv, Selection};
 use flowsieve_results::ResultDir;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 fn refused(error: ExportError) -> Error {
     match error {
@@ -34,6 +34,10 @@ pub(crate) fn write_export(args: &Export) -> Result<(), Error> {
         let figures = export::asked(&result, x, y, class, &args.at).map_err(refused)?;
         return match format {
             ExportFormat::Svg => print(&figures.svg(columns).map_err(refused)?),
+            ExportFormat::Pdf => {
+                let pdf = figures.pdf(columns).map_err(refused)?;
+                to_output(|out| out.write_all(&pdf).map_err(Error::Output))
+            }
             ExportFormat::Latex => print(&figures.latex(columns).map_err(refused)?),
             ExportFormat::Csv => csv(args, |out| figures.csv(out)),
         };
@@ -43,7 +47,9 @@ pub(crate) fn write_export(args: &Export) -> Result<(), Error> {
     let selection = Selection::new(&result, y, class).map_err(refused)?;
     match format {
         ExportFormat::Latex => print(&export::latex(&result, &layout, &selection, columns)),
-        ExportFormat::Csv | ExportFormat::Svg => csv(args, |out| export::csv(&result, &layout, &selection, out)),
+        ExportFormat::Csv | ExportFormat::Svg | ExportFormat::Pdf => {
+            csv(args, |out| export::csv(&result, &layout, &selection, out))
+        }
     }
 }
 
@@ -65,16 +71,19 @@ fn senseless(args: &Export, format: ExportFormat) -> Option<&'static str> {
     let is_narrowed = args.x.is_some() || args.y.is_some() || args.class.is_some() || !args.at.is_empty();
     match (args.what, format) {
         (Exported::Flows, _) if format != ExportFormat::Csv || is_narrowed || args.columns.is_some() => Some(
-            "--what flows is CSV of every flow; expected no --format latex or svg, --x, --y, --class, --at or --columns",
+            "--what flows is CSV of every flow; expected no --format latex, svg or pdf, --x, --y, --class, --at or --columns",
         ),
-        (Exported::Table, ExportFormat::Svg) => {
-            Some("a table cannot be an SVG; expected --what figure, or --format csv or latex")
+        (Exported::Table, ExportFormat::Svg | ExportFormat::Pdf) => {
+            Some("a table cannot be an SVG or a PDF; expected --what figure, or --format csv or latex")
         }
-        (_, ExportFormat::Latex | ExportFormat::Svg) if args.safe_csv => {
+        (Exported::Figure, ExportFormat::Pdf) if io::stdout().is_terminal() => {
+            Some("a PDF is no text for a terminal; expected `> figure.pdf` after the command")
+        }
+        (_, ExportFormat::Latex | ExportFormat::Svg | ExportFormat::Pdf) if args.safe_csv => {
             Some("--safe-csv applies only to CSV; expected --format csv, or no --safe-csv")
         }
         (_, ExportFormat::Csv) if args.columns.is_some() => {
-            Some("CSV has no width on a page; expected --columns with --format latex or svg")
+            Some("CSV has no width on a page; expected --columns with --format latex, svg or pdf")
         }
         _ => None,
     }

@@ -18,6 +18,13 @@ fn export__figures_are_drawings_or_their_numbers() {
     assert!(one.starts_with("<svg ") && one.contains(" width=\"3.5in\" "), "{one}");
     assert!(two.contains(" width=\"7.16in\" "), "{two}");
     assert_eq!(one, export(&["--format", "svg", "--y", "mean fct"]));
+    let mut pdf = assert_cmd::Command::cargo_bin("flowsieve").unwrap();
+    let pdf = pdf
+        .current_dir(folder.path())
+        .args(["export", "results/small", "--what", "figure", "--format", "pdf"])
+        .output();
+    let pdf = pdf.unwrap().stdout;
+    assert!(pdf.starts_with(b"%PDF-1.") && pdf.windows(10).any(|part| part == b"(mean FCT "), "{} bytes", pdf.len());
     let latex = export(&["--format", "latex", "--class", "all"]);
     assert!(
         latex.contains("\\begin{figure}") && latex.contains("\\caption{Eight hosts: Mean FCT, all flows.}"),
@@ -90,7 +97,7 @@ fn export__tables_have_the_numbers_of_the_result() {
         (&["--class", "elephants"], "no flows called `elephants`; expected one of 0-100KB"),
         (&["--x", "buffer"], "the sweep varies no setting `buffer`"),
         (&["--what", "flows", "--format", "latex"], "--what flows is CSV"),
-        (&["--format", "svg"], "a table cannot be an SVG; expected --what figure"),
+        (&["--format", "svg"], "a table cannot be an SVG or a PDF; expected --what figure"),
         (&["--columns", "2"], "CSV has no width"),
         (&["--x", "size"], "the sweep varies no setting `size`"),
         (&["--what", "figure", "--x", "buffer"], "load, size, time"),

@@ -75,7 +75,7 @@ impl Plot {
         const MARGIN: f64 = 0.04;
         let (is_log, ticks) = match &self.x.places {
             Places::Names(names) => {
-                let ticks = names.iter().enumerate().map(|(at, name)| (at as f64, name.clone())).collect();
+                let ticks = names.iter().enumerate().map(|(at, name)| (at as f64, name.replace('\n', " "))).collect();
                 let to = names.len().max(1) as f64 - 0.5;
                 return Scaled { is_log: false, from: -0.5, to, ticks, light: Vec::new() };
             }

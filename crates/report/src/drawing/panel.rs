@@ -15,7 +15,7 @@ use crate::figure::{Claimed, Datum, Places, Plot, Series, Shape};
 use crate::font::Font;
 use crate::format::number;
 use crate::looks::marked_of;
-use crate::svg::{Pen, Sheet};
+use crate::sheet::{Pen, Sheet};
 
 const TICK_TEXT: i32 = points(7);
 /// The smallest readable text.

@@ -61,6 +61,23 @@ fn svg__one_and_two_columns_wide_with_letters_of_eight_points() {
 }
 
 #[test]
+fn pdf__one_page_as_large_as_the_drawing_with_what_its_letters_say() {
+    let figure = figure(vec![plot(Base::ZeroOrLog, &[1.0, 2.0])]);
+    for (columns, width) in [(1, "252"), (2, "515.5")] {
+        let pdf = pdf(&figure, columns).unwrap();
+        let text = String::from_utf8_lossy(&pdf);
+        assert!(text.starts_with("%PDF-1.") && text.trim_end().ends_with("%%EOF"), "{text}");
+        assert_eq!(text.matches("/Type /Page\n").count(), 1, "{text}");
+        assert!(text.contains(&format!("/MediaBox [0 0 {width} ")), "{text}");
+        // No font is missing, because there is none.
+        assert!(!text.contains("/Font") && text.contains("/ActualText (load)"), "{text}");
+        assert_eq!(text.matches("BDC").count(), text.matches("EMC").count());
+        assert!(pdf.len() < 60_000, "{} bytes", pdf.len());
+        assert_eq!(pdf, super::pdf(&figure, columns).unwrap());
+    }
+}
+
+#[test]
 fn svg__letters_are_outlines_and_nothing_comes_from_elsewhere() {
     let svg = drawn(&figure(vec![plot(Base::ZeroOrLog, &[1.0, 2.0]); 4]), 2);
     let document = read(&svg);
@@ -218,7 +235,9 @@ fn assert_drawn(name: &str, values: &[f64], base: Base) {
     for place in [&mut plot.title, &mut plot.x.name, &mut plot.y.name, &mut plot.series[0].label] {
         name.clone_into(place);
     }
-    let svg = svg(&Figure { title: name.to_owned(), plots: vec![plot] }, 1).unwrap();
+    let figure = Figure { title: name.to_owned(), plots: vec![plot] };
+    let svg = svg(&figure, 1).unwrap();
+    assert!(pdf(&figure, 1).unwrap().starts_with(b"%PDF"));
     assert!(!svg.chars().any(|letter| letter.is_control() && letter != '\n'));
     assert_inside(&svg);
 }

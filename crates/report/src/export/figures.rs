@@ -215,6 +215,11 @@ impl Figures {
         drawing::svg(&self.figure()?, columns).map_err(|error| ExportError::Drawing(error.to_string()))
     }
 
+    /// The same as a PDF of one page.
+    pub fn pdf(self, columns: u8) -> Result<Vec<u8>, ExportError> {
+        drawing::pdf(&self.figure()?, columns).map_err(|error| ExportError::Drawing(error.to_string()))
+    }
+
     /// All plots as floats of LaTeX that are `columns` columns of a page wide, drawn by pgfplots.
     pub fn latex(self, columns: u8) -> Result<String, ExportError> {
         let across = drawing::across(self.plots.len(), columns);
