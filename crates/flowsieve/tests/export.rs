@@ -143,7 +143,7 @@ fn export__over_time_what_was_sampled_a_line_for_each_link_or_flow() {
     assert!((bytes / sent - 1.0).abs() < 0.01, "{bytes} {sent}");
 
     let utilisation = export(&["--y", "utilisation (share)", "--at", "load=0.5", "--format", "csv"]);
-    assert!(utilisation.out.contains("utilisation, dctcp"), "{}", utilisation.out);
+    assert!(utilisation.out.contains("utilisation, DCTCP"), "{}", utilisation.out);
     assert!(export(&["--y", "goodput"]).out.starts_with("<svg "));
     for (arguments, problem) in [
         (&["--y", "window"][..], "is called `window`; expected one of goodput, utilisation. Windows"),
@@ -155,7 +155,7 @@ fn export__over_time_what_was_sampled_a_line_for_each_link_or_flow() {
     // The report draws the same.
     let plots = std::fs::read_to_string(folder.path().join("results/small/plots.csv")).unwrap();
     assert!(
-        plots.contains("goodput, pias")
+        plots.contains("goodput, PIAS")
             && plots.contains(",goodput,bit/s,")
             && plots.contains("flow 5,measured,time,ms"),
         "{plots}"

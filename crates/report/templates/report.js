@@ -132,7 +132,8 @@
   // What is wider than its place says so, and is reached by the keyboard.
   const overflowing = new ResizeObserver((entries) => {
     for (const box of new Set(entries.map(({ target }) => target.closest(".scroll, pre")))) {
-      const wide = box.scrollWidth > box.clientWidth;
+      // Widths are rounded.
+      const wide = box.scrollWidth > box.clientWidth + 1;
       box.classList.toggle("wide", wide);
       const title = box.querySelector("caption") ?? box.closest("section")?.querySelector("h2");
       const said = { tabindex: "0", role: "region", "aria-label": `${title?.textContent ?? "Table"}, scrolls sideways` };
