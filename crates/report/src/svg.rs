@@ -77,7 +77,7 @@ impl Writer<'_> {
         let turn = if *degrees == 0 { String::new() } else { format!(" rotate({degrees})") };
         write!(
             self.body,
-            "<g aria-label=\"{}\" fill=\"#{red:02x}{green:02x}{blue:02x}\" \
+            "<g role=\"img\" aria-label=\"{}\" fill=\"#{red:02x}{green:02x}{blue:02x}\" \
              transform=\"translate({x} {y}){turn} scale({scale} -{scale}) translate(-{left} -{down})\">",
             shown(text),
         )?;
