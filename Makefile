@@ -72,7 +72,7 @@ prose: ## check the English of the documents: lengths of pages, paragraphs and s
 
 clean: ## remove what was built and the tools that were installed; results stay
 	$(CARGO) clean
-	rm -rf .cargo-tools fuzz/target python/.venv python/*/.venv
+	rm -rf .cargo-tools fuzz/target python/.venv python/*/.venv python/*/node_modules
 
 help: ## say this
 	@sed -n 's/^\([a-z-]*\): ## /\1\t/p' Makefile | while IFS='	' read -r name what; do printf '  make %-13s %s\n' "$$name" "$$what"; done

@@ -19,6 +19,9 @@ tested() { # folder, options of pytest
         printf 'python: skipped, nothing of %s/ was tested: %s\n' "$folder" "$why"
         return 0
     }
+    if [ -f "$folder/package-lock.json" ]; then
+        why=$(scripts/npm.sh "$folder") || printf 'python: %s: tests of %s/ that need it are skipped\n' "$why" "$folder"
+    fi
     (cd "$folder" && exec .venv/bin/python -B -m pytest -q -rs --color=no -p no:cacheprovider "$@")
 }
 

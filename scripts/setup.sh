@@ -55,6 +55,7 @@ if [ "$need" = test ]; then
     # A browser without any font draws boxes for letters.
     { command -v chromium && command -v chromedriver; } >/dev/null 2>&1 ||
         packages="$packages chromium chromium-driver fonts-dejavu-core"
+    command -v npm >/dev/null 2>&1 || packages="$packages npm"
     if [ -n "$packages" ]; then
         # shellcheck disable=SC2086 # a list of names
         why=$(install $packages) || printf 'setup: %s; tests that need them are skipped\n' "$why" >&2

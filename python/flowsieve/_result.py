@@ -18,7 +18,7 @@ from flowsieve._folders import Folder, PathLike, path_of
 from flowsieve._given import given, takes
 from flowsieve._options import CompareOptions, ExportOptions, ReportOptions
 from flowsieve._table import CsvTable, ParquetTable, Table
-from flowsieve.errors import ResultError
+from flowsieve.errors import ExperimentError, ResultError
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -284,6 +284,19 @@ class Result:
         'case'
         >>> res.export(what="figure", class_="0-100KB")[:4]
         '<svg'
+        """
+        if options.get("format") == "pdf":
+            raise ExperimentError("format is 'pdf', which is no text; expected export_bytes(format=\"pdf\")", key="format")
+        return self.export_bytes(**options).decode()
+
+    @takes(ExportOptions)
+    def export_bytes(self, **options: Unpack[ExportOptions]) -> bytes:
+        """The same as bytes, for a file; a PDF is no text.
+
+        >>> import flowsieve as fs
+        >>> res = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2).run()
+        >>> res.export_bytes(what="figure", format="pdf")[:5]
+        b'%PDF-'
         """
         with given(ExportOptions, options) as words:
             return self._raw.export(words)

@@ -1,6 +1,7 @@
 """Plots for papers: one column wide or two, with embedded fonts, and told apart in grey by their lines and marks.
 
-Every function gives a ``matplotlib.figure.Figure``. The numbers, colours, marks and dashes are those of the report.
+Every function gives a ``matplotlib.figure.Figure``, or draws into the ``ax`` that it gets. Scales, ticks, numbers, intervals,
+names, colours, marks and dashes are those of the report and of ``flowsieve export --what figure``.
 
 >>> import flowsieve as fs, tempfile
 >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=[0.5, 0.7], scheme=["dctcp", "pias"], seeds=2)
@@ -10,7 +11,8 @@ Every function gives a ``matplotlib.figure.Figure``. The numbers, colours, marks
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -32,7 +34,12 @@ WIDTHS = {1: 3.5, 2: 7.16}
 # The report's names of marks and dashes, as matplotlib has them.
 _MARKS = {"circle": "o", "square": "s", "diamond": "D", "triangle-up": "^", "triangle-down": "v", "x": "x", "cross": "+"}
 _DASHES: dict[str, Any] = {"solid": "-", "dash": (0, (5, 1.5)), "dot": (0, (1, 1)), "dashdot": (0, (5, 1.5, 1, 1.5))}
-_CLAIMED = "#333333"
+_INK = "#333333"
+_STATISTICS = ("mean", "p50", "p95", "p99", "p99.9")
+
+# Shares of the room of a name: that of its bars, and half of that of a line across them.
+_BARS = 0.8
+_REFERENCE = 0.43
 
 _STYLE = {
     "font.size": 8,
@@ -53,13 +60,20 @@ _STYLE = {
     "pdf.fonttype": 42,
     "ps.fonttype": 42,
     "svg.fonttype": "path",
+    # A dollar sign in a name is one.
+    "text.parse_math": False,
 }
-
-_LOG_SPAN = 20.0
 
 
 @contextmanager
-def _figure(columns: int, height: float) -> Iterator[tuple[Any, Any]]:
+def _axes(ax: Any, columns: int | None, height: float | None, usual: tuple[int, float] = (1, 2.2)) -> Iterator[Any]:
+    """The axes to draw into: the caller's, or those of a new figure of this size."""
+    if ax is not None:
+        if columns is not None or height is not None:
+            raise ValueError("ax= is part of a figure that has its size; expected no columns= or height= with it")
+        yield ax
+        return
+    columns = usual[0] if columns is None else columns
     if columns not in WIDTHS:
         raise ValueError(f"columns={columns}; expected 1 or 2")
     matplotlib = library("matplotlib")
@@ -71,8 +85,8 @@ def _figure(columns: int, height: float) -> Iterator[tuple[Any, Any]]:
                 super().savefig(*arguments, **options)
 
     with matplotlib.rc_context(_STYLE):
-        figure = Figure(figsize=(WIDTHS[columns], height), layout="constrained")
-        yield figure, figure.add_subplot()
+        size = (WIDTHS[columns], usual[1] if height is None else height)
+        yield Figure(figsize=size, layout="constrained").add_subplot()
 
 
 def look(scheme: int) -> dict[str, Any]:
@@ -93,33 +107,29 @@ def fct_by_load(
     statistic: str = "mean",
     metric: str = "fct",
     x: str = "load",
-    where: Mapping[str, str] | None = None,
-    columns: int = 1,
-    height: float = 2.2,
+    where: Mapping[str, object] | None = None,
+    ax: Any = None,
+    columns: int | None = None,
+    height: float | None = None,
 ) -> Any:
     """FCT, or slowdown (``metric="slowdown"``), of flows of a size class against the load, with intervals over seeds.
 
-    ``x`` may be another swept setting; ``where`` chooses among the values of further ones, such as ``{"rtt": "80us"}``.
+    ``x`` may be another swept setting; ``where`` chooses among the values of further ones, such as ``{"rtt": "80us"}``. With one
+    value on the x axis there is a bar for each scheme.
 
     >>> import flowsieve as fs, tempfile
     >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=[0.5, 0.7], scheme=["dctcp", "pias"], seeds=2)
     >>> res = exp.run(tempfile.mkdtemp() + "/out")
     >>> [line.get_label() for line in fs.plot.fct_by_load(res, statistic="p99").axes[0].containers]
-    ['dctcp', 'pias']
+    ['DCTCP', 'PIAS']
     """
-    points = _chosen(result, where or {}, x)
-    unit = {"fct": "us", "slowdown": ""}.get(metric)
-    if unit is None:
+    if metric not in ("fct", "slowdown"):
         raise ValueError(f"metric={metric!r}; expected fct or slowdown")
-    field = "fct_us" if metric == "fct" else metric
-    with _figure(columns, height) as (figure, axes):
-        lines = _lines(result, points, x, lambda point: _statistic(_class(point, size_class), field, statistic))
-        _draw_lines(axes, lines, result)
-        axes.set_xlabel(x)
-        axes.set_ylabel(f"{statistic} {'FCT (us)' if metric == 'fct' else 'slowdown'}, {size_class}")
-        _fit(axes, [value for line in lines.values() for _, value, _ in line])
-        axes.legend(ncols=2)
-    return figure
+    plot = _described(result, x, f"{_known(statistic)} {metric}", size_class, where or {})
+    with _axes(ax, columns, height) as axes:
+        _draw(axes, plot)
+        axes.set_ylabel(f"{plot['y']['label']}, {size_class}")
+    return axes.figure
 
 
 def slowdown_by_size(
@@ -127,38 +137,27 @@ def slowdown_by_size(
     *,
     load: float | None = None,
     statistic: str = "p99",
-    where: Mapping[str, str] | None = None,
-    columns: int = 1,
-    height: float = 2.2,
+    where: Mapping[str, object] | None = None,
+    ax: Any = None,
+    columns: int | None = None,
+    height: float | None = None,
 ) -> Any:
-    """Slowdown against flow size, in bins with equal numbers of flows, at one load (default: the highest).
+    """Slowdown against flow size, in bins with equal numbers of flows, at one load (default: the highest), with intervals.
+
+    A tick names a size, and below it the share of the flows that are not larger.
 
     >>> import flowsieve as fs, tempfile
     >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=[0.5, 0.7], scheme=["dctcp", "pias"], seeds=2)
     >>> res = exp.run(tempfile.mkdtemp() + "/out")
-    >>> fs.plot.slowdown_by_size(res, load=0.5).axes[0].get_xscale()
-    'log'
+    >>> fs.plot.slowdown_by_size(res, load=0.5).axes[0].get_ylabel()
+    'p99 slowdown'
     """
-    points = _chosen(result, where or {}, None)
-    loads = sorted({point["load"] for point in points if point["load"] is not None})
-    at = load if load is not None else (loads[-1] if loads else None)
-    points = [point for point in points if point["load"] == at]
-    if not points:
-        raise ResultError(f"the result has no load {at}; it has {', '.join(map(str, loads))}")
-    with _figure(columns, height) as (figure, axes):
-        values = []
-        for point in points:
-            bins = [each for each in point["size_bins"] if each["slowdown"].get(statistic) is not None]
-            sizes = [_bytes(each) for each in bins]
-            found = [each["slowdown"][statistic]["value"] for each in bins]
-            values += found
-            axes.plot(sizes, found, label=point["scheme"], **look(_number(result, point["scheme"])))
-        axes.set_xscale("log")
-        axes.set_xlabel("flow size (bytes)")
-        axes.set_ylabel(f"{statistic} slowdown")
-        _fit(axes, values)
-        axes.legend(ncols=2)
-    return figure
+    at, several = _load(result, load)
+    chosen = dict(where or {}) | ({"load": f"{at:g}"} if several else {})
+    plot = _described(result, "size", f"{_known(statistic)} slowdown", None, chosen)
+    with _axes(ax, columns, height) as axes:
+        _draw(axes, plot)
+    return axes.figure
 
 
 def cdf(
@@ -166,8 +165,10 @@ def cdf(
     *,
     metric: str = "slowdown",
     load: float | None = None,
-    columns: int = 1,
-    height: float = 2.2,
+    where: Mapping[str, object] | None = None,
+    ax: Any = None,
+    columns: int | None = None,
+    height: float | None = None,
 ) -> Any:
     """The share of flows with at most this slowdown, or this FCT in us (``metric="fct"``), at one load, over all seeds.
 
@@ -181,24 +182,30 @@ def cdf(
     expressions = {"slowdown": polars.col("slowdown"), "fct": polars.col("fct_ps") / 1e6}
     if metric not in expressions:
         raise ValueError(f"metric={metric!r}; expected fct or slowdown")
-    points = result.experiment["points"]
-    loads = sorted({point["load"] for point in points if point["load"] is not None})
-    at = load if load is not None else (loads[-1] if loads else None)
-    with _figure(columns, height) as (figure, axes):
-        for index, point in enumerate(points):
-            if point["load"] != at or point["axes"]:
+    at, _ = _load(result, load)
+    chosen = {(point["scheme"], point["load"], *point["axes"].values()) for point in _chosen(result, where or {})}
+    ends: list[float] = []
+    with _axes(ax, columns, height) as axes:
+        for index, point in enumerate(result.experiment["points"]):
+            settings = [axis["value"] for axis in point["axes"]]
+            if point["load"] != at or (point["scheme"], point["load"], *settings) not in chosen:
                 continue
             rows = result.flows().lazy().filter(polars.col("point") == index)
-            values = rows.select(expressions[metric].alias("value")).drop_nulls().sort("value").collect()["value"]
+            values = rows.select(expressions[metric].alias("value")).drop_nulls().sort("value").collect()["value"].to_list()
+            ends += [values[0], values[-1]] if values else []
             shares = [(rank + 1) / len(values) for rank in range(len(values))]
-            style = {**look(_number(result, point["scheme"])), "marker": None}
-            axes.plot(values.to_list(), shares, drawstyle="steps-post", label=point["scheme"], **style)
-        axes.set_xscale("log")
+            scheme = _scheme(result, point["scheme"])
+            axes.plot(values, shares, drawstyle="steps-post", label=scheme["label"], **{**scheme["look"], "marker": None})
+        if not ends:
+            raise ResultError("the result keeps no finished flow; expected flow_records of full or sample in [run]")
+        low, high = min(ends), max(ends)
+        ticks = [list(tick) for tick in _flowsieve.ticks(low, high, True)]
+        _scale(axes, "x", {"log": True, "from": low, "to": max(high, 1.01 * low), "ticks": ticks, "light": []})
         axes.set_ylim(0, 1)
         axes.set_xlabel("FCT (us)" if metric == "fct" else "slowdown")
         axes.set_ylabel("share of flows")
         axes.legend()
-    return figure
+    return axes.figure
 
 
 def series(
@@ -207,12 +214,14 @@ def series(
     *,
     of: str | None = None,
     seed: int | None = None,
-    columns: int = 1,
-    height: float = 2.2,
+    ax: Any = None,
+    columns: int | None = None,
+    height: float | None = None,
 ) -> Any:
     """A time series of ``series.parquet`` by its name, such as ``"most backlog (bytes)"``: a line for each point, of one seed.
 
-    ``of`` chooses among its links, flows or hosts; without it there is a line for each of them.
+    ``of`` chooses among its links, flows or hosts; without it there is a line for each of them. A line has its scheme's colour;
+    further lines of a scheme differ in their dashes.
 
     >>> import flowsieve as fs, tempfile
     >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=[0.5, 0.7], scheme=["dctcp", "pias"], seeds=2)
@@ -231,19 +240,26 @@ def series(
         raise ResultError(f"the series {name!r} has no {of!r}; it has {', '.join(places)}")
     table = table.filter(polars.col("seed") == (seed if seed is not None else table["seed"].min()))
     points = result.experiment["points"]
-    with _figure(columns, height) as (figure, axes):
-        lines = table.group_by("point", "of", maintain_order=True)
-        for number, ((point, place), rows) in enumerate(line for line in lines if of in (None, line[0][1])):
-            label = ", ".join(part for part in (points[point]["scheme"], place) if part)
-            style = {**look(number), "marker": None}
+    drawn: dict[str, int] = {}
+    with _axes(ax, columns, height) as axes:
+        for (point, place), rows in table.group_by("point", "of", maintain_order=True):
+            if of not in (None, place):
+                continue
+            scheme = _scheme(result, points[point]["scheme"])
+            before = drawn.get(scheme["label"], 0)
+            drawn[scheme["label"]] = before + 1
+            style = {**scheme["look"], "marker": None}
+            if before:
+                style["linestyle"] = look(scheme["number"] + before)["linestyle"]
+            label = ", ".join(part for part in (scheme["label"], place) if part)
             axes.plot((rows["start_ps"] / 1e6).to_list(), rows["value"].to_list(), label=label, **style)
         axes.set_xlabel("time (us)")
         axes.set_ylabel(name)
         axes.legend()
-    return figure
+    return axes.figure
 
 
-def claims(result: Result, *, columns: int = 2, height: float | None = None) -> Any:
+def claims(result: Result, *, ax: Any = None, columns: int | None = None, height: float | None = None) -> Any:
     """A paper's claimed ratios next to the measured ones, with intervals: a row for each claim of a change.
 
     A dot is the measured ratio, a hollow mark the claimed one.
@@ -256,20 +272,106 @@ def claims(result: Result, *, columns: int = 2, height: float | None = None) -> 
     judged = [each for each in result.claims() if each["measured"]["ratio"] is not None]
     if not judged:
         raise ResultError("the result has no measured claims of changes")
-    with _figure(columns, height if height is not None else 0.7 + 0.22 * len(judged)) as (figure, axes):
+    with _axes(ax, columns, height, (2, 0.7 + 0.22 * len(judged))) as axes:
         for row, each in enumerate(judged):
             ratio = each["measured"]["ratio"]
+            colour = _scheme(result, each["claim"]["scheme"])["look"]["color"]
             if ratio["interval"] is not None:
-                axes.plot(ratio["interval"], [row, row], color=look(0)["color"])
-            axes.plot([ratio["value"]], [row], color=look(0)["color"], marker="o", linestyle="")
+                axes.plot(ratio["interval"], [row, row], color=colour)
+            axes.plot([ratio["value"]], [row], color=colour, marker="o", linestyle="")
             for claimed in _claimed_ratios(each["claim"]["expected"]):
-                axes.plot([claimed], [row], color=_CLAIMED, marker="o", fillstyle="none", linestyle="", markersize=6)
+                axes.plot([claimed], [row], color=_INK, marker="o", fillstyle="none", linestyle="", markersize=6)
         names = [f"{each['claim']['id']}: {each['measured']['verdict'].replace('-', ' ')}" for each in judged]
         axes.axvline(1, color="#999999", linewidth=0.8)
         axes.set_yticks(range(len(judged)), names)
         axes.invert_yaxis()
         axes.set_xlabel("ratio to what it is compared with")
-    return figure
+    return axes.figure
+
+
+def _known(statistic: str) -> str:
+    if statistic not in _STATISTICS:
+        raise ValueError(f"statistic={statistic!r}; expected one of {', '.join(_STATISTICS)}")
+    return statistic
+
+
+def _load(result: Result, load: float | None) -> tuple[float | None, bool]:
+    """The load that is asked for, or the highest; and whether the result has others."""
+    loads = sorted({point["load"] for point in result.experiment["points"] if point["load"] is not None})
+    if load is not None and load not in loads:
+        raise ResultError(f"the result has no load {load}; it has {', '.join(map(str, loads)) or 'none'}")
+    return load if load is not None else (loads[-1] if loads else None), len(loads) > 1
+
+
+def _described(result: Result, x: str, y: str, size_class: str | None, where: Mapping[str, object]) -> dict[str, Any]:
+    """One plot as the command describes it to everything that draws."""
+    at = [f"{key}={value}" for key, value in where.items()]
+    plots: list[dict[str, Any]] = json.loads(result._raw.figure(x, y, size_class, at))
+    if len(plots) > 1:
+        cases = "; ".join(part for plot in plots if (part := plot["case"] or plot["at"]))
+        raise ResultError(f"there are {len(plots)} such plots, for {cases}; expected where= that chooses one")
+    return plots[0]
+
+
+def _scheme(result: Result, name: str) -> dict[str, Any]:
+    """Number, label and look of a scheme."""
+    schemes = result.experiment["schemes"]
+    names = [each["name"] for each in schemes]
+    number = names.index(name) if name in names else len(names)
+    label = schemes[number].get("label", name) if name in names else name
+    return {"number": number, "label": label, "look": look(number)}
+
+
+def _draw(axes: Any, plot: Mapping[str, Any]) -> None:
+    """Draws a described plot, but for its title: papers have captions."""
+    for each in plot["series"]:
+        _draw_series(axes, each, plot["foot"])
+    for claimed in plot["claimed"]:
+        ends = [claimed["low"], claimed["high"]]
+        axes.plot([claimed["x"]] * 2, ends, color=claimed["colour"], marker="o", fillstyle="none", linewidth=0.6, markersize=6)
+    for stated in plot["stated"]:
+        axes.axhline(stated["y"], color=stated["colour"], linestyle=(0, (2, 2)), linewidth=0.8)
+    for axis in "xy":
+        _scale(axes, axis, plot[axis])
+        getattr(axes, f"set_{axis}label")(plot[axis]["label"])
+    axes.legend(ncols=2)
+
+
+def _draw_series(axes: Any, each: Mapping[str, Any], foot: float) -> None:
+    data = each["data"]
+    xs, ys = [datum["x"] for datum in data], [datum["y"] for datum in data]
+    style = {"color": each["colour"], "linestyle": _DASHES[each["dash"]], "marker": _MARKS[each["symbol"]]}
+    intervals = None
+    if any(datum["low"] is not None for datum in data):
+        ends = [(datum["y"], datum["y"]) if datum["low"] is None else (datum["low"], datum["high"]) for datum in data]
+        intervals = [[max(0.0, y - low) for y, (low, _) in zip(ys, ends)], [max(0.0, high - y) for y, (_, high) in zip(ys, ends)]]
+    if each["shape"] == "reference":
+        axes.hlines(ys, [x - _REFERENCE for x in xs], [x + _REFERENCE for x in xs], color=_INK, linewidth=1.5, label=each["label"])
+    elif each["shape"] == "bars":
+        bar, bars = each["bar"]
+        width = _BARS / bars
+        places = [x - _BARS / 2 + width * (bar + 0.5) for x in xs]
+        axes.bar(places, [y - foot for y in ys], width, bottom=foot, color=each["colour"], label=each["label"])
+        if intervals is not None:
+            axes.errorbar(places, ys, yerr=intervals, fmt="none", ecolor=_INK, capsize=2, elinewidth=0.8)
+    else:
+        if each["shape"] == "dots":
+            style["linestyle"] = ""
+        axes.errorbar(
+            xs, ys, yerr=intervals, label=each["label"], capsize=2, elinewidth=0.8, markevery=each["every"], **style
+        )
+
+
+def _scale(axes: Any, name: str, described: Mapping[str, Any]) -> None:
+    """An axis with the described ends and ticks, and no others."""
+    ticker = library("matplotlib.ticker")
+    axis = getattr(axes, f"{name}axis")
+    getattr(axes, f"set_{name}scale")("log" if described["log"] else "linear")
+    axis.set_major_locator(ticker.FixedLocator([at for at, _ in described["ticks"]]))
+    axis.set_major_formatter(ticker.FixedFormatter([words for _, words in described["ticks"]]))
+    axis.set_minor_locator(ticker.FixedLocator(described["light"]))
+    axis.set_minor_formatter(ticker.NullFormatter())
+    getattr(axes, f"set_{name}lim")(described["from"], described["to"])
 
 
 def _claimed_ratios(expected: Any) -> list[float]:
@@ -280,14 +382,12 @@ def _claimed_ratios(expected: Any) -> list[float]:
     return [1 + change for change in changes if change is not None]
 
 
-def _chosen(result: Result, where: Mapping[str, str], x: str | None) -> list[dict[str, Any]]:
+def _chosen(result: Result, where: Mapping[str, object]) -> list[dict[str, Any]]:
     points: list[dict[str, Any]] = result.data()["points"]
 
     def matches(point: dict[str, Any]) -> bool:
         for key, value in point["axes"].items():
             short = key.split(".", 1)[-1]
-            if x is not None and x in (key, short):
-                continue
             wanted = where.get(key, where.get(short))
             if wanted is None:
                 others = sorted({other["axes"].get(key) for other in points})
@@ -301,73 +401,3 @@ def _chosen(result: Result, where: Mapping[str, str], x: str | None) -> list[dic
     if not chosen:
         raise ResultError(f"the result has no point where {dict(where)}")
     return chosen
-
-
-def _class(point: dict[str, Any], name: str) -> dict[str, Any]:
-    for each in point["classes"]:
-        if each["class"] == name:
-            return dict(each)
-    names = ", ".join(each["class"] for each in point["classes"])
-    raise ResultError(f"the result has no size class {name!r}; it has {names}")
-
-
-def _statistic(group: dict[str, Any], field: str, statistic: str) -> tuple[float, tuple[float, float] | None] | None:
-    if statistic not in group[field]:
-        raise ValueError(f"statistic={statistic!r}; expected one of {', '.join(group[field])}")
-    found = group[field][statistic]
-    if found is None:
-        return None
-    interval = found["interval"]
-    return found["value"], None if interval is None else (interval[0], interval[1])
-
-
-_Line = list[tuple[Any, float, "tuple[float, float] | None"]]
-
-
-def _lines(
-    result: Result,
-    points: list[dict[str, Any]],
-    x: str,
-    value: Callable[[dict[str, Any]], "tuple[float, tuple[float, float] | None] | None"],
-) -> dict[str, _Line]:
-    lines: dict[str, _Line] = {}
-    for point in points:
-        at = point["load"] if x == "load" else _axis(point, x)
-        found = value(point)
-        if found is not None:
-            lines.setdefault(point["scheme"], []).append((at, *found))
-    return lines
-
-
-def _axis(point: dict[str, Any], x: str) -> str:
-    for key, value in point["axes"].items():
-        if x in (key, key.split(".", 1)[-1]):
-            return str(value)
-    raise ResultError(f"{x!r} was not swept; swept were load and {', '.join(point['axes']) or 'nothing else'}")
-
-
-def _draw_lines(axes: Any, lines: dict[str, _Line], result: Result) -> None:
-    for scheme, line in lines.items():
-        xs, ys = [at for at, _, _ in line], [value for _, value, _ in line]
-        below = [value - (ends[0] if ends else value) for _, value, ends in line]
-        above = [(ends[1] if ends else value) - value for _, value, ends in line]
-        style = look(_number(result, scheme))
-        axes.errorbar(xs, ys, yerr=[below, above], label=scheme, capsize=2, elinewidth=0.8, **style)
-
-
-def _number(result: Result, scheme: str) -> int:
-    names = [each["name"] for each in result.experiment["schemes"]]
-    return names.index(scheme) if scheme in names else len(names)
-
-
-def _fit(axes: Any, values: list[float]) -> None:
-    positive = [value for value in values if value > 0]
-    if positive and max(positive) > _LOG_SPAN * min(positive):
-        axes.set_yscale("log")
-    else:
-        axes.set_ylim(bottom=0)
-
-
-def _bytes(group: dict[str, Any]) -> float:
-    """Where a bin of sizes is drawn: at its upper end."""
-    return float(group["up_to_bytes"])

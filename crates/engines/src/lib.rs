@@ -36,6 +36,7 @@ pub use usual::WORKLOAD as USUAL_WORKLOAD;
 fn info(entry: &Entry) -> SchemeInfo {
     SchemeInfo {
         name: entry.name.to_owned(),
+        label: entry.label.to_owned(),
         paper: entry.paper.to_owned(),
         summary: entry.summary.to_owned(),
         knows: entry.knows.in_words().to_owned(),

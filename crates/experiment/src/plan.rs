@@ -392,6 +392,8 @@ fn scheme_infos(points: &[Point], builtin: &[SchemeInfo], engines: &Engines) -> 
         let Some(base) = builtin.iter().find(|info| info.name == variant.base) else { continue };
         let mut info = SchemeInfo { name: variant.name.clone(), ..base.clone() };
         if variant.name != variant.base {
+            // The file's own name says more about a variant than its base does.
+            info.label = String::new();
             info.summary = format!("{} with other settings: {}", base.name, base.summary);
         }
         engines.describe(point, &mut info)?;

@@ -23,7 +23,7 @@ impl Engine for Line {
 
     fn schemes(&self) -> Vec<SchemeInfo> {
         let text = || "a line".to_owned();
-        vec![SchemeInfo { name: "line".to_owned(), paper: text(), summary: text(), knows: text() }]
+        vec![SchemeInfo { name: "line".to_owned(), label: text(), paper: text(), summary: text(), knows: text() }]
     }
 
     fn carries(&self, _: &Settings) -> Result<bool, Error> {

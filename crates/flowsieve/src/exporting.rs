@@ -5,10 +5,10 @@ use crate::options::{ExportOptions, Format, What};
 use crate::output::to_output;
 use flowsieve_experiment::Error;
 use flowsieve_files::for_terminal;
+use flowsieve_report::Layout;
 use flowsieve_report::export::{self, ExportError, SafeCsv, Selection};
-use flowsieve_report::{Layout, UnknownKey};
 use flowsieve_results::ResultDir;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 fn refused(error: ExportError) -> Error {
     match error {
@@ -20,6 +20,10 @@ fn refused(error: ExportError) -> Error {
 
 pub(crate) fn write_export(args: &Export) -> Result<(), Error> {
     let result = ResultDir::open(&args.dir)?;
+    if args.options.format == Some(Format::Pdf) && io::stdout().is_terminal() {
+        let problem = "a PDF is no text for a terminal; expected `> figure.pdf` after the command";
+        return Err(Error::Input(problem.to_owned()));
+    }
     to_output(|out| export_to(&result, &args.options, out))
 }
 
@@ -39,28 +43,24 @@ pub fn export_to(result: &ResultDir, options: &ExportOptions, out: &mut dyn Writ
         return csv(options, out, |out| export::flows_csv(result, out));
     }
     let columns = options.columns.unwrap_or(1);
-    let (mut layout, across) = layout(result, options)?;
-    export::keep(result, &mut layout, &options.at).map_err(refused)?;
-    let (y, class) = (options.y.as_deref(), options.class.as_deref());
+    let (x, y, class) = (options.x.as_deref(), options.y.as_deref(), options.class.as_deref());
     if options.what == What::Figure {
-        let figures = match across {
-            Across::Time if class.is_some() => {
-                return Err(Error::Input("a figure over time takes no `--class`; expected --y and --at".into()));
-            }
-            Across::Time => export::figures_over_time(result, &layout, y),
-            Across::Size | Across::Swept => export::figures(result, &layout, across == Across::Size, y, class),
-        };
-        let figures = figures.map_err(refused)?;
+        let figures = export::asked(result, x, y, class, &options.at).map_err(refused)?;
         return match format {
             Format::Svg => text(out, &figures.svg(columns).map_err(refused)?),
+            Format::Pdf => out.write_all(&figures.pdf(columns).map_err(refused)?).map_err(Error::Output),
             Format::Latex => text(out, &figures.latex(columns).map_err(refused)?),
             Format::Csv => csv(options, out, |out| figures.csv(out)),
         };
     }
+    let mut layout = Layout::new(&result.manifest().experiment, x)?;
+    export::keep(result, &mut layout, &options.at).map_err(refused)?;
     let selection = Selection::new(result, y, class).map_err(refused)?;
     match format {
         Format::Latex => text(out, &export::latex(result, &layout, &selection, columns)),
-        Format::Csv | Format::Svg => csv(options, out, |out| export::csv(result, &layout, &selection, out)),
+        Format::Csv | Format::Svg | Format::Pdf => {
+            csv(options, out, |out| export::csv(result, &layout, &selection, out))
+        }
     }
 }
 
@@ -84,48 +84,21 @@ fn csv(
     done.map_err(Error::Output)
 }
 
-/// The quantity on the x axis.
-#[derive(Clone, Copy, PartialEq)]
-enum Across {
-    Swept,
-    Size,
-    Time,
-}
-
-/// Returns the layout: by a swept setting or, for a figure, by flow size or time, if no swept setting has that name.
-fn layout(result: &ResultDir, options: &ExportOptions) -> Result<(Layout, Across), UnknownKey> {
-    let experiment = &result.manifest().experiment;
-    match Layout::new(experiment, options.x.as_deref()) {
-        Err(mut unknown) if options.what == What::Figure => {
-            let across = match &*unknown.name {
-                "size" => Across::Size,
-                "time" => Across::Time,
-                _ => {
-                    unknown.swept.extend(["size", "time"].map(String::from));
-                    return Err(unknown);
-                }
-            };
-            Ok((Layout::new(experiment, None)?, across))
-        }
-        layout => Ok((layout?, Across::Swept)),
-    }
-}
-
 /// Finds an argument that nothing would read, and returns what to write instead.
 fn senseless(options: &ExportOptions, format: Format) -> Option<&'static str> {
     let is_narrowed = options.x.is_some() || options.y.is_some() || options.class.is_some() || !options.at.is_empty();
     match (options.what, format) {
         (What::Flows, _) if format != Format::Csv || is_narrowed || options.columns.is_some() => Some(
-            "--what flows is CSV of every flow; expected no --format latex or svg, --x, --y, --class, --at or --columns",
+            "--what flows is CSV of every flow; expected no --format latex, svg or pdf, --x, --y, --class, --at or --columns",
         ),
-        (What::Table, Format::Svg) => {
-            Some("a table cannot be an SVG; expected --what figure, or --format csv or latex")
+        (What::Table, Format::Svg | Format::Pdf) => {
+            Some("a table cannot be an SVG or a PDF; expected --what figure, or --format csv or latex")
         }
-        (_, Format::Latex | Format::Svg) if options.safe_csv => {
+        (_, Format::Latex | Format::Svg | Format::Pdf) if options.safe_csv => {
             Some("--safe-csv applies only to CSV; expected --format csv, or no --safe-csv")
         }
         (_, Format::Csv) if options.columns.is_some() => {
-            Some("CSV has no width on a page; expected --columns with --format latex or svg")
+            Some("CSV has no width on a page; expected --columns with --format latex, svg or pdf")
         }
         _ => None,
     }

@@ -58,6 +58,7 @@ const EXAMPLES: &[(&str, As)] = &[
     ("flowsieve export results/quickstart --format latex --y \"mean fct\" --class 0-100KB", Whole),
     ("flowsieve export results/first --format latex --y \"p99 fct\" --x ecn_threshold --columns 2", Whole),
     ("flowsieve export results/quickstart --what figure --y \"p99 slowdown\" --class 0-100KB > p99.svg", Whole),
+    ("flowsieve export results/quickstart --what figure --format pdf --class 0-100KB > fct.pdf", Whole),
     ("flowsieve export results/quickstart --what figure --format latex --class 0-100KB > fct.tex", Whole),
     ("flowsieve export results/quickstart --what figure --x size --columns 2 > by-size.svg", Whole),
     ("flowsieve export results/quickstart --what figure --x size --at load=0.7 --format csv > plot.csv", Whole),

@@ -18,6 +18,13 @@ fn export__figures_are_drawings_or_their_numbers() {
     assert!(one.starts_with("<svg ") && one.contains(" width=\"3.5in\" "), "{one}");
     assert!(two.contains(" width=\"7.16in\" "), "{two}");
     assert_eq!(one, export(&["--format", "svg", "--y", "mean fct"]));
+    let mut pdf = assert_cmd::Command::cargo_bin("flowsieve").unwrap();
+    let pdf = pdf
+        .current_dir(folder.path())
+        .args(["export", "results/small", "--what", "figure", "--format", "pdf"])
+        .output();
+    let pdf = pdf.unwrap().stdout;
+    assert!(pdf.starts_with(b"%PDF-1.") && pdf.windows(10).any(|part| part == b"(mean FCT "), "{} bytes", pdf.len());
     let latex = export(&["--format", "latex", "--class", "all"]);
     assert!(
         latex.contains("\\begin{figure}") && latex.contains("\\caption{Eight hosts: Mean FCT, all flows.}"),
@@ -90,7 +97,7 @@ fn export__tables_have_the_numbers_of_the_result() {
         (&["--class", "elephants"], "no flows called `elephants`; expected one of 0-100KB"),
         (&["--x", "buffer"], "the sweep varies no setting `buffer`"),
         (&["--what", "flows", "--format", "latex"], "--what flows is CSV"),
-        (&["--format", "svg"], "a table cannot be an SVG; expected --what figure"),
+        (&["--format", "svg"], "a table cannot be an SVG or a PDF; expected --what figure"),
         (&["--columns", "2"], "CSV has no width"),
         (&["--x", "size"], "the sweep varies no setting `size`"),
         (&["--what", "figure", "--x", "buffer"], "load, size, time"),
@@ -136,7 +143,7 @@ fn export__over_time_what_was_sampled_a_line_for_each_link_or_flow() {
     assert!((bytes / sent - 1.0).abs() < 0.01, "{bytes} {sent}");
 
     let utilisation = export(&["--y", "utilisation (share)", "--at", "load=0.5", "--format", "csv"]);
-    assert!(utilisation.out.contains("utilisation, dctcp"), "{}", utilisation.out);
+    assert!(utilisation.out.contains("utilisation, DCTCP"), "{}", utilisation.out);
     assert!(export(&["--y", "goodput"]).out.starts_with("<svg "));
     for (arguments, problem) in [
         (&["--y", "window"][..], "is called `window`; expected one of goodput, utilisation. Windows"),
@@ -148,7 +155,7 @@ fn export__over_time_what_was_sampled_a_line_for_each_link_or_flow() {
     // The report draws the same.
     let plots = std::fs::read_to_string(folder.path().join("results/small/plots.csv")).unwrap();
     assert!(
-        plots.contains("goodput, pias")
+        plots.contains("goodput, PIAS")
             && plots.contains(",goodput,bit/s,")
             && plots.contains("flow 5,measured,time,ms"),
         "{plots}"

@@ -22,6 +22,7 @@ declare! {
 
 const ENTRY: Entry = Entry {
     name: "first-window",
+    label: "First window",
     summary: "messages that fit into one round trip go first",
     paper: "a test",
     knows: Knows::Size,

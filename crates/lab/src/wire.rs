@@ -141,17 +141,7 @@ fn segment(frame: &[u8]) -> Option<Segment> {
 /// Marks the IP packet of a frame, if its transport understands marks: writes "congestion experienced" into the ECN field,
 /// and corrects IPv4's checksum for it (RFC 1624, equation 3). Returns whether it did.
 pub fn mark(frame: &mut [u8]) -> bool {
-    let Ok(packet) = SlicedPacket::from_ethernet(frame) else { return false };
-    let (ecn, header) = match &packet.net {
-        Some(NetSlice::Ipv4(ip)) => (ip.header().ecn(), ip.header().slice().as_ptr()),
-        Some(NetSlice::Ipv6(ip)) => (ip.header().ecn(), ip.header().slice().as_ptr()),
-        _ => return false,
-    };
-    let is_v4 = matches!(packet.net, Some(NetSlice::Ipv4(_)));
-    let at = header as usize - frame.as_ptr() as usize;
-    if ecn == IpEcn::NotEct {
-        return false;
-    }
+    let Some((is_v4, at)) = markable(frame) else { return false };
     let Some(header) = frame.get_mut(at..) else { return false };
     if is_v4 {
         let Some([version, traffic, rest @ ..]) = header.first_chunk_mut::<12>() else { return false };
@@ -166,6 +156,17 @@ pub fn mark(frame: &mut [u8]) -> bool {
         *second |= 0b11 << 4;
     }
     true
+}
+
+/// Returns whether a frame whose transport understands marks has an IPv4 header, and where it is; else it has IPv6's.
+fn markable(frame: &[u8]) -> Option<(bool, usize)> {
+    let packet = SlicedPacket::from_ethernet(frame).ok()?;
+    let (is_v4, ecn, header) = match packet.net.as_ref()? {
+        NetSlice::Ipv4(ip) => (true, ip.header().ecn(), ip.header().slice().as_ptr()),
+        NetSlice::Ipv6(ip) => (false, ip.header().ecn(), ip.header().slice().as_ptr()),
+        NetSlice::Arp(_) => return None,
+    };
+    (ecn != IpEcn::NotEct).then(|| (is_v4, header.addr() - frame.as_ptr().addr()))
 }
 
 /// Returns the checksum of a header one of whose words has changed.

@@ -82,7 +82,7 @@ impl Experiment {
 
     /// The same with a flow list as its workload.
     fn with_list(&self, py: Python<'_>, path: PathBuf) -> PyResult<Experiment> {
-        let source = working(py, || self.0.with_list(&path, &engines(true, &self.1.session())?))?;
+        let source = working(py, || self.0.with_list(&path, &of_session(&self.1.session(), true)?))?;
         Ok(Experiment(source, self.1.clone()))
     }
 
@@ -92,14 +92,14 @@ impl Experiment {
     }
 
     fn plan(&self, py: Python<'_>) -> PyResult<Plan> {
-        let plan = working(py, || self.0.plan(&engines(true, &self.1.session())?))?;
+        let plan = working(py, || self.0.plan(&of_session(&self.1.session(), true)?))?;
         Ok(Plan(plan, self.1.clone()))
     }
 
     /// Writes its flows as a list, as `flowsieve flows` does.
     fn write_flows(&self, py: Python<'_>, path: PathBuf, seed: u64) -> PyResult<()> {
         working(py, || {
-            let plan = self.0.plan(&engines(true, &self.1.session())?)?;
+            let plan = self.0.plan(&of_session(&self.1.session(), true)?)?;
             bundle::whole_file(&path, Existing::Refuse, |out| export::flows(&plan, seed, out))
         })
     }
@@ -153,7 +153,7 @@ impl Plan {
         run(py, &self.0, progress, &session, |show| {
             execute(&self.0, &engines(&options.make, &session)?, &out, options.how(), show)
         })
-            .map(Outcome)
+        .map(Outcome)
     }
 
     /// Makes these runs alone, into parts. `options`: [`MakeOptions`].

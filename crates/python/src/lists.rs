@@ -71,6 +71,12 @@ pub(crate) fn look(scheme: usize) -> (&'static str, &'static str, &'static str) 
     (colour, symbol, dash)
 }
 
+/// Ticks of an axis of the report's figures: where each is, and its words.
+#[pyfunction]
+pub(crate) fn ticks(low: f64, high: f64, log: bool) -> Vec<(f64, String)> {
+    flowsieve_report::ticks((low, high), log)
+}
+
 /// BLAKE3 of a file.
 #[pyfunction]
 pub(crate) fn digest(py: Python<'_>, path: PathBuf) -> PyResult<String> {

@@ -1,11 +1,12 @@
 //! Results: their folder, and what follows from it.
 
-use crate::errors::{working, wrong};
+use crate::errors::{not_there, working, wrong};
 use flowsieve::options::{self, CompareOptions, ExportOptions, ReportOptions};
 use flowsieve_files::for_terminal;
 use flowsieve_report as report;
 use flowsieve_results::ResultDir;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -65,6 +66,25 @@ impl Outcome {
         Ok((json(py, &report::doctor_json(&self.0))?, shown(&report::doctor(&self.0))))
     }
 
+    /// The plots of `flowsieve export --what figure`, as JSON from which they are drawn.
+    #[pyo3(signature = (x=None, y=None, class_=None, at=vec![]))]
+    fn figure(
+        &self,
+        py: Python<'_>,
+        x: Option<String>,
+        y: Option<String>,
+        class_: Option<String>,
+        at: Vec<String>,
+    ) -> PyResult<String> {
+        let asked = || {
+            Ok(report::export::asked(&self.0, x.as_deref(), y.as_deref(), class_.as_deref(), &at).map(|it| it.json()))
+        };
+        match working(py, asked)? {
+            Ok(plots) => json(py, &plots),
+            Err(error) => Err(not_there(py, &shown(&error.to_string()))),
+        }
+    }
+
     /// Writes report.html and plots.csv, and gives the page's path. `options`: [`ReportOptions`].
     fn report(&self, py: Python<'_>, options: Vec<OsString>) -> PyResult<PathBuf> {
         working(py, || {
@@ -73,14 +93,15 @@ impl Outcome {
         })
     }
 
-    /// `flowsieve export`. `options`: [`ExportOptions`].
-    fn export(&self, py: Python<'_>, options: Vec<OsString>) -> PyResult<String> {
-        working(py, || {
+    /// `flowsieve export`: bytes, of a text unless it is a PDF. `options`: [`ExportOptions`].
+    fn export<'py>(&self, py: Python<'py>, options: Vec<OsString>) -> PyResult<Bound<'py, PyBytes>> {
+        let written = working(py, || {
             let options: ExportOptions = options::parsed(options)?;
             let mut out = Vec::new();
             flowsieve::export_to(&self.0, &options, &mut out)?;
-            Ok(String::from_utf8_lossy(&out).into_owned())
-        })
+            Ok(out)
+        })?;
+        Ok(PyBytes::new(py, &written))
     }
 }
 

@@ -7,6 +7,7 @@ use flowsieve_results::{
 use serde_json::{Value, json};
 
 use crate::format::{self, flows_of, per_cent, size, time};
+use crate::naming::Naming;
 
 /// A claim in words.
 #[derive(Clone)]
@@ -60,19 +61,20 @@ impl ClaimRow {
 }
 
 /// The claims of a result, in the order of its experiment; those that are not measured last.
-pub(crate) fn claim_rows(dir: &ResultDir) -> Vec<ClaimRow> {
-    rows(&dir.manifest().experiment, &dir.measured())
+pub(crate) fn claim_rows(dir: &ResultDir, naming: Naming) -> Vec<ClaimRow> {
+    rows(&dir.manifest().experiment, &dir.measured(), naming)
 }
 
 /// The same from measured values.
-pub(crate) fn rows(experiment: &Experiment, measured: &Measured) -> Vec<ClaimRow> {
+pub(crate) fn rows(experiment: &Experiment, measured: &Measured, naming: Naming) -> Vec<ClaimRow> {
     let of = |claim: &Claim| {
         let points = claim.all_points(experiment);
         let is_shorter = points.iter().any(|&point| !experiment.points[point].shorter.is_empty());
         let checked = claim.check(experiment, measured);
         let seeds = checked.seeds.filter(|_| checked.is_open());
         let outlook = seeds.and_then(|seeds| outlook(seeds, claim.seeds_to_resolve(experiment, measured)));
-        row(claim, &checked, is_shorter, outlook)
+        let what = what(claim, |name| naming.scheme(experiment, name));
+        ClaimRow { what, ..row(claim, &checked, is_shorter, outlook) }
     };
     experiment.claims.iter().map(of).chain(experiment.unmeasured.iter().map(unmeasured)).collect()
 }
@@ -92,6 +94,7 @@ fn outlook(seeds: usize, enough: Option<usize>) -> Option<String> {
     }
 }
 
+/// Without the claim itself in words.
 fn row(claim: &Claim, checked: &Checked, is_shorter: bool, outlook: Option<String>) -> ClaimRow {
     let is_direct = matches!(checked.verdict, Verdict::Agrees | Verdict::Disagrees);
     let at_this_length = if is_shorter && is_direct { " at this length" } else { "" };
@@ -99,7 +102,7 @@ fn row(claim: &Claim, checked: &Checked, is_shorter: bool, outlook: Option<Strin
     ClaimRow {
         id: claim.id.clone(),
         place: claim.place.clone(),
-        what: what(claim),
+        what: String::new(),
         claimed: claimed(claim),
         measured: measured(claim, checked),
         verdict: checked.verdict,
@@ -151,14 +154,14 @@ fn judged(verdict: &str, why: &str) -> String {
     if why.is_empty() { verdict.into() } else { format!("{verdict}: {why}") }
 }
 
-fn what(claim: &Claim) -> String {
+fn what<'a>(claim: &'a Claim, called: impl Fn(&'a str) -> &'a str) -> String {
     let mut text = of_what(claim);
     let between = match claim.expected {
         Expected::Rising => " < ",
         Expected::Close => " ≈ ",
         _ => " / ",
     };
-    let schemes: Vec<&str> = [&claim.scheme].into_iter().chain(&claim.baselines).map(String::as_str).collect();
+    let schemes: Vec<&str> = [&claim.scheme].into_iter().chain(&claim.baselines).map(|name| called(name)).collect();
     text += &format!(", {}", schemes.join(between));
     if !claim.loads.is_empty() {
         let loads: Vec<String> = claim.loads.iter().map(f64::to_string).collect();

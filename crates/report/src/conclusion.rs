@@ -7,6 +7,7 @@ use flowsieve_results::{ClassSummary, Count, Dimension, Figure, Metric, Ratio, R
 use crate::cases::{At, Case, Layout, in_words};
 use crate::format::count;
 use crate::group::Group;
+use crate::naming::Naming;
 
 /// More seeds than this are not advised.
 pub(crate) const MOST_SEEDS: usize = 1_000;
@@ -26,7 +27,7 @@ struct Asked {
 }
 
 /// A sentence for each question, those about schemes first. Empty if the sweep compares nothing.
-pub(crate) fn sentences(dir: &ResultDir, layout: &Layout) -> Vec<String> {
+pub(crate) fn sentences(dir: &ResultDir, layout: &Layout, naming: Naming) -> Vec<String> {
     // The last class has all flows; if there are coflows, the question is about these.
     let groups = Group::all(dir);
     let group = groups.iter().rfind(|group| matches!(group, Group::Coflows(None)));
@@ -35,14 +36,14 @@ pub(crate) fn sentences(dir: &ResultDir, layout: &Layout) -> Vec<String> {
     };
     let mean = Asked { group, statistic: Statistic::Mean, name: format!("mean {}", group.time()) };
     let mut sentences: Vec<String> =
-        compared(dir).iter().flat_map(|compared| answers(dir, layout, compared, &mean)).collect();
-    sentences.extend(deadlines(dir, layout));
+        compared(dir).iter().flat_map(|compared| answers(dir, layout, compared, &mean, naming)).collect();
+    sentences.extend(deadlines(dir, layout, naming));
     sentences
 }
 
 /// What a page opens with: these sentences, then the schemes' p99 of the smallest flows and mean of the largest.
-pub(crate) fn opening(dir: &ResultDir, layout: &Layout) -> Vec<String> {
-    let mut opening = sentences(dir, layout);
+pub(crate) fn opening(dir: &ResultDir, layout: &Layout, naming: Naming) -> Vec<String> {
+    let mut opening = sentences(dir, layout, naming);
     let by_size: Vec<Group> = Group::all(dir).into_iter().filter(|group| group.class().is_some()).collect();
     if let ([smallest, .., largest, _], true) = (&by_size[..], compared(dir).contains(&Dimension::Scheme)) {
         for (group, statistic, measure) in
@@ -50,16 +51,19 @@ pub(crate) fn opening(dir: &ResultDir, layout: &Layout) -> Vec<String> {
         {
             let name = format!("{measure} of {}", group.name(dir));
             let asked = Asked { group: *group, statistic, name };
-            opening.extend(answers(dir, layout, &Dimension::Scheme, &asked));
+            opening.extend(answers(dir, layout, &Dimension::Scheme, &asked, naming));
         }
     }
     opening
 }
 
 /// A sentence for each case and value of the x axis that compares the values of a key.
-fn answers(dir: &ResultDir, layout: &Layout, compared: &Dimension, asked: &Asked) -> Vec<String> {
+fn answers(dir: &ResultDir, layout: &Layout, compared: &Dimension, asked: &Asked, naming: Naming) -> Vec<String> {
     let experiment = &dir.manifest().experiment;
-    let value = |point: usize| compared.value(&experiment.points[point]).unwrap_or_default();
+    let value = |point: usize| {
+        let value = compared.value(&experiment.points[point]).unwrap_or_default();
+        naming.value(experiment, compared, value)
+    };
     // The x axis is whatever else the layout varies.
     let layout = Layout::by(experiment, if layout.x == *compared { &Dimension::Load } else { &layout.x }, compared);
     let answer = |(case, at): (&Case, &At)| {
@@ -71,13 +75,13 @@ fn answers(dir: &ResultDir, layout: &Layout, compared: &Dimension, asked: &Asked
             Dimension::Scheme => String::new(),
             other => format!("with {} = ", other.name()),
         };
-        sentence(&place(&layout, case, at), &what, asked, &sides)
+        sentence(&place(&layout, case, at, |name| naming.scheme(experiment, name).to_owned()), &what, asked, &sides)
     };
     layout.cases.iter().flat_map(|case| case.at.iter().map(move |at| (case, at))).filter_map(answer).collect()
 }
 
 /// The share of the flows with a deadline that meet it under each scheme, the largest first.
-fn deadlines(dir: &ResultDir, layout: &Layout) -> Vec<String> {
+fn deadlines(dir: &ResultDir, layout: &Layout, naming: Naming) -> Vec<String> {
     if dir.manifest().runs.iter().all(|run| run.measured.deadlines.flows == 0) {
         return Vec::new();
     }
@@ -85,7 +89,10 @@ fn deadlines(dir: &ResultDir, layout: &Layout) -> Vec<String> {
     let met = Quantity::of_all_flows(Figure::Count(Count::DeadlinesMet));
     let measured = Measured::of(vec![met.clone()], dir.manifest(), dir.summary());
     let of = |(case, at): (&Case, &At)| {
-        let share = |&point: &usize| Some((experiment.points[point].scheme.as_str(), measured.estimate(point, &met)?));
+        let place = place(layout, case, at, |name| naming.scheme(experiment, name).to_owned());
+        let share = |&point: &usize| {
+            Some((naming.scheme(experiment, &experiment.points[point].scheme), measured.estimate(point, &met)?))
+        };
         let mut shares: Vec<_> = at.points.iter().filter_map(share).collect();
         shares.sort_by(|(_, a), (_, b)| b.value.total_cmp(&a.value));
         let said = shares.iter().map(|(scheme, share)| {
@@ -94,7 +101,7 @@ fn deadlines(dir: &ResultDir, layout: &Layout) -> Vec<String> {
             format!("{} % under {scheme}{}", per_cent(share.value), share.interval.map_or(String::new(), ends))
         });
         let said: Vec<String> = said.collect();
-        format!("{}{} of the flows that have a deadline meet it.", place(layout, case, at), said.join(", "))
+        format!("{}{} of the flows that have a deadline meet it.", place, said.join(", "))
     };
     layout.cases.iter().flat_map(|case| case.at.iter().map(move |at| (case, at))).map(of).collect()
 }
@@ -115,11 +122,11 @@ fn compared(dir: &ResultDir) -> Vec<Dimension> {
 }
 
 /// The point of a comparison: "At load 0.8, ecn_threshold = 65pkt ".
-fn place(layout: &Layout, case: &Case, at: &At) -> String {
+fn place(layout: &Layout, case: &Case, at: &At, called: impl Fn(&str) -> String) -> String {
     let several = layout.cases.iter().any(|case| case.at.len() > 1);
     let x = at.value.as_ref().filter(|_| several).map(|value| (layout.x.clone(), value.clone()));
     let all: Vec<(Dimension, String)> = x.into_iter().chain(case.fixed.iter().cloned()).collect();
-    let scheme = all.iter().find(|(dimension, _)| *dimension == Dimension::Scheme).map(|(_, name)| name.clone());
+    let scheme = all.iter().find(|(dimension, _)| *dimension == Dimension::Scheme).map(|(_, name)| called(name));
     let others: Vec<String> = all
         .iter()
         .filter(|(dimension, _)| *dimension != Dimension::Scheme)

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use flowsieve_results::Experiment;
 
+use crate::naming::Naming;
+
 /// A setting that has one value at all points.
 pub(crate) struct Common<'a> {
     pub(crate) key: &'a str,
@@ -20,7 +22,7 @@ pub(crate) struct Differing<'a> {
 }
 
 /// Sorts the settings of all points by whether the points agree.
-pub(crate) fn settings(experiment: &Experiment) -> (Vec<Common<'_>>, Vec<Differing<'_>>) {
+pub(crate) fn settings(experiment: &Experiment, naming: Naming) -> (Vec<Common<'_>>, Vec<Differing<'_>>) {
     let mut values: BTreeMap<&str, BTreeMap<&str, BTreeSet<usize>>> = BTreeMap::new();
     for (index, point) in experiment.points.iter().enumerate() {
         for (key, value) in &point.settings {
@@ -34,7 +36,7 @@ pub(crate) fn settings(experiment: &Experiment) -> (Vec<Common<'_>>, Vec<Differi
                 common.push(Common { key, value });
             } else {
                 let key = if index == 0 { key } else { "" };
-                differing.push(Differing { key, value, at: in_words(experiment, &points) });
+                differing.push(Differing { key, value, at: in_words(experiment, &points, naming) });
             }
         }
     }
@@ -42,13 +44,13 @@ pub(crate) fn settings(experiment: &Experiment) -> (Vec<Common<'_>>, Vec<Differi
 }
 
 /// Points in words: by scheme, load and axes if these single them out ("pias at load 0.6, load 0.8"), otherwise one by one.
-pub(crate) fn in_words(experiment: &Experiment, points: &BTreeSet<usize>) -> String {
+pub(crate) fn in_words(experiment: &Experiment, points: &BTreeSet<usize>, naming: Naming) -> String {
     const LISTED: usize = 8;
     if points.len() == experiment.points.len() {
         return "all points".into();
     }
     let everywhere = 0..experiment.points.len();
-    let all: Vec<Vec<String>> = everywhere.clone().map(|index| attributes(experiment, index)).collect();
+    let all: Vec<Vec<String>> = everywhere.clone().map(|index| attributes(experiment, index, naming)).collect();
     let values = |attribute: usize, among: &mut dyn Iterator<Item = usize>| -> BTreeSet<Option<&String>> {
         among.map(|index| all[index].get(attribute)).collect()
     };
@@ -80,11 +82,11 @@ pub(crate) fn in_words(experiment: &Experiment, points: &BTreeSet<usize>) -> Str
 }
 
 /// What distinguishes a point: scheme, load, axes.
-fn attributes(experiment: &Experiment, index: usize) -> Vec<String> {
+fn attributes(experiment: &Experiment, index: usize, naming: Naming) -> Vec<String> {
     let point = &experiment.points[index];
     let load = point.load.map_or_else(|| "no load".into(), |load| format!("load {load}"));
     let axes = point.axes.iter().map(|axis| format!("{} = {}", axis.key, axis.value));
-    [point.scheme.clone(), load].into_iter().chain(axes).collect()
+    [naming.scheme(experiment, &point.scheme).to_owned(), load].into_iter().chain(axes).collect()
 }
 
 #[cfg(test)]
@@ -113,7 +115,7 @@ mod tests {
 
     #[test]
     fn in_words__the_shortest_that_is_exact() {
-        let words = |points: &[usize]| in_words(&experiment(), &points.iter().copied().collect());
+        let words = |points: &[usize]| in_words(&experiment(), &points.iter().copied().collect(), Naming::Names);
         assert_eq!(words(&[0, 1, 2, 3]), "all points");
         assert_eq!(words(&[1, 3]), "pias");
         assert_eq!(words(&[2, 3]), "load 0.8");
@@ -124,7 +126,7 @@ mod tests {
     #[test]
     fn settings__apart_where_points_differ() {
         let experiment = experiment();
-        let (common, differing) = settings(&experiment);
+        let (common, differing) = settings(&experiment, Naming::Names);
         assert_eq!((common[0].key, common[0].value, common.len()), ("network.mtu", "1500B", 1));
         let differing: Vec<_> = differing.iter().map(|row| (row.key, row.value, row.at.as_str())).collect();
         assert_eq!(differing, [("network.queues", "1", "dctcp"), ("", "8", "pias")]);

@@ -4,6 +4,7 @@ use flowsieve_results::{Finding, ResultDir, Severity};
 use serde_json::{Value, json};
 
 use crate::configuration::in_words;
+use crate::naming::Naming;
 use flowsieve_files::printable;
 
 /// The findings as text: causes, then the most important first.
@@ -40,7 +41,7 @@ pub fn doctor_json(dir: &ResultDir) -> Value {
 }
 
 fn points(dir: &ResultDir, finding: &Finding) -> String {
-    in_words(&dir.manifest().experiment, &finding.points.iter().map(|&point| point as usize).collect())
+    in_words(&dir.manifest().experiment, &finding.points.iter().map(|&point| point as usize).collect(), Naming::Names)
 }
 
 fn name(severity: Severity) -> &'static str {

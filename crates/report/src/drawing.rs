@@ -14,7 +14,8 @@ use plotters::style::{Color, ShapeStyle};
 use crate::figure::{Figure, Shape};
 use crate::font::Font;
 use crate::looks::{Dash, Symbol, colour};
-use crate::svg::{PER_POINT, Pen, Sheet};
+use crate::sheet::{Drawing, PER_POINT, Pen, Sheet};
+use crate::{pdf, svg};
 use panel::Panel;
 
 /// The most plots that are readable in one figure.
@@ -45,9 +46,23 @@ const TWO_COLUMNS: Width = Width { in_words: "7.16in", units: points(51_552) / 1
 type Area<'a> = DrawingArea<Pen<'a>, Shift>;
 type Drawn = Result<(), Box<dyn std::error::Error>>;
 
-/// A figure as wide as one or two columns of a page, with its plots next to and below each other, below a legend.
+/// A figure as wide as one or two columns of a page.
 pub(crate) fn svg(figure: &Figure, columns: u8) -> Result<String, Box<dyn std::error::Error>> {
-    let width = if columns == 2 { TWO_COLUMNS } else { ONE_COLUMN };
+    let width = width(columns);
+    Ok(svg::svg(&drawn(figure, width, columns)?, width.in_words))
+}
+
+/// The same as a PDF.
+pub(crate) fn pdf(figure: &Figure, columns: u8) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
+    Ok(pdf::pdf(&drawn(figure, width(columns), columns)?))
+}
+
+fn width(columns: u8) -> Width {
+    if columns == 2 { TWO_COLUMNS } else { ONE_COLUMN }
+}
+
+/// Plots next to and below each other, below a legend.
+fn drawn(figure: &Figure, width: Width, columns: u8) -> Result<Drawing, Box<dyn std::error::Error>> {
     let font = Font::new()?;
     let across = across(figure.plots.len(), columns);
     let panel_width = width.units / i32::try_from(across)?;
@@ -68,7 +83,7 @@ pub(crate) fn svg(figure: &Figure, columns: u8) -> Result<String, Box<dyn std::e
         top += height;
     }
     drop(root);
-    Ok(sheet.into_svg(width.in_words))
+    Ok(sheet.into_drawing())
 }
 
 /// The metrics of a paper's claims, for a page of a screen.
@@ -99,13 +114,14 @@ fn stroke(colour: RGBColor, tenths_of_a_point: i32) -> ShapeStyle {
     colour.stroke_width((tenths_of_a_point * PER_POINT / 10).unsigned_abs())
 }
 
+/// That of its longest line.
 fn width_of(font: &Font, text: &str, size: i32) -> i32 {
-    font.width(text, f64::from(size)).ceil() as i32
+    text.lines().map(|line| font.width(line, f64::from(size)).ceil() as i32).max().unwrap_or(0)
 }
 
-/// A text that is no wider than `width`, cut short if necessary.
+/// A text in one line that is no wider than `width`, cut short if necessary.
 fn fitting(font: &Font, text: &str, size: i32, width: i32) -> String {
-    let mut fitting = text.to_owned();
+    let mut fitting = text.replace('\n', " ");
     while width_of(font, &fitting, size) > width && !fitting.is_empty() {
         let mut letters: Vec<char> = fitting.chars().collect();
         letters.truncate(letters.len().saturating_sub(2));
@@ -188,7 +204,7 @@ impl Legend {
     fn new(figure: &Figure, font: &Font, width: i32) -> Legend {
         let mut items: Vec<(Sample, String)> = Vec::new();
         for series in figure.plots.iter().flat_map(|plot| &plot.series) {
-            let item = (Sample::Of(series.scheme, series.shape), series.name.clone());
+            let item = (Sample::Of(series.scheme, series.shape), series.label.clone());
             let is_same = |other: &(Sample, String)| match (other.0, item.0) {
                 (Sample::Of(a, _), Sample::Of(b, _)) => a == b && other.1 == item.1,
                 _ => false,

@@ -130,6 +130,7 @@ impl<'a> Panel<'a> {
             claimed.iter().flat_map(|&(_, _, low, high)| [low, high]).chain(stated.iter().map(|(_, value)| *value));
         let (each, unit) = self.unit(measured.chain(said));
         let name = |scheme: usize| self.experiment.schemes[scheme].name.clone();
+        let label = |scheme: usize| self.experiment.label_of(&self.experiment.schemes[scheme].name).to_owned();
         let datum = |scheme: usize, (load, value): &(Option<f64>, Estimate)| Datum {
             x: self.x(scheme, *load),
             y: value.value / each,
@@ -140,14 +141,16 @@ impl<'a> Panel<'a> {
         let series = |(&scheme, line): (&usize, &Vec<(Option<f64>, Estimate)>)| {
             let mut data: Vec<Datum> = line.iter().map(|point| datum(scheme, point)).collect();
             data.sort_by(|a, b| a.x.total_cmp(&b.x));
-            Series { scheme, name: name(scheme), shape: if by_load { Shape::Line } else { Shape::Dots }, data }
+            // Dots and no bars, which would hide the claimed marks.
+            let shape = if by_load { Shape::Line } else { Shape::Dots };
+            Series { scheme, name: name(scheme), label: label(scheme), shape, data }
         };
         let places = match by_load {
             true => Places::Numbers {
                 is_log: false,
                 ticks: self.loads.iter().map(|load| (*load, load.to_string())).collect(),
             },
-            false => Places::Names(self.lines.keys().map(|scheme| name(*scheme)).collect()),
+            false => Places::Names(self.lines.keys().map(|scheme| label(*scheme)).collect()),
         };
         let claimed = claimed.into_iter().map(|(scheme, load, low, high)| Claimed {
             scheme,

@@ -1,21 +1,20 @@
 //! Exports a result for a paper and for other programs: tables in LaTeX, figures in SVG and LaTeX, and tidy tables in CSV with
 //! self-describing rows.
 
-mod figures;
+pub(crate) mod figures;
+mod latex;
 mod pgfplots;
 mod safe_csv;
 
-use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use flowsieve_results::{Estimate, Metric, Ratio, ResultDir, ResultError, Statistic, Untold};
 
-use crate::cases::{At, Case, Layout, UnknownKey};
-use crate::format::{UNTOLD, number};
+use crate::cases::{Layout, UnknownKey};
 use crate::group::Group;
-use flowsieve_files::printable;
 
-pub use figures::{Figures, figures, figures_over_time};
+pub use figures::{Figures, asked};
+pub use latex::latex;
 pub use safe_csv::SafeCsv;
 
 const PS_PER_US: f64 = 1e6;
@@ -323,147 +322,4 @@ pub fn flows_csv(dir: &ResultDir, out: &mut dyn Write) -> io::Result<()> {
     read.map_err(io::Error::other)?;
     failed?;
     csv.flush()
-}
-
-/// Text as LaTeX shows it.
-fn escaped(text: &str) -> String {
-    let mut latex = String::new();
-    for letter in printable(text).chars() {
-        match letter {
-            '&' | '%' | '$' | '#' | '_' | '{' | '}' => {
-                latex.push('\\');
-                latex.push(letter);
-            }
-            '\\' => latex.push_str("\\textbackslash{}"),
-            '~' => latex.push_str("\\textasciitilde{}"),
-            '^' => latex.push_str("\\textasciicircum{}"),
-            // TeX's first fonts have these letters in other places.
-            '<' => latex.push_str("\\textless{}"),
-            '>' => latex.push_str("\\textgreater{}"),
-            '|' => latex.push_str("\\textbar{}"),
-            '\u{fffd}' => latex.push('?'),
-            other => latex.push(other),
-        }
-    }
-    latex
-}
-
-/// A booktabs table for each case, group and measure, with a column for each scheme; below a value its interval, then its ratio
-/// to the first scheme. `columns`: how many columns of the page a table spans.
-pub fn latex(dir: &ResultDir, layout: &Layout, selection: &Selection, columns: u8) -> String {
-    let mut text = String::from("% \\usepackage{booktabs}\n");
-    for case in &layout.cases {
-        for &group in &selection.groups {
-            for &measure in &selection.measures {
-                // Writing into a String does not fail.
-                let _ = latex_table(&mut text, dir, layout, (case, group, measure), columns);
-            }
-        }
-    }
-    text
-}
-
-fn latex_table(
-    text: &mut String,
-    dir: &ResultDir,
-    layout: &Layout,
-    (case, group, (metric, statistic)): (&Case, Group, (Metric, Statistic)),
-    columns: u8,
-) -> std::fmt::Result {
-    let experiment = &dir.manifest().experiment;
-    let unit = group.unit(dir, case);
-    let (what, scale) = match metric {
-        Metric::Fct => (format!("{} {} ({})", statistic.name(), group.time(), unit.name), 1.0 / unit.of(1.0)),
-        Metric::Slowdown => (format!("{} slowdown", statistic.name()), 1.0),
-    };
-    let seeds = case.points().map(|point| experiment.points[point].parts.len()).max().unwrap_or(0);
-    let mut about = vec![what, group.name(dir)];
-    about.extend(Some(layout.case_name(case)).filter(|name| !name.is_empty()));
-    let first = experiment.schemes.first().map_or("", |scheme| scheme.name.as_str());
-    let schemes: Vec<&str> = experiment.schemes.iter().map(|scheme| scheme.name.as_str()).collect();
-    let table = if columns == 2 { "table*" } else { "table" };
-    writeln!(text, "\\begin{{{table}}}[t]\n  \\centering\n  \\small")?;
-    let caption = escaped(&about.join(", "));
-    let seeds = format!("{seeds} seeds");
-    writeln!(
-        text,
-        "  \\caption{{{caption}; 95\\,\\% intervals over {seeds}; below, the ratio to {}, paired by seed.}}",
-        escaped(first)
-    )?;
-    writeln!(text, "  \\begin{{tabular}}{{l{}}}\n    \\toprule", "r".repeat(schemes.len()))?;
-    let heads: Vec<String> = schemes.iter().map(|scheme| escaped(scheme)).collect();
-    writeln!(text, "    {} & {} \\\\\n    \\midrule", escaped(layout.x_name()), heads.join(" & "))?;
-    for at in &case.at {
-        let lines = cells(dir, at, &schemes, group, (metric, statistic), scale);
-        for (index, line) in
-            lines.iter().enumerate().filter(|(index, line)| *index == 0 || line.iter().any(|cell| !cell.is_empty()))
-        {
-            let head = if index == 0 { escaped(&at.name()) } else { String::new() };
-            writeln!(text, "    {head} & {} \\\\", line.join(" & "))?;
-        }
-    }
-    writeln!(text, "    \\bottomrule\n  \\end{{tabular}}\n\\end{{{table}}}")
-}
-
-/// By scheme: the values, their intervals, and the ratios with theirs.
-fn cells(
-    dir: &ResultDir,
-    at: &At,
-    schemes: &[&str],
-    group: Group,
-    measure: (Metric, Statistic),
-    scale: f64,
-) -> [Vec<String>; 3] {
-    let mut lines = [Vec::new(), Vec::new(), Vec::new()];
-    for scheme in schemes {
-        let point = at.points.iter().copied().find(|&point| dir.manifest().experiment.points[point].scheme == *scheme);
-        let value = point.and_then(|point| value(dir, point, group, measure));
-        let within = |interval: Option<(f64, f64)>, scale: f64| {
-            interval.map_or(String::new(), |(low, high)| format!("[{}, {}]", number(low / scale), number(high / scale)))
-        };
-        let small = |text: String| if text.is_empty() { text } else { format!("{{\\footnotesize {text}}}") };
-        lines[0].push(match &value {
-            None => "--".into(),
-            Some(value) if value.untold.is_some() => UNTOLD.into(),
-            Some(value) => number(value.estimate.value / scale),
-        });
-        lines[1].push(small(value.as_ref().map_or(String::new(), |value| within(value.estimate.interval, scale))));
-        lines[2].push(small(value.and_then(|value| value.ratio).map_or(String::new(), |ratio| {
-            format!("{} {}", number(ratio.value), within(ratio.interval, 1.0)).trim_end().to_owned()
-        })));
-    }
-    lines
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn escaped__what_latex_would_read() {
-        assert_eq!(
-            escaped("a_b & 50% #1 {x} $~^\\ >10MB"),
-            "a\\_b \\& 50\\% \\#1 \\{x\\} \\$\\textasciitilde{}\\textasciicircum{}\\textbackslash{} \\textgreater{}10MB"
-        );
-    }
-
-    proptest! {
-        /// Asserts that every special character has a backslash before it, and that braces balance.
-        #[test]
-        fn escaped__leaves_nothing_to_latex(text in any::<String>()) {
-            let latex = escaped(&text);
-            let named = ["backslash", "asciitilde", "asciicircum", "less", "greater", "bar"];
-            let commands = named.iter().fold(latex.clone(), |text, name| text.replace(&format!("\\text{name}{{}}"), ""));
-            let mut letters = commands.chars().peekable();
-            while let Some(letter) = letters.next() {
-                if letter == '\\' {
-                    let next = letters.next();
-                    prop_assert!(next.is_some_and(|next| "&%$#_{}".contains(next)), "{latex}");
-                } else {
-                    prop_assert!(!"&%$#_{}~^<>|".contains(letter) && !letter.is_control(), "{latex}");
-                }
-            }
-        }
-    }
 }

@@ -48,15 +48,15 @@ pub(crate) struct YAxis {
     pub(crate) base: Base,
 }
 
-/// Where a vertical axis begins.
+/// The scale of a vertical axis, and where it begins.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Base {
     /// At zero.
     Zero,
     /// At zero, or logarithmic if values lie so far apart that only a logarithmic axis shows them.
     ZeroOrLog,
-    /// Near the smallest value.
-    Free,
+    /// For ratios: logarithmic, with 1 in the middle.
+    Ratio,
 }
 
 /// The values of a scheme in a plot.
@@ -64,7 +64,10 @@ pub(crate) enum Base {
 pub(crate) struct Series {
     /// Its number in the sweep, which determines its style.
     pub(crate) scheme: usize,
+    /// As commands take it: for tables that programs read.
     pub(crate) name: String,
+    /// As papers print it: for legends.
+    pub(crate) label: String,
     pub(crate) shape: Shape,
     /// From left to right.
     pub(crate) data: Vec<Datum>,
@@ -116,14 +119,6 @@ pub(crate) struct Claimed {
     pub(crate) high: f64,
 }
 
-/// The quantity on a vertical axis.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Range {
-    pub(crate) is_log: bool,
-    pub(crate) from: f64,
-    pub(crate) to: f64,
-}
-
 impl XAxis {
     /// With its unit, if ticks do not have it.
     pub(crate) fn label(&self) -> String {
@@ -168,36 +163,6 @@ impl Plot {
     pub(crate) fn data(&self) -> impl Iterator<Item = &Datum> {
         self.series.iter().flat_map(|series| &series.data)
     }
-
-    /// From where its vertical axis begins to where values and intervals end.
-    pub(crate) fn y_range(&self) -> Range {
-        /// Values further apart than this crowd at one end of a linear axis.
-        const SPAN: f64 = 20.0;
-        /// Share of the range that is left free next to it.
-        const MARGIN: f64 = 0.05;
-        let claimed = self.claimed.iter().flat_map(|claimed| [claimed.low, claimed.high]);
-        let said = claimed.chain(self.stated.iter().map(|(_, value)| *value));
-        let values = || self.data().map(|datum| datum.y).chain(said.clone()).filter(|value| value.is_finite());
-        let ends = self.data().filter_map(|datum| datum.ends).flat_map(|(low, high)| [low, high]);
-        let all = values().chain(ends.filter(|end| end.is_finite()));
-        let least_value = values().fold(f64::INFINITY, f64::min);
-        let (least, most) =
-            all.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| (least.min(value), most.max(value)));
-        if least > most {
-            return Range { is_log: false, from: 0.0, to: 1.0 };
-        }
-        if self.y.base == Base::ZeroOrLog && least_value > 0.0 && most > SPAN * least_value {
-            // An interval may reach to zero, which no logarithmic axis shows.
-            let from = least.max(least_value / 2.0);
-            let margin = libm::pow(most / from, MARGIN);
-            return Range { is_log: true, from: from / margin, to: most * margin };
-        }
-        let from = if self.y.base == Base::Free { least } else { least.min(0.0) };
-        let to = if most > from { most } else { from + from.abs().max(1.0) };
-        let margin = MARGIN * (to - from);
-        let below = if from == 0.0 { 0.0 } else { margin };
-        Range { is_log: false, from: from - below, to: to + margin }
-    }
 }
 
 #[cfg(test)]
@@ -218,6 +183,7 @@ pub(crate) mod tests {
         let series = |scheme: usize, name: &str, factor: f64| Series {
             scheme,
             name: name.into(),
+            label: name.into(),
             shape: Shape::Line,
             data: data(factor),
         };
@@ -230,31 +196,5 @@ pub(crate) mod tests {
             claimed: Vec::new(),
             stated: Vec::new(),
         }
-    }
-
-    fn close(found: Range, is_log: bool, from: f64, to: f64) {
-        let is_near = |found: f64, expected: f64| (found - expected).abs() <= 1e-9 * expected.abs();
-        assert!(found.is_log == is_log && is_near(found.from, from) && is_near(found.to, to), "{found:?}");
-    }
-
-    #[test]
-    fn y_range__from_zero_or_logarithmic_or_about_the_values() {
-        close(plot(Base::ZeroOrLog, &[1.0]).y_range(), false, 0.0, 1.05 * 1.2);
-        let far = plot(Base::ZeroOrLog, &[1.0, 10.0]).y_range();
-        let margin = libm::pow(12.0 / 0.09, 0.05);
-        close(far, true, 0.09 / margin, 12.0 * margin);
-        close(plot(Base::Zero, &[1.0, 10.0]).y_range(), false, 0.0, 1.05 * 12.0);
-        let free = plot(Base::Free, &[1.0]).y_range();
-        close(free, false, 0.09 - 0.05 * 1.11, 1.2 + 0.05 * 1.11);
-    }
-
-    #[test]
-    fn y_range__what_claims_say_is_inside_and_nothing_is_no_range_of_nothing() {
-        let stated = Plot { stated: vec![(0, 3.0)], ..plot(Base::ZeroOrLog, &[1.0]) };
-        close(stated.y_range(), true, stated.y_range().from, 3.0 * libm::pow(3.0 / 0.09, 0.05));
-        let nothing = Plot { series: Vec::new(), ..plot(Base::Free, &[]) };
-        close(nothing.y_range(), false, 0.0, 1.0);
-        let zeros = plot(Base::Zero, &[0.0]);
-        close(zeros.y_range(), false, 0.0, 1.05);
     }
 }

@@ -30,7 +30,12 @@ pub(crate) fn against_x(
     });
     Plot {
         title: format!("{} {name}, {}", in_words(statistic), group.name(dir)),
-        y: YAxis { name: name.into(), unit: unit_name.into(), base: Base::ZeroOrLog },
+        // A bar's length says its value only from zero on.
+        y: YAxis {
+            name: format!("{} {name}", statistic.name()),
+            unit: unit_name.into(),
+            base: if case.at.len() > 1 { Base::ZeroOrLog } else { Base::Zero },
+        },
         ..plot(x, series)
     }
 }
@@ -57,10 +62,10 @@ pub(crate) fn ratio_against_x(
     if experiment.schemes.len() < 2 {
         series.clear();
     }
-    let first = experiment.schemes.first().map_or("", |scheme| &scheme.name);
+    let first = experiment.schemes.first().map_or("", |scheme| experiment.label_of(&scheme.name));
     Plot {
         title: format!("{} {} / that of {first}, {}", in_words(statistic), group.time(), group.name(dir)),
-        y: YAxis { name: format!("ratio to {first}"), unit: String::new(), base: Base::Free },
+        y: YAxis { name: format!("ratio to {first}"), unit: String::new(), base: Base::Ratio },
         ..plot(x, series)
     }
 }
@@ -70,7 +75,7 @@ fn plot(x: XAxis, series: Vec<Series>) -> Plot {
     Plot { title: String::new(), x, y, series, claimed: Vec::new(), stated: Vec::new() }
 }
 
-/// The x axis, and one series per scheme of the points that have a value, by rising place on it; or a dot for each scheme if
+/// The x axis, and one series per scheme of the points that have a value, by rising place on it; or a bar for each scheme if
 /// the axis has one value.
 fn series_by_x(
     dir: &ResultDir,
@@ -79,26 +84,26 @@ fn series_by_x(
     value: impl Fn(usize) -> Option<(f64, Option<(f64, f64)>)>,
 ) -> (XAxis, Vec<Series>) {
     let is_line = case.at.len() > 1;
-    let shape = if is_line { Shape::Line } else { Shape::Dots };
+    let shape = if is_line { Shape::Line } else { Shape::Bars };
     let values: Vec<&str> = case.at.iter().map(|at| at.value.as_deref().unwrap_or("–")).collect();
     let scale = scale(&values);
     let mut series: Vec<Series> = Vec::new();
     for (at, &place) in case.at.iter().zip(&scale.positions) {
         for &point in &at.points {
             let Some((y, ends)) = value(point) else { continue };
-            let (scheme, name) = scheme_of(dir, point);
+            let Named { scheme, name, label } = scheme_of(dir, point);
             let x = if is_line { place } else { series.len() as f64 };
             let datum = Datum { x, y, ends, sizes: None };
             match series.iter_mut().find(|series| series.scheme == scheme) {
                 Some(series) => series.data.push(datum),
-                None => series.push(Series { scheme, name, shape, data: vec![datum] }),
+                None => series.push(Series { scheme, name, label, shape, data: vec![datum] }),
             }
         }
     }
     series.iter_mut().for_each(|series| series.data.sort_by(|a, b| a.x.total_cmp(&b.x)));
     let names = || values.iter().map(|value| (*value).to_owned());
     let (name, places) = match scale.unit {
-        _ if !is_line => (String::new(), Places::Names(series.iter().map(|series| series.name.clone()).collect())),
+        _ if !is_line => (String::new(), Places::Names(series.iter().map(|series| series.label.clone()).collect())),
         None => (layout.x_name().to_owned(), Places::Names(names().collect())),
         Some(_) => {
             let ticks = scale.positions.iter().copied().zip(names()).collect();
@@ -124,35 +129,36 @@ pub(crate) fn against_size(dir: &ResultDir, at: &At, (metric, statistic): (Metri
             let sizes = Some(Sizes { above: bin.class.above_bytes, up_to: bin.class.up_to_bytes });
             Some(Datum { x, y: estimate.value / each, ends, sizes })
         };
-        let (scheme, name) = scheme_of(dir, point);
+        let Named { scheme, name, label } = scheme_of(dir, point);
         let data = middles(bins).into_iter().zip(bins).filter_map(datum).collect();
-        Series { scheme, name, shape: Shape::Line, data }
+        Series { scheme, name, label, shape: Shape::Line, data }
     };
     let series: Vec<Series> = at.points.iter().map(of_point).filter(|series| !series.data.is_empty()).collect();
     let first = at.points.first().map_or(&[][..], |&point| &dir.summary().points[point].bins);
     let x = XAxis {
-        name: "flow size, spaced by percentile of flows".into(),
+        name: "flow size, and the share of flows up to it".into(),
         unit: "%".into(),
         places: Places::Numbers { is_log: false, ticks: size_ticks(first) },
     };
     Plot {
         title: format!("{} {name} by flow size", in_words(statistic)),
-        y: YAxis { name: name.into(), unit: unit.into(), base: Base::ZeroOrLog },
+        y: YAxis { name: format!("{} {name}", statistic.name()), unit: unit.into(), base: Base::ZeroOrLog },
         ..plot(x, series)
     }
 }
 
-/// Measured utilisation by class of links, with the wire load that the flows offer.
+/// Measured utilisation by class of links, with the load that the flows offer on the wire.
 pub(crate) fn utilisation(dir: &ResultDir, at: &At) -> Plot {
     let per_cent = |link: &LinkClass| 100.0 * link.utilisation;
     let mut bars = bars(dir, at, per_cent);
     if !at.points.iter().any(|&point| has_load(dir, point)) {
         bars.series.clear();
     } else if let Some(&point) = at.points.first() {
-        let (scheme, name) = scheme_of(dir, point);
+        let Named { scheme, name, label } = scheme_of(dir, point);
         let data = heights(&mean_links(dir, point), &bars.x, |link| 100.0 * link.offered_load);
-        let name = format!("offered on the wire ({name})");
-        bars.series.push(Series { scheme, name, shape: Shape::Reference, data });
+        let offered = |scheme: &str| format!("offered on the wire ({scheme})");
+        let (name, label) = (offered(&name), offered(&label));
+        bars.series.push(Series { scheme, name, label, shape: Shape::Reference, data });
     }
     Plot {
         title: "Utilisation by class of links, to the last arrival or the run's end".into(),
@@ -191,8 +197,8 @@ fn bars(dir: &ResultDir, at: &At, height: impl Fn(&LinkClass) -> f64) -> Plot {
     }
     let x = XAxis { name: "class of links".into(), unit: String::new(), places: Places::Names(names) };
     let of_point = |(point, links): &(usize, Vec<LinkClass>)| {
-        let (scheme, name) = scheme_of(dir, *point);
-        Series { scheme, name, shape: Shape::Bars, data: heights(links, &x, &height) }
+        let Named { scheme, name, label } = scheme_of(dir, *point);
+        Series { scheme, name, label, shape: Shape::Bars, data: heights(links, &x, &height) }
     };
     let series = by_point.iter().map(of_point).collect();
     plot(x, series)
@@ -207,12 +213,23 @@ fn heights(links: &[LinkClass], x: &XAxis, height: impl Fn(&LinkClass) -> f64) -
     links.iter().filter_map(datum).collect()
 }
 
-/// The index of a point's scheme in the order of the sweep, which determines its style, and its name.
-fn scheme_of(dir: &ResultDir, point: usize) -> (usize, String) {
+/// A scheme: its index in the order of the sweep, which determines its style, and what it is called.
+struct Named {
+    scheme: usize,
+    name: String,
+    label: String,
+}
+
+/// A point's scheme.
+fn scheme_of(dir: &ResultDir, point: usize) -> Named {
     let experiment = &dir.manifest().experiment;
     let name = &experiment.points[point].scheme;
     let index = experiment.schemes.iter().position(|scheme| scheme.name == *name);
-    (index.unwrap_or(experiment.schemes.len()), name.clone())
+    Named {
+        scheme: index.unwrap_or(experiment.schemes.len()),
+        name: name.clone(),
+        label: experiment.label_of(name).to_owned(),
+    }
 }
 
 fn in_words(statistic: Statistic) -> &'static str {
@@ -235,13 +252,14 @@ fn middles(bins: &[ClassSummary]) -> Vec<f64> {
     bins.iter().map(middle).collect()
 }
 
-/// Every fourth bin's upper bound, at the share of the flows up to it.
+/// Every fourth bin's upper bound, at the share of the flows up to it, and below it that share.
 fn size_ticks(bins: &[ClassSummary]) -> Vec<(f64, String)> {
     let total = bins.iter().map(ClassSummary::flows).sum::<u64>().max(1) as f64;
     let mut upto = 0;
     let tick = |bin: &ClassSummary| {
         upto += bin.flows();
-        (rounded(100.0 * upto as f64 / total), size(bin.class.up_to_bytes.unwrap_or(u64::MAX)))
+        let share = rounded(100.0 * upto as f64 / total);
+        (share, format!("{}\n{share:.0} %", size(bin.class.up_to_bytes.unwrap_or(u64::MAX))))
     };
     let ticks: Vec<_> = bins.iter().map(tick).collect();
     let mut shown: Vec<_> = ticks.into_iter().rev().step_by(4).collect();

@@ -6,12 +6,13 @@ use flowsieve_results::ResultDir;
 use flowsieve_results::first_answers::waited;
 
 use crate::configuration::in_words;
+use crate::naming::Naming;
 
 /// A sentence for each class of these points in which such flows make a large part of the mean.
 pub(crate) fn sentences(dir: &ResultDir, points: &BTreeSet<usize>) -> Vec<String> {
     let experiment = &dir.manifest().experiment;
     let of_point = |&point: &usize| {
-        let place = in_words(experiment, &[point].into());
+        let place = in_words(experiment, &[point].into(), Naming::Names);
         let said = waited(&dir.summary().points[point]);
         said.into_iter().map(move |waited| format!("{place}: {}", waited.text())).collect::<Vec<_>>()
     };

@@ -58,8 +58,13 @@ impl Font {
     /// The outline of a letter as the data of an SVG path, in units of the font, upwards; empty for a space.
     pub(crate) fn outline(&self, glyph: GlyphId) -> String {
         let mut path = Path(String::new());
-        self.face.outline_glyph(glyph, &mut path);
+        self.trace(glyph, &mut path);
         path.0
+    }
+
+    /// Follows the outline of a letter, in units of the font, upwards; draws nothing for a space.
+    pub(crate) fn trace(&self, glyph: GlyphId, pen: &mut dyn OutlineBuilder) {
+        self.face.outline_glyph(glyph, pen);
     }
 }
 

@@ -7,6 +7,7 @@ use crate::cases::Layout;
 use crate::claims::claims_json;
 use crate::conclusion::sentences;
 use crate::doctor::doctor_json;
+use crate::naming::Naming;
 
 const PS_PER_US: f64 = 1e6;
 
@@ -17,7 +18,7 @@ pub fn table_json(dir: &ResultDir, layout: &Layout) -> Value {
     json!({
         "title": experiment.title,
         "folder": dir.path(),
-        "conclusions": sentences(dir, layout),
+        "conclusions": sentences(dir, layout, Naming::Names),
         "points": points,
         "claims": claims_json(dir),
         "unmeasured_claims": experiment.unmeasured,

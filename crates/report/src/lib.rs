@@ -4,11 +4,13 @@
 //! page, which holds its styles, its plots' data and plotly.js, once; it loads nothing from a network. The same result gives
 //! the same bytes. Without scripts it still shows all tables.
 
+mod axes;
 mod cases;
 mod claims;
 mod comparison;
 mod conclusion;
 mod configuration;
+mod description;
 mod doctor;
 mod drawing;
 mod drawn;
@@ -22,14 +24,17 @@ mod group;
 mod json;
 mod links;
 pub mod looks;
+mod naming;
 mod outcome;
 mod over_time;
 mod page;
+mod pdf;
 mod plotly;
 mod plots_csv;
 mod reproduction;
 mod results_table;
 mod scale;
+mod sheet;
 mod svg;
 mod terminal;
 mod text_table;
@@ -47,6 +52,7 @@ pub use format::size;
 pub use json::table_json;
 pub use reproduction::{LeftOut, PageFigure, Texts, reproduction, reproduction_text, totals};
 pub use terminal::table;
+pub use ticks::ticks;
 
 /// Writes `report.html`, and the numbers of its plots as `plots.csv`, into the result's folder; returns the page's path.
 pub fn write(dir: &ResultDir, layout: &Layout) -> Result<PathBuf, ResultError> {

@@ -7,9 +7,10 @@
 /// Ordered so that neighbours are far apart in lightness.
 const COLOURS: [&str; 6] = ["#004488", "#DDAA33", "#BB5566", "#000000", "#40A796", "#0B6B2E"];
 
-/// More marks than this in a plot hide their line: of more values, about this many have one.
-pub(crate) const MOST_MARKS: usize = 40;
-pub(crate) const MARKS_OF_MANY: usize = 20;
+/// Of so many values, every which one has a mark: more than 40 marks hide their line, and then about 20 remain.
+pub(crate) fn marked_of(values: usize) -> usize {
+    if values > 40 { values.div_ceil(20) } else { 1 }
+}
 
 /// The colour of a scheme, as red, green and blue in hexadecimal.
 pub(crate) fn colour(scheme: usize) -> &'static str {

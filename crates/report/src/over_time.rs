@@ -48,7 +48,7 @@ pub(crate) fn figures(dir: &ResultDir, layout: &Layout) -> Result<Vec<Shown>, Re
         };
         let (data, thinned) = data(&values);
         let name = thinned.map_or(name.clone(), |how| format!("{name} ({how})"));
-        series.push(Series { scheme: number, name, shape: Shape::Line, data });
+        series.push(Series { scheme: number, label: name.clone(), name, shape: Shape::Line, data });
     }
     let mut figures = Vec::new();
     for (key, series) in plots {
@@ -60,7 +60,9 @@ pub(crate) fn figures(dir: &ResultDir, layout: &Layout) -> Result<Vec<Shown>, Re
         let point = point as usize;
         let of_case = |case: usize| layout.cases[case].at.iter().position(|at| at.points.contains(&point));
         let Some((case, at)) = (0..layout.cases.len()).find_map(|case| Some((case, of_case(case)?))) else { continue };
-        let mut title = vec![name.clone(), place, dir.manifest().experiment.points[point].scheme.clone()];
+        let experiment = &dir.manifest().experiment;
+        let scheme = experiment.label_of(&experiment.points[point].scheme);
+        let mut title = vec![name.clone(), place, scheme.to_owned()];
         title.retain(|part| !part.is_empty());
         if many > MOST_LINES {
             title.push(format!("the first {MOST_LINES} of {many}"));

@@ -17,6 +17,7 @@ use crate::figures::{against_size, against_x, drops, ratio_against_x, utilisatio
 use crate::format::{count, time};
 use crate::group::Group;
 use crate::links::{LinkRow, RunRow, link_rows, run_row};
+use crate::naming::Naming;
 use crate::plotly;
 use crate::plots_csv::{self, Row};
 use crate::results_table::{ResultTable, result_table};
@@ -84,19 +85,19 @@ struct PointRows {
 /// Writes the numbers of the page's plots as CSV, and the page as HTML; returns the page's path.
 pub(crate) fn write(dir: &ResultDir, layout: &Layout, over_time: Vec<Shown>) -> Result<PathBuf, ResultError> {
     let experiment = &dir.manifest().experiment;
-    let (common, differing) = settings(experiment);
+    let (common, differing) = settings(experiment, Naming::Labels);
     let cases = &layout.cases;
     let numbered = || cases.iter().enumerate();
     let claims = figure(experiment, &dir.measured());
     let groups = Group::all(dir);
     let page = Page {
         experiment,
-        first: experiment.schemes.first().map_or("the first scheme", |scheme| &scheme.name),
+        first: experiment.schemes.first().map_or("the first scheme", |scheme| experiment.label_of(&scheme.name)),
         seeds: seeds(experiment),
         facts: facts(dir),
-        sentences: opening(dir, layout),
+        sentences: opening(dir, layout, Naming::Labels),
         warnings: warnings(dir),
-        claims: claim_rows(dir),
+        claims: claim_rows(dir, Naming::Labels),
         drawn: claims.as_ref().and_then(drawing::of_claims),
         results: numbered()
             .flat_map(|(at, case)| groups.iter().map(move |group| result_table(dir, at, case, *group)))
@@ -161,7 +162,9 @@ fn facts(dir: &ResultDir) -> Vec<(String, String)> {
 
 fn warnings(dir: &ResultDir) -> Vec<(String, String)> {
     let experiment = &dir.manifest().experiment;
-    let words = |points: Vec<u32>| in_words(experiment, &points.into_iter().map(|point| point as usize).collect());
+    let words = |points: Vec<u32>| {
+        in_words(experiment, &points.into_iter().map(|point| point as usize).collect(), Naming::Labels)
+    };
     dir.warnings().into_iter().map(|warning| (warning.text, words(warning.points))).collect()
 }
 
@@ -200,7 +203,10 @@ fn point_rows(dir: &ResultDir, number: usize, case: &Case) -> Vec<PointRows> {
             case: number,
             at: index,
             value: at.name(),
-            scheme: dir.manifest().experiment.points[point].scheme.clone(),
+            scheme: {
+                let experiment = &dir.manifest().experiment;
+                experiment.label_of(&experiment.points[point].scheme).to_owned()
+            },
             links: link_rows(dir, point),
             run: run_row(dir, point),
         };
@@ -220,5 +226,8 @@ fn fabrics(experiment: &Experiment) -> Vec<(String, String)> {
             None => fabrics.push((&point.fabric, BTreeSet::from([index]))),
         }
     }
-    fabrics.into_iter().map(|(text, points)| (text.to_string(), in_words(experiment, &points))).collect()
+    fabrics
+        .into_iter()
+        .map(|(text, points)| (text.to_string(), in_words(experiment, &points, Naming::Labels)))
+        .collect()
 }

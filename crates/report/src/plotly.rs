@@ -3,7 +3,8 @@
 
 use serde_json::{Value, json};
 
-use crate::figure::{Datum, Places, Plot, Series, Shape, Sizes, XAxis};
+use crate::axes::Scaled;
+use crate::figure::{Datum, Places, Plot, Series, Shape, Sizes};
 use crate::format::rounded;
 use crate::looks::{Look, colour, look};
 
@@ -12,7 +13,7 @@ pub(crate) fn json(plot: &Plot) -> Option<Value> {
     if plot.is_empty() {
         return None;
     }
-    let traces: Vec<Value> = plot.series.iter().map(|series| trace(series, &plot.x)).collect();
+    let traces: Vec<Value> = plot.series.iter().map(|series| trace(series, plot)).collect();
     Some(json!({
         "data": traces,
         "layout": {
@@ -22,10 +23,10 @@ pub(crate) fn json(plot: &Plot) -> Option<Value> {
             "height": 380,
             "showlegend": true,
             "legend": { "orientation": "h", "x": 0, "y": 1, "yanchor": "bottom" },
-            "barmode": "group",
+            "barmode": if plot.bar_places().iter().any(|(_, bars)| *bars > 1) { "group" } else { "overlay" },
             "hovermode": "closest",
-            "xaxis": x_axis(&plot.x),
-            "yaxis": y_axis(plot),
+            "xaxis": x_axis(plot),
+            "yaxis": axis(&plot.y.label(), &plot.y_scaled()),
         },
         "config": {
             "responsive": true,
@@ -36,9 +37,16 @@ pub(crate) fn json(plot: &Plot) -> Option<Value> {
     }))
 }
 
-fn axis(title: &str) -> Value {
+/// An axis with the scale and the ticks that it has in every drawing. plotly.js counts a logarithmic axis in powers of ten.
+fn axis(title: &str, scaled: &Scaled) -> Value {
+    let on_paper = |value: f64| rounded(if scaled.is_log { libm::log10(value) } else { value });
     json!({
         "title": { "text": title, "font": { "size": 13 } },
+        "type": if scaled.is_log { "log" } else { "linear" },
+        "range": [on_paper(scaled.from), on_paper(scaled.to)],
+        "tickvals": scaled.ticks.iter().map(|(at, _)| rounded(*at)).collect::<Vec<f64>>(),
+        "ticktext": scaled.ticks.iter().map(|(_, words)| words.replace('\n', "<br>")).collect::<Vec<String>>(),
+        "tickangle": 0,
         "gridcolor": "#e6e6e6",
         "linecolor": "#999999",
         "zeroline": false,
@@ -46,46 +54,28 @@ fn axis(title: &str) -> Value {
     })
 }
 
-fn x_axis(x: &XAxis) -> Value {
-    let mut axis = axis(&x.label());
-    match &x.places {
-        Places::Names(names) => {
-            axis["type"] = json!("category");
-            axis["categoryorder"] = json!("array");
-            axis["categoryarray"] = json!(names);
-        }
-        Places::Numbers { is_log, ticks } => {
-            if !ticks.is_empty() {
-                axis["tickvals"] = ticks.iter().map(|(at, _)| json!(at)).collect();
-                axis["ticktext"] = ticks.iter().map(|(_, name)| json!(name)).collect();
-                axis["tickangle"] = json!(0);
-            }
-            if *is_log {
-                axis["type"] = json!("log");
-            }
+fn x_axis(plot: &Plot) -> Value {
+    let mut axis = axis(&plot.x.label(), &plot.x_scaled());
+    if let Places::Names(names) = &plot.x.places {
+        axis["type"] = json!("category");
+        axis["categoryorder"] = json!("array");
+        axis["categoryarray"] = json!(names);
+        // Names are long: plotly.js turns and thins them as they fit.
+        for own in ["range", "tickvals", "ticktext", "tickangle"] {
+            axis.as_object_mut().map(|axis| axis.remove(own));
         }
     }
     axis
 }
 
-fn y_axis(plot: &Plot) -> Value {
-    let mut axis = axis(&plot.y.label());
-    let range = plot.y_range();
-    if range.is_log {
-        axis["type"] = json!("log");
-    } else {
-        axis["range"] = json!([rounded(range.from), rounded(range.to)]);
-    }
-    axis
-}
-
-fn trace(series: &Series, x: &XAxis) -> Value {
+fn trace(series: &Series, plot: &Plot) -> Value {
+    let x = &plot.x;
     let places: Vec<Value> = match &x.places {
         Places::Names(_) => series.data.iter().map(|datum| json!(x.place(datum.x))).collect(),
         Places::Numbers { .. } => series.data.iter().map(|datum| json!(rounded(datum.x))).collect(),
     };
     let heights: Vec<f64> = series.data.iter().map(|datum| rounded(datum.y)).collect();
-    let mut trace = json!({ "type": "scatter", "name": series.name, "x": places, "y": heights });
+    let mut trace = json!({ "type": "scatter", "name": series.label, "x": places, "y": heights });
     match series.shape {
         Shape::Line => {
             trace["mode"] = json!("lines+markers");
@@ -98,6 +88,12 @@ fn trace(series: &Series, x: &XAxis) -> Value {
         }
         Shape::Bars => {
             trace["type"] = json!("bar");
+            // plotly.js counts a bar from where it stands.
+            let foot = plot.foot();
+            if foot != 0.0 {
+                trace["base"] = json!(foot);
+                trace["y"] = series.data.iter().map(|datum| json!(rounded(datum.y - foot))).collect();
+            }
             trace["marker"] = json!({ "color": colour(series.scheme) });
         }
         Shape::Reference => {
@@ -106,12 +102,13 @@ fn trace(series: &Series, x: &XAxis) -> Value {
             trace["marker"] = json!({ "symbol": "line-ew-open", "size": 26, "line": line, "color": "#333333" });
         }
     }
-    add_intervals(&mut trace, &series.data);
+    add_intervals(&mut trace, series);
     add_sizes(&mut trace, &series.data);
     trace
 }
 
-fn add_intervals(trace: &mut Value, data: &[Datum]) {
+fn add_intervals(trace: &mut Value, series: &Series) {
+    let Series { data, shape, .. } = series;
     let lengths = |of: fn(&Datum, (f64, f64)) -> f64| -> Option<Vec<f64>> {
         data.iter().map(|datum| datum.ends.map(|ends| rounded(of(datum, ends)))).collect()
     };
@@ -120,6 +117,9 @@ fn add_intervals(trace: &mut Value, data: &[Datum]) {
         trace["error_y"] = json!({
             "type": "data", "symmetric": false, "array": up, "arrayminus": down, "thickness": 1.2, "width": 4,
         });
+        if *shape == Shape::Bars {
+            trace["error_y"]["color"] = json!("#333333");
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use crate::figure::{Datum, Plot, Shape, XAxis};
+use crate::figure::{Datum, Places, Plot, Shape};
 use crate::format::rounded;
 
 /// A plot and what distinguishes it from others of the same title.
@@ -62,22 +62,25 @@ pub(crate) fn write<'a>(out: impl Write, plots: impl IntoIterator<Item = Row<'a>
                 &high,
             ])
         };
-        for series in &plot.series {
-            let kind = if series.shape == Shape::Reference { "reference" } else { "measured" };
-            for datum in &series.data {
-                row(&series.name, kind, cells(x_axis, datum))?;
-            }
-        }
         let name = |scheme: usize| {
             plot.series.iter().find(|series| series.scheme == scheme).map_or("", |series| &*series.name)
         };
+        // Places without an axis are those of the series, which it shows under the labels of the legend.
+        let is_by_series = x_axis.name.is_empty() && matches!(x_axis.places, Places::Names(_));
+        let place = |scheme: usize, x: f64| if is_by_series { name(scheme).to_owned() } else { x_axis.place(x) };
+        for series in &plot.series {
+            let kind = if series.shape == Shape::Reference { "reference" } else { "measured" };
+            for datum in &series.data {
+                row(&series.name, kind, cells(place(series.scheme, datum.x), datum))?;
+            }
+        }
         for claimed in &plot.claimed {
             let [low, high] = [claimed.low, claimed.high].map(value);
             let nothing = String::new;
             row(
                 name(claimed.scheme),
                 "claimed",
-                [x_axis.place(claimed.x), nothing(), nothing(), nothing(), low, high],
+                [place(claimed.scheme, claimed.x), nothing(), nothing(), nothing(), low, high],
             )?;
         }
         for &(scheme, stated) in &plot.stated {
@@ -93,9 +96,9 @@ fn value(value: f64) -> String {
 }
 
 /// The x, the sizes, y and the ends of the interval of a value.
-fn cells(x: &XAxis, datum: &Datum) -> [String; 6] {
+fn cells(place: String, datum: &Datum) -> [String; 6] {
     let [low, high] = datum.ends.map_or([String::new(), String::new()], |(low, high)| [low, high].map(value));
     let from = datum.sizes.map_or(String::new(), |sizes| sizes.above.to_string());
     let to = datum.sizes.and_then(|sizes| sizes.up_to).map_or(String::new(), |bytes| bytes.to_string());
-    [x.place(datum.x), from, to, value(datum.y), low, high]
+    [place, from, to, value(datum.y), low, high]
 }

@@ -10,6 +10,7 @@ use crate::claims::{ClaimRow, rows};
 use crate::drawing;
 use crate::drawn::figure;
 use crate::format::{decimals, spread, with_decimals};
+use crate::naming::Naming;
 use crate::outcome::Outcome;
 use crate::terminal::claim_lines;
 use crate::text_table::paragraph;
@@ -182,7 +183,8 @@ fn seeds(text: &mut String, figures: &[PageFigure], left_out: &[LeftOut]) {
 }
 
 fn claims_of(figures: &[PageFigure]) -> Vec<Vec<ClaimRow>> {
-    let mut claims: Vec<Vec<ClaimRow>> = figures.iter().map(|it| rows(&it.experiment, &it.measured)).collect();
+    let mut claims: Vec<Vec<ClaimRow>> =
+        figures.iter().map(|it| rows(&it.experiment, &it.measured, Naming::Names)).collect();
     hold_together(&mut claims);
     claims
 }

@@ -101,7 +101,7 @@ fn row(dir: &ResultDir, point: usize, group: Group, unit: Unit) -> Row {
         if fair { cell } else { Cell { verdict: "open", ..cell } }
     };
     Row {
-        scheme: experiment.points[point].scheme.clone(),
+        scheme: experiment.label_of(&experiment.points[point].scheme).to_owned(),
         flows: count(this.flows()),
         unfinished: Some(this.unfinished()).filter(|&flows| flows > 0).map_or(String::new(), count),
         is_baseline,

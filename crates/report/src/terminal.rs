@@ -10,6 +10,7 @@ use crate::configuration::in_words;
 use crate::format::{UNTOLD, Unit, count, decimals, spread, with_decimals};
 use crate::group::Group;
 use crate::links::{flow_level_cct_ps, has_load, mean_links, run_row, shares_over};
+use crate::naming::Naming;
 use crate::text_table::{Cell, Column, TextTable, Tone, paragraph};
 
 /// More sentences than this hide the table; the page has all.
@@ -24,7 +25,7 @@ pub fn table(dir: &ResultDir, layout: &Layout, colour: bool) -> String {
     let experiment = &dir.manifest().experiment;
     let first = experiment.schemes.first().map_or("", |scheme| scheme.name.as_str());
     let mut text = format!("{}\n", Tone::Heading.paint(&paragraph(&experiment.title, ""), colour));
-    let sentences = sentences(dir, layout);
+    let sentences = sentences(dir, layout, Naming::Names);
     if !sentences.is_empty() {
         text.push('\n');
     }
@@ -36,7 +37,8 @@ pub fn table(dir: &ResultDir, layout: &Layout, colour: bool) -> String {
     }
     for warning in dir.warnings() {
         let points = warning.points.iter().map(|&point| point as usize).collect();
-        let warning = paragraph(&format!("warning: {} ({})", warning.text, in_words(experiment, &points)), "  ");
+        let warning =
+            paragraph(&format!("warning: {} ({})", warning.text, in_words(experiment, &points, Naming::Names)), "  ");
         text += &format!("\n{}\n", Tone::Worse.paint(&warning, colour));
     }
     let seeds = experiment.points.iter().map(|point| point.parts.len()).max().unwrap_or(0);
@@ -71,10 +73,10 @@ pub fn table(dir: &ResultDir, layout: &Layout, colour: bool) -> String {
                 text += &at_flow_level(dir, layout, case, unit);
             }
         }
-        let heading = format!("Runs{of_case}; links: wire load of the flows that arrived / measured, in per cent");
+        let heading = format!("Runs{of_case}; links: load offered on the wire / measured, in per cent");
         text += &format!("\n{}\n{}", Tone::Heading.paint(&heading, colour), runs(dir, layout, case).text(colour));
     }
-    let claims = claim_rows(dir);
+    let claims = claim_rows(dir, Naming::Names);
     if !claims.is_empty() {
         text += &format!("\n{}\n", Tone::Heading.paint("Claims", colour));
         text += &claim_lines(&claims);

@@ -151,6 +151,11 @@ fn experiment(sweep: &Sweep) -> Experiment {
     };
     let scheme = |name: &&str| SchemeInfo {
         name: name.to_string(),
+        label: match *name {
+            "dctcp" => "DCTCP".into(),
+            "pfabric" => "pFabric".into(),
+            _ => String::new(),
+        },
         paper: "SIGCOMM 2013".into(),
         summary: "Sends what is shortest first.".into(),
         knows: if *name == "pfabric" { "size" } else { "nothing" }.into(),
@@ -336,11 +341,11 @@ fn write__the_numbers_of_the_plots_as_csv() {
     write(&dir).unwrap();
     let csv = fs::read_to_string(folder.path().join("plots.csv")).unwrap();
     let rows: Vec<&str> =
-        csv.lines().filter(|row| row.starts_with("\"Mean FCT / that of dctcp, flows of 0-100KB\"")).collect();
+        csv.lines().filter(|row| row.starts_with("\"Mean FCT / that of DCTCP, flows of 0-100KB\"")).collect();
     // Three schemes at two loads; the others are compared with the first.
     assert_eq!(rows.len(), 6);
     let first =
-        "\"Mean FCT / that of dctcp, flows of 0-100KB\",,,0-100KB,dctcp,measured,load,,0.6,,,ratio to dctcp,,1,,";
+        "\"Mean FCT / that of DCTCP, flows of 0-100KB\",,,0-100KB,dctcp,measured,load,,0.6,,,ratio to DCTCP,,1,,";
     assert_eq!(rows[0], first);
     let cells: Vec<&str> = rows[2].rsplit(',').collect();
     let [high, low, y] = [0, 1, 2].map(|at| cells[at].parse::<f64>().unwrap());
@@ -357,7 +362,7 @@ fn rows(csv: &str) -> Vec<BTreeMap<String, String>> {
 
 fn figures_csv(dir: &ResultDir, layout: &Layout, by_size: bool, y: &str) -> Vec<BTreeMap<String, String>> {
     let mut csv = Vec::new();
-    crate::export::figures(dir, layout, by_size, Some(y), None).unwrap().csv(&mut csv).unwrap();
+    crate::export::figures::figures(dir, layout, by_size, Some(y), None).unwrap().csv(&mut csv).unwrap();
     rows(&String::from_utf8(csv).unwrap())
 }
 
@@ -378,7 +383,7 @@ fn figures__by_size_have_the_sizes_in_bytes_and_each_value() {
         let shown: f64 = row["y"].parse().unwrap();
         let expected = bin.estimate(flowsieve_results::Metric::Slowdown, flowsieve_results::Statistic::P99).unwrap();
         assert!((shown / expected.value - 1.0).abs() < 1e-5, "{row:?}");
-        assert_eq!((&*row["x_unit"], &*row["y_name"]), ("%", "slowdown"));
+        assert_eq!((&*row["x_unit"], &*row["y_name"]), ("%", "p99 slowdown"));
         assert!((0.0..=100.0).contains(&row["x"].parse::<f64>().unwrap()), "{row:?}");
     }
     // The file next to the report says the same.
@@ -406,7 +411,8 @@ fn figures__swept_values_are_numbers_in_a_unit_and_cases_are_said() {
 
 #[test]
 fn figures__what_makes_no_sense_is_refused_with_what_does() {
-    use crate::export::{figures, keep};
+    use crate::export::figures::figures;
+    use crate::export::keep;
     let folder = tempfile::tempdir().unwrap();
     let dir = made_up(folder.path(), &Sweep { schemes: &["dctcp"], ..QUICKSTART });
     let layout = layout(&dir);
@@ -452,4 +458,84 @@ fn write__nothing_finished_is_said_and_not_drawn() {
     let sweep = Sweep { schemes: &["dctcp"], loads: &[0.6], seeds: 1, flows: 0, ..QUICKSTART };
     let page = page(&made_up(folder.path(), &sweep));
     assert!(page.contains("Nothing to draw: no flow finished."));
+}
+
+#[test]
+fn write__ratios_lie_around_one_on_a_logarithmic_axis_with_plain_ticks() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = page(&made_up(folder.path(), &QUICKSTART));
+    // FCT, its ratio, p99, its ratio, of flows up to 100 KB.
+    let axis = &plots(&page)[1]["layout"]["yaxis"];
+    assert_eq!((&axis["type"], &axis["title"]["text"]), (&"log".into(), &"ratio to DCTCP".into()));
+    assert_eq!(axis["ticktext"], serde_json::json!(["0.4", "0.5", "0.8", "1", "1.25", "2", "2.5"]));
+    let end = |at: usize| axis["range"][at].as_f64().unwrap();
+    assert!((end(0) + end(1)).abs() < 1e-4, "{axis}");
+}
+
+#[test]
+fn write__one_load_has_bars_with_intervals() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = made_up(folder.path(), &Sweep { loads: &[0.6], ..QUICKSTART });
+    let plots = plots(&page(&dir));
+    let (fct, ratio) = (&plots[0], &plots[1]);
+    for plot in [fct, ratio] {
+        let bars = plot["data"].as_array().unwrap();
+        assert!(bars.len() == 3 && bars.iter().all(|bar| bar["type"] == "bar"), "{plot}");
+        assert_eq!(bars[2]["x"], serde_json::json!(["pFabric"]));
+        assert!(bars[2]["error_y"]["array"][0].as_f64().unwrap() > 0.0);
+        // Each at its own place, which it has whole.
+        assert_eq!(plot["layout"]["barmode"], "overlay");
+    }
+    // A bar's length is the value, or how far a ratio is from 1.
+    assert_eq!((&fct["layout"]["yaxis"]["range"][0], &fct["data"][0]["base"]), (&0.0.into(), &serde_json::Value::Null));
+    assert_eq!((&ratio["data"][0]["y"][0], &ratio["data"][0]["base"]), (&0.0.into(), &1.0.into()));
+    assert!(ratio["data"][2]["y"][0].as_f64().unwrap() < 0.0, "{ratio}");
+    let csv = fs::read_to_string(folder.path().join("plots.csv")).unwrap();
+    assert!(rows(&csv).iter().any(|row| row["series"] == "pfabric" && row["x"] == "pfabric"), "{csv}");
+}
+
+#[test]
+fn write__schemes_are_called_as_papers_print_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = page(&made_up(folder.path(), &QUICKSTART));
+    assert!(page.contains("At load 0.6 pias&#39;s mean FCT is 5.8 % below DCTCP&#39;s"), "the answers");
+    assert!(page.contains("<th class=\"scheme\">DCTCP<small>baseline</small>"), "the results");
+    assert!(page.contains("<th class=\"scheme\">pFabric<small>pfabric</small></th>"), "what commands take, once");
+    assert!(page.contains("(pFabric at load 0.8)"), "the warnings");
+    assert_eq!(plots(&page)[0]["data"][0]["name"], "DCTCP");
+    // A terminal has the names that one types.
+    let dir = ResultDir::open(folder.path()).unwrap();
+    assert!(!table(&dir).contains("DCTCP"));
+}
+
+#[test]
+fn latex__no_more_columns_than_fit_a_page() {
+    use crate::export::{Selection, latex};
+    let folder = tempfile::tempdir().unwrap();
+    let schemes = ["dctcp", "pias", "pfabric", "es-8", "nos2", "afq", "las", "srpt", "d2tcp"];
+    for (count, columns, expected) in [
+        (3, 1, &["lrrr"][..]),
+        (5, 1, &["lrrr", "lrr"]),
+        (3, 2, &["lrrr"]),
+        (7, 2, &["lrrrrrrr"]),
+        (9, 2, &["lrrrrrrr", "lrr"]),
+    ] {
+        let schemes: &'static [&'static str] = Box::leak(schemes[..count].to_vec().into_boxed_slice());
+        let dir =
+            made_up(&folder.path().join(format!("{count}-{columns}")), &Sweep { schemes, flows: 300, ..QUICKSTART });
+        let selection = Selection::new(&dir, Some("mean fct"), Some("0-100KB")).unwrap();
+        let table = latex(&dir, &layout(&dir), &selection, columns);
+        let widths: Vec<&str> =
+            table.split("\\begin{tabular}{").skip(1).map(|rest| rest.split('}').next().unwrap()).collect();
+        assert_eq!(widths, expected, "{table}");
+        assert!(table.contains("load & DCTCP & pias & pFabric"), "{table}");
+        // Letters of half their height on average, with 4 pt on both sides of each column.
+        let width = |row: &str| {
+            let cells = row.trim_end_matches('\\').split(" & ");
+            let letters = |cell: &str| cell.trim().replace("{\\footnotesize ", "").trim_end_matches('}').len();
+            cells.map(|cell| 8.0 + 4.0 * letters(cell) as f64).sum::<f64>()
+        };
+        let most = table.lines().filter(|line| line.contains(" & ")).map(width).fold(0.0, f64::max);
+        assert!(most < if columns == 1 { 252.0 } else { 515.0 }, "{most} pt of {columns} columns:\n{table}");
+    }
 }

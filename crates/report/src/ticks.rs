@@ -41,10 +41,36 @@ fn words(at: f64, exponent: i32) -> String {
     format!("{at:.digits$e}")
 }
 
-/// Powers of ten within a range of positive numbers, with twice and five times these if there are few.
+/// Returns the ticks of an axis in the report's figures, each with its words: those of a logarithmic one, or at most seven.
+pub fn ticks(range: (f64, f64), is_log: bool) -> Vec<(f64, String)> {
+    const MOST: usize = 7;
+    if is_log { logarithmic(range) } else { linear(range, MOST) }
+}
+
+/// Round ratios around 1, within a range that reaches as far below it as above.
+pub(crate) fn ratios((from, to): (f64, f64)) -> Vec<(f64, String)> {
+    /// How far a range reaches at most, and its ticks.
+    const AROUND_ONE: [(f64, &[&str]); 7] = [
+        (1.035, &["0.97", "0.98", "0.99", "1", "1.01", "1.02", "1.03"]),
+        (1.08, &["0.95", "0.98", "1", "1.02", "1.05"]),
+        (1.18, &["0.9", "0.95", "1", "1.05", "1.1"]),
+        (1.5, &["0.7", "0.8", "0.9", "1", "1.1", "1.25", "1.4"]),
+        (3.5, &["0.4", "0.5", "0.8", "1", "1.25", "2", "2.5"]),
+        (6.0, &["0.2", "0.5", "1", "2", "5"]),
+        (25.0, &["0.05", "0.1", "0.2", "0.5", "1", "2", "5", "10", "20"]),
+    ];
+    let Some((_, words)) = AROUND_ONE.into_iter().find(|(reach, _)| to <= *reach) else {
+        return logarithmic((from, to));
+    };
+    let ticks = words.iter().filter_map(|words| Some((words.parse().ok()?, (*words).to_owned())));
+    ticks.filter(|(at, _)| (from..=to).contains(at)).collect()
+}
+
+/// Powers of ten within a range of positive numbers, with twice and five times these if there is room.
 pub(crate) fn logarithmic((from, to): (f64, f64)) -> Vec<(f64, String)> {
-    const FEW: usize = 3;
-    const MANY: usize = 6;
+    /// The most that stand below each other.
+    const MOST: usize = 9;
+    const MOST_TENS: usize = 6;
     let powers: Vec<i32> = decades(from, to).collect();
     let of = |digits: &[u8]| -> Vec<(f64, String)> {
         let each = powers.iter().flat_map(|&power| digits.iter().map(move |&digit| (power, digit)));
@@ -52,11 +78,13 @@ pub(crate) fn logarithmic((from, to): (f64, f64)) -> Vec<(f64, String)> {
         let inside = each.map(tick).filter(|(at, _)| (from..=to).contains(at));
         inside.map(|(at, power)| (at, words(at, power))).collect()
     };
-    let tens = of(&[1]);
-    match tens.len() {
-        0..FEW => of(&[1, 2, 5]),
-        many => tens.into_iter().rev().step_by(many.div_ceil(MANY)).rev().collect(),
+    let all = of(&[1, 2, 5]);
+    if all.len() <= MOST {
+        return all;
     }
+    let tens = of(&[1]);
+    let many = tens.len();
+    tens.into_iter().rev().step_by(many.div_ceil(MOST_TENS)).rev().collect()
 }
 
 /// All whole multiples of powers of ten within a range of positive numbers.
@@ -101,7 +129,21 @@ mod tests {
         assert_eq!(names(logarithmic((0.8, 1_200.0))), ["1", "10", "100", "1,000"]);
         assert_eq!(names(logarithmic((0.07, 3.0))), ["0.1", "0.2", "0.5", "1", "2"]);
         assert_eq!(names(logarithmic((1.0, 1e12))), ["1", "1,000", "1,000,000", "1e9", "1e12"]);
+        assert_eq!(names(logarithmic((1.5, 250.0))), ["2", "5", "10", "20", "50", "100", "200"]);
         assert!(logarithmic((0.0, 1.0)).is_empty());
+    }
+
+    #[test]
+    fn ratios__around_one_and_as_many_below_it_as_above() {
+        assert_eq!(names(ratios((0.45, 1.0 / 0.45))), ["0.5", "0.8", "1", "1.25", "2"]);
+        assert_eq!(names(ratios((0.2, 5.0))), ["0.2", "0.5", "1", "2", "5"]);
+        assert_eq!(names(ratios((0.01, 100.0))), ["0.01", "0.1", "1", "10", "100"]);
+        for reach in (1..400).map(|step| 1.0 + 0.015 * f64::from(step)) {
+            let ticks = ratios((1.0 / reach, reach));
+            let below = ticks.iter().filter(|(at, _)| *at < 1.0).count();
+            let above = ticks.iter().filter(|(at, _)| *at > 1.0).count();
+            assert!(below.abs_diff(above) <= 1 && (3..=9).contains(&ticks.len()), "{reach}: {ticks:?}");
+        }
     }
 
     proptest! {

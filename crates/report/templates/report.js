@@ -52,8 +52,8 @@
     }
     // What is black or nearly so is drawn in ink, and what is dark on paper in a lighter colour of its kind.
     const light = ink === "#dddddd" ? { "#004488": "#6699cc", "#0B6B2E": "#55b877" } : {};
-    for (const { marker, line } of spec.data) for (const part of [marker, line]) {
-      if (part) part.color = ["#000000", "#333333"].includes(part.color) ? ink : light[part.color] ?? part.color;
+    for (const { marker, line, error_y } of spec.data) for (const part of [marker, line, error_y]) {
+      if (part?.color) part.color = ["#000000", "#333333"].includes(part.color) ? ink : light[part.color] ?? part.color;
     }
     return spec;
   };
@@ -66,7 +66,21 @@
     const { data: traces, layout, config } = styled(plot);
     config.toImageButtonOptions = { format: "svg", filename: fileName(title) };
     Plotly.newPlot(plot, traces, layout, config);
+    plot.on("plotly_relayout", () => retick(plot));
     plot.after(download(title, traces));
+  };
+  // The ticks are those of every drawing of the figure; of a part of it, too small to hold two, plotly.js chooses its own.
+  const retick = (plot) => {
+    const change = {};
+    for (const name of ["xaxis", "yaxis"]) {
+      const { tickvals, tickmode, type } = plot.layout[name];
+      if (!tickvals) continue;
+      const [from, to] = plot._fullLayout[name].range;
+      const inside = tickvals.filter((at) => { const place = type === "log" ? Math.log10(at) : at; return from <= place && place <= to; });
+      const mode = inside.length < 2 ? "auto" : "array";
+      if (mode !== (tickmode ?? "array")) change[`${name}.tickmode`] = mode;
+    }
+    if (Object.keys(change).length) Plotly.relayout(plot, change);
   };
   const redraw = () => specs.forEach((_, plot) => {
     const { data, layout } = styled(plot);
@@ -96,8 +110,9 @@
     const bySize = traces.some((trace) => trace.customdata);
     const rows = [["series", "x", ...(bySize ? ["from_bytes", "to_bytes"] : []), "y", "low", "high"]];
     for (const trace of traces) trace.x.forEach((x, at) => {
+      const y = trace.y[at] + (trace.base ?? 0);
       const [up, down] = [trace.error_y?.array[at], trace.error_y?.arrayminus[at]];
-      rows.push([trace.name, x, ...(bySize ? trace.customdata[at] : []), trace.y[at], down === undefined ? "" : trace.y[at] - down, up === undefined ? "" : trace.y[at] + up]);
+      rows.push([trace.name, x, ...(bySize ? trace.customdata[at] : []), y, down === undefined ? "" : y - down, up === undefined ? "" : y + up]);
     });
     const link = document.createElement("a");
     link.className = "download";
@@ -113,6 +128,19 @@
     () => document.querySelectorAll(".plot").forEach((plot) => visible.observe(plot)),
     () => document.querySelectorAll(".plot").forEach((plot) => { plot.textContent = "This browser is too old to draw the plot: it needs DecompressionStream (2023)."; }),
   );
+
+  // What is wider than its place says so, and is reached by the keyboard.
+  const overflowing = new ResizeObserver((entries) => {
+    for (const box of new Set(entries.map(({ target }) => target.closest(".scroll, pre")))) {
+      // Widths are rounded.
+      const wide = box.scrollWidth > box.clientWidth + 1;
+      box.classList.toggle("wide", wide);
+      const title = box.querySelector("caption") ?? box.closest("section")?.querySelector("h2");
+      const said = { tabindex: "0", role: "region", "aria-label": `${title?.textContent ?? "Table"}, scrolls sideways` };
+      for (const [name, value] of Object.entries(said)) wide ? box.setAttribute(name, value) : box.removeAttribute(name);
+    }
+  });
+  for (const part of document.querySelectorAll(".scroll, .scroll > *, pre")) overflowing.observe(part);
 
   const show = () => {
     for (const part of document.querySelectorAll("main [data-case], nav [data-case]")) {

@@ -67,6 +67,9 @@ pub struct PointInfo {
 pub struct SchemeInfo {
     /// The name that points use.
     pub name: String,
+    /// The name in reports and figures, as its authors write it: `pFabric`. Empty: the same as `name`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub label: String,
     /// Where it was published.
     pub paper: String,
     /// What it does, in a sentence.
@@ -144,6 +147,12 @@ fn none(runs: &u64) -> bool {
 }
 
 impl Experiment {
+    /// Returns a scheme's name in reports and figures: its label, or its name if it has none.
+    pub fn label_of<'a>(&'a self, scheme: &'a str) -> &'a str {
+        let info = self.schemes.iter().find(|info| info.name == scheme);
+        info.map(|info| info.label.as_str()).filter(|label| !label.is_empty()).unwrap_or(scheme)
+    }
+
     /// The point that differs from this one only in its scheme, which is the first scheme; the point itself if its scheme is
     /// the first.
     pub fn baseline_of(&self, point: usize) -> Option<usize> {

@@ -77,6 +77,7 @@ fn experiment() -> Experiment {
     };
     let scheme = |name: &str| SchemeInfo {
         name: name.into(),
+        label: String::new(),
         paper: "a paper".into(),
         summary: "does something".into(),
         knows: "nothing".into(),

@@ -54,6 +54,7 @@ declare! {
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
     name: "afq",
+    label: "AFQ",
     summary: "fair queueing in rounds, on a calendar of FIFO queues with ECN",
     paper: "Sharma et al., NSDI 2018",
     knows: Knows::Nothing,

@@ -95,6 +95,7 @@ declare! {
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
     name: "awafs",
+    label: "AWAFS",
     summary: "queues by bytes sent, with thresholds at percentiles of the sizes of completed flows",
     paper: "Gutiérrez Betancur, thesis",
     knows: Knows::Nothing,
@@ -104,6 +105,7 @@ pub const ENTRY: Entry = Entry {
 /// The registry's line of AWAFS with percentiles chosen by the traffic, the thesis's future work (§6.2).
 pub const AUTO: Entry = Entry {
     name: "awafs-auto",
+    label: "AWAFS (auto)",
     summary: "the same with percentiles chosen from these sizes and the load",
     paper: "Gutiérrez Betancur, thesis",
     knows: Knows::Nothing,

@@ -133,6 +133,7 @@ declare! {
 /// Eight queues with RED, and no order.
 pub const DSRED: Entry = Entry {
     name: "dsred",
+    label: "DSRED",
     summary: "eight priorities of 500 packets, each with RED, and no order of coflows",
     paper: "Hernandez Benet et al., ICIN 2021",
     knows: Knows::Nothing,
@@ -142,6 +143,7 @@ pub const DSRED: Entry = Entry {
 /// Eight queues that share their memory, in Sincronia's order.
 pub const ELASTIC: Entry = Entry {
     name: "sp-elastic",
+    label: "SP-Elastic",
     summary: "coflows in Sincronia's order over eight priorities that share 4,000 packets",
     paper: "our baseline for pCoflow's queue",
     knows: Knows::Coflow,
@@ -151,6 +153,7 @@ pub const ELASTIC: Entry = Entry {
 /// Sincronia's order.
 pub const SINCRONIA: Entry = Entry {
     name: "sincronia",
+    label: "Sincronia",
     summary: "coflows in the order of a primal-dual approximation, by priorities",
     paper: "Agarwal et al., SIGCOMM 2018",
     knows: Knows::Coflow,
@@ -160,6 +163,7 @@ pub const SINCRONIA: Entry = Entry {
 /// Varys' order.
 pub const SEBF: Entry = Entry {
     name: "sebf",
+    label: "SEBF",
     summary: "coflows by their smallest effective bottleneck, as Varys orders them, by priorities",
     paper: "Chowdhury, Zhong, Stoica, SIGCOMM 2014",
     knows: Knows::Coflow,
@@ -169,6 +173,7 @@ pub const SEBF: Entry = Entry {
 /// Aalo.
 pub const AALO: Entry = Entry {
     name: "aalo",
+    label: "Aalo",
     summary: "coflows fall through ten priorities by bytes sent, without their sizes",
     paper: "Chowdhury and Stoica, SIGCOMM 2015",
     knows: Knows::Coflow,

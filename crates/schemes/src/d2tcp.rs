@@ -9,6 +9,7 @@ use flowsieve_settings::SettingsError;
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
     name: "d2tcp",
+    label: "D2TCP",
     summary: "DCTCP whose senders cut less before a near deadline, and more before a far one",
     paper: "Vamanan, Hasan, Vijaykumar, SIGCOMM 2012",
     knows: Knows::Deadline,

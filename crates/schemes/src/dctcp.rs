@@ -10,6 +10,7 @@ use flowsieve_settings::SettingsError;
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
     name: "dctcp",
+    label: "DCTCP",
     summary: "one queue a port with ECN; senders cut by the marked fraction",
     paper: "Alizadeh et al., SIGCOMM 2010",
     knows: Knows::Nothing,

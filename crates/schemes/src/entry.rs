@@ -67,6 +67,8 @@ pub trait WorkloadFacts {
 pub struct Entry {
     /// Its name in an experiment.
     pub name: &'static str,
+    /// Its name in reports and figures, as its authors write it: `pFabric`.
+    pub label: &'static str,
     /// Its description, in one line.
     pub summary: &'static str,
     /// Where it was published.

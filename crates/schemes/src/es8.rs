@@ -13,6 +13,7 @@ use flowsieve_settings::SettingsError;
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
     name: "es-8",
+    label: "ES-8",
     summary: "hosts demote flows by bytes sent, with the same number of flows in each of eight queues; strict priorities",
     paper: "Sviridov et al., GLOBECOM 2019",
     knows: Knows::Nothing,

@@ -12,6 +12,7 @@ use crate::parts::{self, DisciplineName, Part, Parts};
 /// Bit-by-bit round robin.
 pub const BIT_BY_BIT: Entry = Entry {
     name: "fair-queueing",
+    label: "Fair queueing",
     summary: "bit-by-bit round robin: equal shares of the line for flows, with ECN",
     paper: "Demers, Keshav, Shenker, SIGCOMM 1989",
     knows: Knows::Nothing,
@@ -23,6 +24,7 @@ pub const BIT_BY_BIT: Entry = Entry {
 /// Round robin packet by packet.
 pub const NAGLE: Entry = Entry {
     name: "nagle",
+    label: "Nagle",
     summary: "a queue for each flow, a packet of each in turn, with ECN",
     paper: "Nagle, IEEE Transactions on Communications 1987",
     knows: Knows::Nothing,

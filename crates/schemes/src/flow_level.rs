@@ -85,6 +85,7 @@ declare! {
 /// Varys, with its own rates: only at flow level.
 pub const VARYS: Entry = Entry {
     name: "varys",
+    label: "Varys",
     summary: "coflows by their smallest effective bottleneck, with rates by which their flows end together; only at flow level",
     paper: "Chowdhury, Zhong, Stoica, SIGCOMM 2014",
     knows: Knows::Coflow,
@@ -98,6 +99,7 @@ pub const VARYS: Entry = Entry {
 /// Per-flow fairness as CoflowSim has it: only at flow level.
 pub const FAIR: Entry = Entry {
     name: "per-flow-fair",
+    label: "Per-flow fair",
     summary: "each link divided equally among its flows, whether they can use it or not; only at flow level",
     paper: "CoflowSim's FAIR; Chowdhury, Zhong, Stoica, SIGCOMM 2014",
     knows: Knows::Nothing,
@@ -113,6 +115,7 @@ pub const FAIR: Entry = Entry {
 /// Per-flow prioritisation as CoflowSim has it: only at flow level.
 pub const PRIORITY: Entry = Entry {
     name: "per-flow-priority",
+    label: "Per-flow priority",
     summary: "small flows first, one at each host; only at flow level",
     paper: "CoflowSim's PFP; Chowdhury, Zhong, Stoica, SIGCOMM 2014",
     knows: Knows::Size,

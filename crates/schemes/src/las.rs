@@ -16,6 +16,7 @@ const PIFO_PARTS: Parts =
 /// With only a PIFO.
 pub const PIFO: Entry = Entry {
     name: "pifo-las",
+    label: "PIFO-LAS",
     summary: "least attained service, with one queue sorted by bytes sent and ECN",
     paper: "QCluster, section 2",
     knows: Knows::Nothing,
@@ -25,6 +26,7 @@ pub const PIFO: Entry = Entry {
 /// With a PIFO and a FIFO.
 pub const PIFO_AND_FIFO: Entry = Entry {
     name: "pifo-fifo-las",
+    label: "PIFO-FIFO-LAS",
     summary: "least attained service for the first 100 KB of a flow; then the rest, first come first served",
     paper: "QCluster, section 2",
     knows: Knows::Nothing,

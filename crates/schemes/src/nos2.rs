@@ -16,6 +16,7 @@ use flowsieve_transport::tcp::NicOrder;
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
     name: "nos2",
+    label: "NOS2",
     summary: "eight queues in hosts, by their own sizes; two in switches, by a central controller",
     paper: "Sviridov et al., GLOBECOM 2019",
     knows: Knows::Nothing,

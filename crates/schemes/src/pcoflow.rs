@@ -47,6 +47,7 @@ declare! {
 /// Bands that grow into each other's space.
 pub const ECN: Entry = Entry {
     name: "pcoflow-ecn",
+    label: "pCoflow-ECN",
     summary: "coflows in Sincronia's order; switches let none of a coflow's packets overtake another; bands share memory",
     paper: "Hernandez Benet et al., ICIN 2021",
     knows: Knows::Coflow,
@@ -56,6 +57,7 @@ pub const ECN: Entry = Entry {
 /// Bands of 500 packets each.
 pub const DROP: Entry = Entry {
     name: "pcoflow-drop",
+    label: "pCoflow-Drop",
     summary: "the same with 500 packets a band",
     build: |context| {
         let parts = Parts { buffer_packets: 500, admission: AdmissionName::PerQueue, ..ELASTIC_PARTS };
@@ -67,6 +69,7 @@ pub const DROP: Entry = Entry {
 /// Waiting packets follow their coflow's priority.
 pub const MOVE: Entry = Entry {
     name: "pcoflow-move",
+    label: "pCoflow-Move",
     summary: "the ideal without reordering: waiting packets rise with their coflow's priority",
     build: |context| build(context, &ELASTIC_PARTS, true),
     ..ECN
@@ -75,6 +78,7 @@ pub const MOVE: Entry = Entry {
 /// Equation 1's ranks in SP-PIFO's queues.
 pub const SP_PIFO: Entry = Entry {
     name: "pcoflow-sp-pifo",
+    label: "pCoflow-SP-PIFO",
     summary: "pCoflow's ranks, taken literally, in SP-PIFO's queues, which put packets of a coflow out of order",
     build: |context| {
         let scheme = coflows::build(context, &ELASTIC_PARTS, OrderName::By(OrderRule::Bssi))?;

@@ -34,6 +34,7 @@ declare! {
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
     name: "pfabric",
+    label: "pFabric",
     summary: "shortest remaining first in a small pool; senders start at line rate",
     paper: "Alizadeh et al., SIGCOMM 2013",
     knows: Knows::Size,
@@ -43,6 +44,7 @@ pub const ENTRY: Entry = Entry {
 /// With deadlines.
 pub const EDF: Entry = Entry {
     name: "pfabric-edf",
+    label: "pFabric-EDF",
     summary: "pFabric with flows that have a deadline first, the earliest before the others",
     paper: "Alizadeh et al., SIGCOMM 2013",
     knows: Knows::Deadline,
@@ -52,6 +54,7 @@ pub const EDF: Entry = Entry {
 /// By predicted sizes.
 pub const PREDICTED: Entry = Entry {
     name: "pfabric-predicted",
+    label: "pFabric (predicted)",
     summary: "pFabric by the bytes left of a predicted size",
     paper: "Dukic et al., NSDI 2019",
     knows: Knows::PredictedSize,

@@ -31,6 +31,7 @@ declare! {
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
     name: "pias",
+    label: "PIAS",
     summary: "hosts demote flows by bytes sent; strict priorities with per-port ECN",
     paper: "Bai et al., NSDI 2015",
     knows: Knows::Nothing,

@@ -50,6 +50,7 @@ declare! {
 /// With predicted bounds.
 pub const ENTRY: Entry = Entry {
     name: "qclimb",
+    label: "QCLIMB",
     summary: "flows climb strict priorities up to a lower bound of their size, and are demoted beyond it",
     paper: "Li et al., NSDI 2024",
     knows: Knows::Bounds,
@@ -59,6 +60,7 @@ pub const ENTRY: Entry = Entry {
 /// With precise sizes.
 pub const PRECISE: Entry = Entry {
     name: "qclimb-ps",
+    label: "QCLIMB-PS",
     summary: "QCLIMB with precise sizes: priority by the bytes left",
     paper: "Li et al., NSDI 2024",
     knows: Knows::Size,
@@ -68,6 +70,7 @@ pub const PRECISE: Entry = Entry {
 /// Climbing towards a predicted size.
 pub const PROMOTED: Entry = Entry {
     name: "qclimb-pp",
+    label: "QCLIMB-PP",
     summary: "QCLIMB by a predicted size: priority by the bytes left of it, the lowest beyond it",
     paper: "Li et al., NSDI 2024",
     knows: Knows::PredictedSize,
@@ -77,6 +80,7 @@ pub const PROMOTED: Entry = Entry {
 /// With one priority per flow.
 pub const FIXED: Entry = Entry {
     name: "qclimb-fp",
+    label: "QCLIMB-FP",
     summary: "QCLIMB by a predicted size: one priority for all packets of a flow",
     paper: "Li et al., NSDI 2024",
     knows: Knows::PredictedSize,

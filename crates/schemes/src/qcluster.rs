@@ -141,11 +141,12 @@ const LAS_ROW: Row = Row {
 const DEADLINES: Row = Row { special: SpecialName::Deadline, special_weight: Property::TimePerPacket, ..LAS_ROW };
 
 macro_rules! entries {
-    ($($entry:ident, $name:literal, $knows:ident, $row:expr, $summary:literal;)*) => {
+    ($($entry:ident, $name:literal, $label:literal, $knows:ident, $row:expr, $summary:literal;)*) => {
         $(
             #[doc = $summary]
             pub const $entry: Entry = Entry {
                 name: $name,
+                label: $label,
                 summary: $summary,
                 paper: "Yang et al., QCluster",
                 knows: Knows::$knows,
@@ -156,22 +157,22 @@ macro_rules! entries {
 }
 
 entries! {
-    LAS, "qc-las", Nothing, LAS_ROW, "clusters by bytes sent; strict priority";
-    SRPT, "qc-srpt", Size, Row { weight: Property::Remaining, ..LAS_ROW }, "clusters by bytes remaining; strict priority";
-    FQ, "qc-fq", Nothing, Row { weight: Property::SentPackets, order: OrderName::Inverse, ..LAS_ROW },
+    LAS, "qc-las", "QC-LAS", Nothing, LAS_ROW, "clusters by bytes sent; strict priority";
+    SRPT, "qc-srpt", "QC-SRPT", Size, Row { weight: Property::Remaining, ..LAS_ROW }, "clusters by bytes remaining; strict priority";
+    FQ, "qc-fq", "QC-FQ", Nothing, Row { weight: Property::SentPackets, order: OrderName::Inverse, ..LAS_ROW },
         "clusters of one size by packets sent; round robin against the queue weights";
-    DDL, "qc-ddl", Deadline, Row { weight: Property::Remaining, ..DEADLINES },
+    DDL, "qc-ddl", "QC-DDL", Deadline, Row { weight: Property::Remaining, ..DEADLINES },
         "flows with a deadline first, by time left for each packet; the others by bytes remaining";
-    SJF, "qc-sjf", Size, Row { weight: Property::Size, ..LAS_ROW }, "clusters by flow size; strict priority";
-    DDL_LAS, "qc-ddl-las", Deadline, DEADLINES, "flows with a deadline first; the others by bytes sent";
-    DDL_SJF, "qc-ddl-sjf", Deadline, Row { weight: Property::Size, ..DEADLINES }, "flows with a deadline first; the others by size";
-    DDL_FQ, "qc-ddl-fq", Deadline, Row { weight: Property::SentPackets, order: OrderName::Inverse, ..DEADLINES },
+    SJF, "qc-sjf", "QC-SJF", Size, Row { weight: Property::Size, ..LAS_ROW }, "clusters by flow size; strict priority";
+    DDL_LAS, "qc-ddl-las", "QC-DDL-LAS", Deadline, DEADLINES, "flows with a deadline first; the others by bytes sent";
+    DDL_SJF, "qc-ddl-sjf", "QC-DDL-SJF", Deadline, Row { weight: Property::Size, ..DEADLINES }, "flows with a deadline first; the others by size";
+    DDL_FQ, "qc-ddl-fq", "QC-DDL-FQ", Deadline, Row { weight: Property::SentPackets, order: OrderName::Inverse, ..DEADLINES },
         "flows with a deadline first; the others share in round robin";
-    COFLOW, "qc-coflow", Coflow, Row { weight: Property::Coflow, order: OrderName::Shares, ..LAS_ROW },
+    COFLOW, "qc-coflow", "QC-Coflow", Coflow, Row { weight: Property::Coflow, order: OrderName::Shares, ..LAS_ROW },
         "clusters by bytes that the coflow has sent; weighted sharing";
-    MIN_RATE, "qc-min-rate", Nothing, Row { special: SpecialName::BelowRate, ..LAS_ROW },
+    MIN_RATE, "qc-min-rate", "QC-Min-Rate", Nothing, Row { special: SpecialName::BelowRate, ..LAS_ROW },
         "flows below their minimum rate first; within both by bytes sent";
-    TSN, "qc-tsn", Nothing, Row { special: SpecialName::Class, ..LAS_ROW }, "flows of the second class first; within both by bytes sent";
+    TSN, "qc-tsn", "QC-TSN", Nothing, Row { special: SpecialName::Class, ..LAS_ROW }, "flows of the second class first; within both by bytes sent";
 }
 
 fn build(context: &Context<'_>, row: Row) -> Result<Scheme, SettingsError> {

@@ -58,3 +58,18 @@ pub const REGISTRY: &[Entry] = &[
 pub fn find(name: &str) -> Option<&'static Entry> {
     REGISTRY.iter().find(|entry| entry.name == name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn label__spells_the_name_of_its_scheme_and_no_two_are_alike() {
+        let folded = |text: &str| text.to_lowercase().replace(|letter: char| !letter.is_ascii_alphanumeric(), "");
+        for entry in REGISTRY.iter().chain(crate::flow_level::ONLY) {
+            assert_eq!(folded(entry.label), folded(entry.name), "{}", entry.name);
+            assert!(entry.label.starts_with(|letter: char| letter.is_alphabetic()), "{}", entry.label);
+        }
+        assert_eq!(find("pfabric").unwrap().label, "pFabric");
+    }
+}

@@ -15,6 +15,7 @@ use flowsieve_settings::SettingsError;
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
     name: "sp-pifo",
+    label: "SP-PIFO",
     summary: "strict priorities whose bounds follow the ranks; ranks and senders as in pFabric",
     paper: "Alcoz et al., NSDI 2020",
     knows: Knows::Size,

@@ -17,6 +17,7 @@ const OPEN: Parts = Parts {
 /// First come, first served.
 pub const FCFS: Entry = Entry {
     name: "fcfs",
+    label: "FCFS",
     summary: "first come first served, open loop, no limits",
     paper: "textbook",
     knows: Knows::Nothing,
@@ -26,6 +27,7 @@ pub const FCFS: Entry = Entry {
 /// Processor sharing.
 pub const PS: Entry = Entry {
     name: "ps",
+    label: "PS",
     summary: "flows in turn, a packet each; open loop, no limits",
     paper: "textbook",
     knows: Knows::Nothing,
@@ -35,6 +37,7 @@ pub const PS: Entry = Entry {
 /// Shortest remaining processing time.
 pub const SRPT: Entry = Entry {
     name: "srpt",
+    label: "SRPT",
     summary: "the flow with the fewest bytes left; open loop, no limits",
     paper: "textbook",
     knows: Knows::Size,
@@ -44,6 +47,7 @@ pub const SRPT: Entry = Entry {
 /// Least attained service.
 pub const LAS: Entry = Entry {
     name: "las",
+    label: "LAS",
     summary: "the flow that has sent the fewest bytes; open loop, no limits",
     paper: "textbook",
     knows: Knows::Nothing,

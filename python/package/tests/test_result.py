@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import polars
 import pyarrow
 import pytest
 from conftest import SMALL, files
+from matplotlib.figure import Figure
 
 
 def test_tables__are_the_same_in_every_library(result: fs.Result) -> None:
@@ -152,7 +154,8 @@ def test_plots__have_the_numbers_of_plots_csv(small: fs.Experiment, tmp_path: Pa
     figure = fs.plot.fct_by_load(result, size_class="0-100KB", statistic="p99")
     assert figure.get_size_inches()[0] == 3.5
     with (result.path / "plots.csv").open(newline="") as file:
-        rows = [row for row in csv.DictReader(file) if "p99 FCT" in row["plot"] and "0-100KB" in row["plot"]]
+        plots = list(csv.DictReader(file))
+    rows = [row for row in plots if "p99 FCT" in row["plot"] and "0-100KB" in row["plot"]]
     drawn = [
         (line.get_label(), x, y)
         for container in figure.axes[0].containers
@@ -173,9 +176,9 @@ def test_plots__of_every_kind_are_drawn_and_fonts_embedded(result: fs.Result, tm
         path = tmp_path / f"{name}.pdf"
         figure.savefig(path)
         assert b"/Type3" not in path.read_bytes() and path.stat().st_size > 2_000
-    with pytest.raises(fs.ResultError, match="no size class"):
+    with pytest.raises(fs.ResultError, match="no flows called `tiny`; expected one of 0-100KB"):
         fs.plot.fct_by_load(result, size_class="tiny")
-    with pytest.raises(fs.ResultError, match="not swept"):
+    with pytest.raises(fs.ResultError, match="varies no setting `rtt`"):
         fs.plot.fct_by_load(result, x="rtt")
     with pytest.raises(fs.ResultError, match="no measured claims"):
         fs.plot.claims(result)
@@ -210,7 +213,7 @@ def test_plots__of_series_and_claims(tmp_path: Path) -> None:
         (polars.col("series") == "utilisation (share)") & (polars.col("seed") == 1) & (polars.col("scheme") == "dctcp")
     )
     assert list(figure.axes[0].lines[0].get_ydata()) == rows["value"].to_list()
-    assert [line.get_label() for line in figure.axes[0].lines] == ["dctcp, switch0 to host2", "pias, switch0 to host2"]
+    assert [line.get_label() for line in figure.axes[0].lines] == ["DCTCP, switch0 to host2", "PIAS, switch0 to host2"]
     for wrong in ({"name": "heat"}, {"name": "utilisation (share)", "of": "host9"}):
         with pytest.raises(fs.ResultError, match="it has"):
             fs.plot.series(result, **wrong)
@@ -218,6 +221,59 @@ def test_plots__of_series_and_claims(tmp_path: Path) -> None:
     assert claims.axes[0].get_yticklabels()[0].get_text().startswith("one: ")
     drawn = [line.get_xdata()[0] for line in claims.axes[0].lines if len(line.get_xdata()) == 1]
     assert drawn == [result.claims()[0]["measured"]["ratio"]["value"], 0.8]
+
+
+def test_plots__are_drawn_from_the_command_s_description(result: fs.Result) -> None:
+    # Percentiles of so few flows have no intervals.
+    axes = fs.plot.slowdown_by_size(result, load=0.8, statistic="mean").axes[0]
+    described = json.loads(result._outcome.figure("size", "mean slowdown", None, ["load=0.8"]))[0]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["DCTCP", "PIAS"]
+    assert axes.get_ylim() == pytest.approx((described["y"]["from"], described["y"]["to"]))
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == [words for _, words in described["y"]["ticks"]]
+    # A size, and below it the share of the flows up to it.
+    assert axes.get_xticklabels()[-1].get_text().splitlines()[1] == "100 %"
+    for container, series in zip(axes.containers, described["series"]):
+        line, _, bars = container.lines
+        look = fs.plot.look(series["scheme"])
+        assert (line.get_color(), line.get_marker()) == (look["color"], look["marker"])
+        for (start, end), datum in zip(bars[0].get_segments(), series["data"]):
+            # A bin with flows of one seed has none.
+            ends = [datum["y"] if datum[end] is None else datum[end] for end in ("low", "high")]
+            assert [start[1], end[1]] == pytest.approx(ends) and start[1] >= 1
+    assert any(datum["low"] is not None for series in described["series"] for datum in series["data"])
+    assert fs.plot.slowdown_by_size(result, load=0.8).axes[0].get_ylabel() == "p99 slowdown"
+
+
+def test_plots__one_load_has_bars(small: fs.Experiment, tmp_path: Path) -> None:
+    result = small.set(load=0.5).run(tmp_path / "out")
+    axes = fs.plot.fct_by_load(result).axes[0]
+    assert len(axes.patches) == 2 and axes.get_ylim()[0] == 0
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["DCTCP", "PIAS"]
+
+
+def test_plots__in_axes_of_ones_own(result: fs.Result) -> None:
+    figure = Figure(figsize=(6, 3))
+    left, right = figure.subplots(1, 2)
+    assert fs.plot.fct_by_load(result, ax=left) is figure and fs.plot.cdf(result, load=0.5, ax=right) is figure
+    assert len(left.containers) == len(right.lines) == 2 and len(figure.axes) == 2
+    with pytest.raises(ValueError, match="expected no columns= or height="):
+        fs.plot.fct_by_load(result, ax=left, columns=2)
+    with pytest.raises(ValueError, match="expected 1 or 2"):
+        fs.plot.fct_by_load(result, columns=3)
+    with pytest.raises(ValueError, match="expected one of mean, p50"):
+        fs.plot.fct_by_load(result, statistic="median")
+    with pytest.raises(fs.ResultError, match="has no load 0.9; it has 0.5, 0.8"):
+        fs.plot.slowdown_by_size(result, load=0.9)
+
+
+def test_plots__of_several_cases_ask_which(small: fs.Experiment, tmp_path: Path) -> None:
+    result = small.set(load=[0.5, 0.8], ecn_threshold=["20pkt", "65pkt"]).run(tmp_path / "out")
+    with pytest.raises(fs.ResultError, match="there are 2 such plots, for .*ecn_threshold = 20pkt; .*expected where="):
+        fs.plot.fct_by_load(result)
+    axes = fs.plot.fct_by_load(result, where={"ecn_threshold": "20pkt"}).axes[0]
+    assert len(axes.containers) == 2 and axes.get_xlabel() == "load"
+    with pytest.raises(fs.ResultError, match="expected one of 20pkt, 65pkt"):
+        fs.plot.fct_by_load(result, where={"ecn_threshold": "7pkt"})
 
 
 def test_plots__schemes_differ_in_grey() -> None:

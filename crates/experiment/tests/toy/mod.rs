@@ -43,6 +43,7 @@ impl Engine for Made {
     fn schemes(&self) -> Vec<SchemeInfo> {
         let info = |name: &str| SchemeInfo {
             name: name.into(),
+            label: String::new(),
             paper: "none".into(),
             summary: "made up".into(),
             knows: "nothing".into(),

@@ -16,6 +16,7 @@ use std::collections::btree_map::{BTreeMap, Entry::Occupied};
 /// The same without order: ports that look at a packet's priority alone.
 pub(crate) const PRIORITY: Entry = Entry {
     name: "coflow-priority",
+    label: "Coflow priority",
     summary: "DCTCP; the less is left of a coflow at its host, the higher its priority",
     paper: "docs/extend/port.md",
     knows: Knows::Coflow,
@@ -25,6 +26,7 @@ pub(crate) const PRIORITY: Entry = Entry {
 /// With order.
 pub(crate) const ORDER: Entry = Entry {
     name: "coflow-order",
+    label: "Coflow order",
     summary: "as coflow-priority; ports keep the packets of a coflow in order",
     build: in_order,
     ..PRIORITY

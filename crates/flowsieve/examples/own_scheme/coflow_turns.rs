@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 /// The registry's line.
 pub(crate) const ENTRY: Entry = Entry {
     name: "coflow-turns",
+    label: "Coflow turns",
     summary: "DCTCP; a controller gives each coflow a priority when it begins",
     paper: "docs/extend/controller.md",
     knows: Knows::Coflow,

@@ -16,6 +16,7 @@ use std::num::NonZeroU32;
 /// The registry's line.
 pub(crate) const ENTRY: Entry = Entry {
     name: "credits",
+    label: "Credits",
     summary: "receivers give credits, the shortest message first; FIFO queues",
     paper: "docs/extend/transport.md",
     knows: Knows::Size,

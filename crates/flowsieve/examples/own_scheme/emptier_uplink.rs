@@ -10,6 +10,7 @@ use flowsieve_settings::SettingsError;
 /// The registry's line.
 pub(crate) const ENTRY: Entry = Entry {
     name: "emptier-uplink",
+    label: "Emptier uplink",
     summary: "DCTCP; leaves ask how much waits at spines, and packets take the emptiest way",
     paper: "docs/extend/switch-program.md",
     knows: Knows::Nothing,

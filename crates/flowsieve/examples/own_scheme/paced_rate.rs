@@ -11,6 +11,7 @@ use std::num::NonZeroU64;
 /// The registry's line.
 pub(crate) const ENTRY: Entry = Entry {
     name: "paced-rate",
+    label: "Paced rate",
     summary: "TCP that is paced at a rate, which marks lower; one FIFO queue with per-port ECN",
     paper: "docs/extend/congestion-control.md",
     knows: Knows::Nothing,

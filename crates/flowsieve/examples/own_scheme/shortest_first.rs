@@ -12,6 +12,7 @@ use flowsieve_settings::SettingsError;
 /// The registry's line.
 pub(crate) const ENTRY: Entry = Entry {
     name: "shortest-first",
+    label: "Shortest first",
     summary: "messages up to a threshold before longer ones; two queues with per-port ECN",
     paper: "docs/extend/scheme.md",
     knows: Knows::Size,

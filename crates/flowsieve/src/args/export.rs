@@ -14,6 +14,8 @@ use std::path::PathBuf;
       a table for each class, across both columns of a page, by another swept setting
   flowsieve export results/quickstart --what figure --y \"p99 slowdown\" --class 0-100KB > p99.svg
       a figure for a paper, as wide as one column, with intervals
+  flowsieve export results/quickstart --what figure --format pdf --class 0-100KB > fct.pdf
+      mean FCT as a PDF, for \\includegraphics
   flowsieve export results/quickstart --what figure --format latex --class 0-100KB > fct.tex
       the same for mean FCT, in the paper's own font (pgfplots)
   flowsieve export results/quickstart --what figure --x size --columns 2 > by-size.svg

@@ -56,4 +56,6 @@ pub enum Format {
     Latex,
     /// A drawing with outlined letters that needs no font and no other file
     Svg,
+    /// The same drawing, for `\includegraphics`
+    Pdf,
 }

@@ -2,26 +2,28 @@
 
 use plotters::chart::{ChartBuilder, ChartContext, LabelAreaPosition};
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint};
-use plotters::prelude::{Cartesian2d, Circle, PathElement, RGBColor, Ranged, Rectangle, Text};
-use plotters::style::Color;
+use plotters::prelude::{Cartesian2d, Circle, PathElement, RGBColor, Ranged, Rectangle, Text, WHITE};
 use plotters::style::text_anchor::{HPos, VPos};
+use plotters::style::{Color, ShapeStyle};
 
 use super::{
     Area, CLAIMED_RADIUS, Drawn, GAP, INK, LINE, RULE, STATED, TEXT, dashes, fitting, ink_of, lines_of, mark, points,
     stroke, style, width_of,
 };
-use crate::figure::{Claimed, Datum, Places, Plot, Range, Series, Shape};
+use crate::axes::Scaled;
+use crate::figure::{Claimed, Datum, Places, Plot, Series, Shape};
 use crate::font::Font;
 use crate::format::number;
-use crate::looks::{MARKS_OF_MANY, MOST_MARKS};
-use crate::svg::{Pen, Sheet};
-use crate::ticks;
+use crate::looks::marked_of;
+use crate::sheet::{Pen, Sheet};
 
 const TICK_TEXT: i32 = points(7);
 /// The smallest readable text.
 const LEAST_TEXT: i32 = points(6);
 /// As high as a line's capitals.
 const CAPITALS: i32 = points(6);
+/// From a line of a tick's words to the next.
+const LINE_OF_TICKS: i32 = points(8);
 const TICK: i32 = points(5) / 2;
 /// Between the axis and the words at its ticks.
 const TO_TICK_TEXT: i32 = 2 * TICK;
@@ -61,6 +63,19 @@ struct Axis {
 }
 
 impl Axis {
+    fn new(scaled: Scaled, label: String) -> Axis {
+        let Scaled { is_log, from, to, ticks, light } = scaled;
+        let at = |value: f64| on_paper(is_log, value);
+        Axis {
+            is_log,
+            from: at(from),
+            to: at(to),
+            ticks: ticks.into_iter().map(|(value, words)| (at(value), words)).collect(),
+            light: light.into_iter().map(at).collect(),
+            label,
+        }
+    }
+
     fn on_paper(&self, value: f64) -> f64 {
         on_paper(self.is_log, value).max(self.from)
     }
@@ -96,58 +111,6 @@ fn on_paper(is_log: bool, value: f64) -> f64 {
     if is_log { libm::log10(value) } else { value }
 }
 
-fn y_axis(plot: &Plot, font: &Font, height: i32) -> Axis {
-    const MOST_TICKS: usize = 6;
-    let Range { is_log, from, to } = plot.y_range();
-    let (ticks, light) = match is_log {
-        true => (ticks::logarithmic((from, to)), ticks::logarithmic_grid((from, to))),
-        false => (ticks::linear((from, to), MOST_TICKS), Vec::new()),
-    };
-    let at = |value: f64| on_paper(is_log, value);
-    Axis {
-        is_log,
-        from: at(from),
-        to: at(to),
-        ticks: ticks.into_iter().map(|(value, words)| (at(value), words)).collect(),
-        light: light.into_iter().map(at).collect(),
-        label: fitting(font, &plot.y.label(), TEXT, height),
-    }
-}
-
-fn x_axis(plot: &Plot) -> Axis {
-    const MOST_TICKS: usize = 7;
-    /// Share of the range that is left free at both ends.
-    const MARGIN: f64 = 0.04;
-    let label = plot.x.label();
-    match &plot.x.places {
-        Places::Names(names) => Axis {
-            is_log: false,
-            from: -0.5,
-            to: names.len().max(1) as f64 - 0.5,
-            ticks: names.iter().enumerate().map(|(at, name)| (at as f64, name.clone())).collect(),
-            light: Vec::new(),
-            label,
-        },
-        Places::Numbers { is_log, ticks } => {
-            let at = |value: f64| on_paper(*is_log, value);
-            let shown = plot.data().map(|datum| datum.x).chain(ticks.iter().map(|(value, _)| *value));
-            let (first, last) = shown
-                .fold((f64::INFINITY, f64::NEG_INFINITY), |(first, last), value| (first.min(value), last.max(value)));
-            let chosen = if ticks.is_empty() { ticks::linear((first, last), MOST_TICKS) } else { ticks.clone() };
-            let (first, last) = (at(first), at(last));
-            let margin = if last > first { MARGIN * (last - first) } else { 0.5 };
-            Axis {
-                is_log: *is_log,
-                from: first - margin,
-                to: last + margin,
-                ticks: chosen.into_iter().map(|(value, words)| (at(value), words)).collect(),
-                light: Vec::new(),
-                label,
-            }
-        }
-    }
-}
-
 /// Names that fit next to each other: smaller, or cut short, or none if the legend has them.
 fn fitting_names(names: &mut [Tick], font: &Font, width: i32, legend: &[Series]) -> i32 {
     let room = width / i32::try_from(names.len().max(1)).unwrap_or(i32::MAX) - GAP;
@@ -156,7 +119,7 @@ fn fitting_names(names: &mut [Tick], font: &Font, width: i32, legend: &[Series])
             return size;
         }
     }
-    let is_in_legend = |(_, name): &Tick| legend.iter().any(|series| series.name == *name);
+    let is_in_legend = |(_, name): &Tick| legend.iter().any(|series| series.label == *name);
     let are_in_legend = names.iter().all(is_in_legend);
     for (_, name) in names {
         *name = if are_in_legend { String::new() } else { fitting(font, name, LEAST_TEXT, room) };
@@ -192,11 +155,11 @@ fn thin(axis: &mut Axis, font: &Font, width: i32) {
 
 impl<'a> Panel<'a> {
     pub(super) fn new(plot: &'a Plot, font: &Font, width: i32) -> Panel<'a> {
-        let y = y_axis(plot, font, plot_height(width));
+        let y = Axis::new(plot.y_scaled(), fitting(font, &plot.y.label(), TEXT, plot_height(width)));
         let words = y.ticks.iter().map(|(_, words)| width_of(font, words, TICK_TEXT)).max().unwrap_or(0);
         let name = if y.label.is_empty() { 0 } else { LINE + GAP / 2 };
         let left = GAP + name + words + TO_TICK_TEXT;
-        let mut x = x_axis(plot);
+        let mut x = Axis::new(plot.x_scaled(), plot.x.label());
         let last = x.ticks.last().map_or(0, |(_, words)| width_of(font, words, TICK_TEXT));
         let right = match plot.x.places {
             Places::Names(_) => 2 * GAP,
@@ -228,7 +191,8 @@ impl<'a> Panel<'a> {
 
     /// Below the plot.
     fn bottom(&self) -> i32 {
-        let words = if self.x.ticks.iter().all(|(_, words)| words.is_empty()) { 0 } else { CAPITALS };
+        let lines = self.x.ticks.iter().map(|(_, words)| words.lines().count()).max().unwrap_or(0) as i32;
+        let words = if lines == 0 { 0 } else { CAPITALS + (lines - 1) * LINE_OF_TICKS };
         let name = if self.x.label.is_empty() { 0 } else { GAP + CAPITALS };
         TO_TICK_TEXT + words + name
     }
@@ -269,15 +233,10 @@ impl<'a> Panel<'a> {
             root.draw(&PathElement::new(line, stroke(ink_of(scheme), 8)))?;
             sheet.end();
         }
-        let bars = self.plot.series.iter().filter(|series| series.shape == Shape::Bars).count();
-        let mut bar = 0;
-        for series in &self.plot.series {
-            sheet.begin(&series.name);
+        for (series, place) in self.plot.series.iter().zip(self.plot.bar_places()) {
+            sheet.begin(&series.label);
             match series.shape {
-                Shape::Bars => {
-                    self.draw_bars(&chart, root, sheet, series, (bar, bars))?;
-                    bar += 1;
-                }
+                Shape::Bars => self.draw_bars(&chart, root, sheet, series, place)?,
                 Shape::Reference => self.draw_reference(&chart, root, sheet, series)?,
                 Shape::Line | Shape::Dots => self.draw_marks(&chart, root, sheet, series)?,
             }
@@ -332,22 +291,24 @@ impl<'a> Panel<'a> {
             root.draw(&PathElement::new(line, stroke(ink, 11)))?;
             sheet.end();
         }
-        let many = series.data.len();
-        let every = if many > MOST_MARKS { many.div_ceil(MARKS_OF_MANY) } else { 1 };
-        for datum in series.data.iter().step_by(every) {
+        for datum in series.data.iter().step_by(marked_of(series.data.len())) {
             let (x, y) = self.at(chart, datum.x, datum.y);
             let x = x + aside;
             sheet.begin(&self.in_words(datum));
-            if let Some((low, high)) = datum.ends {
-                let cap = points(5) / 2;
-                let [low, high] = [low, high].map(|end| self.at(chart, datum.x, end).1);
-                let interval = [(x - cap, low), (x + cap, low), (x, low), (x, high), (x - cap, high), (x + cap, high)];
-                root.draw(&PathElement::new(interval, stroke(ink, 7)))?;
-            }
+            self.draw_interval(chart, root, (x, datum), stroke(ink, 7))?;
             mark(root, (x, y), series.scheme)?;
             sheet.end();
         }
         Ok(())
+    }
+
+    /// The interval of a value, around a place of the page.
+    fn draw_interval(&self, chart: &Chart<'_>, root: &Area<'_>, (x, datum): (i32, &Datum), look: ShapeStyle) -> Drawn {
+        const CAP: i32 = points(5) / 2;
+        let Some((low, high)) = datum.ends else { return Ok(()) };
+        let [low, high] = [low, high].map(|end| self.at(chart, datum.x, end).1);
+        let interval = [(x - CAP, low), (x + CAP, low), (x, low), (x, high), (x - CAP, high), (x + CAP, high)];
+        Ok(root.draw(&PathElement::new(interval, look))?)
     }
 
     /// How far a line with intervals is shifted sideways, so that intervals at one place do not cover each other: a point or
@@ -380,9 +341,14 @@ impl<'a> Panel<'a> {
         let width = SHARE / bars.max(1) as f64;
         for datum in &series.data {
             let left = datum.x - SHARE / 2.0 + width * bar as f64;
-            let corners = [self.at(chart, left, 0.0), self.at(chart, left + width, datum.y)];
+            let corners = [self.at(chart, left, self.plot.foot()), self.at(chart, left + width, datum.y)];
+            let middle = i32::midpoint(corners[0].0, corners[1].0);
             sheet.begin(&self.in_words(datum));
             root.draw(&Rectangle::new(corners, ink_of(series.scheme).filled()))?;
+            // With a light edge it is seen on a dark bar as well.
+            for look in [stroke(WHITE, 21), stroke(INK, 8)] {
+                self.draw_interval(chart, root, (middle, datum), look)?;
+            }
             sheet.end();
         }
         Ok(())

@@ -61,6 +61,23 @@ fn svg__one_and_two_columns_wide_with_letters_of_eight_points() {
 }
 
 #[test]
+fn pdf__one_page_as_large_as_the_drawing_with_what_its_letters_say() {
+    let figure = figure(vec![plot(Base::ZeroOrLog, &[1.0, 2.0])]);
+    for (columns, width) in [(1, "252"), (2, "515.5")] {
+        let pdf = pdf(&figure, columns).unwrap();
+        let text = String::from_utf8_lossy(&pdf);
+        assert!(text.starts_with("%PDF-1.") && text.trim_end().ends_with("%%EOF"), "{text}");
+        assert_eq!(text.matches("/Type /Page\n").count(), 1, "{text}");
+        assert!(text.contains(&format!("/MediaBox [0 0 {width} ")), "{text}");
+        // No font is missing, because there is none.
+        assert!(!text.contains("/Font") && text.contains("/ActualText (load)"), "{text}");
+        assert_eq!(text.matches("BDC").count(), text.matches("EMC").count());
+        assert!(pdf.len() < 60_000, "{} bytes", pdf.len());
+        assert_eq!(pdf, super::pdf(&figure, columns).unwrap());
+    }
+}
+
+#[test]
 fn svg__letters_are_outlines_and_nothing_comes_from_elsewhere() {
     let svg = drawn(&figure(vec![plot(Base::ZeroOrLog, &[1.0, 2.0]); 4]), 2);
     let document = read(&svg);
@@ -83,7 +100,7 @@ fn svg__letters_are_outlines_and_nothing_comes_from_elsewhere() {
 fn svg__marks_lie_where_their_values_are_and_say_them() {
     for (base, values) in [(Base::Zero, [1.0, 2.0]), (Base::ZeroOrLog, [3.0, 30.0])] {
         let plot = plot(base, &values);
-        let is_log = plot.y_range().is_log;
+        let is_log = plot.y_scaled().is_log;
         let svg = drawn(&figure(vec![plot.clone()]), 1);
         let document = read(&svg);
         let on_paper = |value: f64| if is_log { libm::log10(value) } else { value };
@@ -154,6 +171,7 @@ fn svg__bars_stand_on_zero_beside_each_other() {
     let series = |scheme: usize, shape: Shape, y: f64| Series {
         scheme,
         name: format!("s{scheme}"),
+        label: format!("S{scheme}"),
         shape,
         data: vec![Datum { x: 0.0, y, ..Datum::default() }],
     };
@@ -202,10 +220,10 @@ fn svg__many_schemes_with_long_names_stay_inside() {
     let name = |scheme: usize| {
         format!("a scheme with number {scheme} and a name that is longer than most names of schemes are")
     };
-    let series = (0..30).map(|scheme| Series { scheme, name: name(scheme), ..one.clone() }).collect();
+    let series = (0..30).map(|scheme| Series { scheme, label: name(scheme), ..one.clone() }).collect();
     let names = Places::Names((0..3).map(name).collect());
     let by_name = XAxis { name: name(0).repeat(3), unit: String::new(), places: names };
-    let named = Plot { title: name(0).repeat(4), x: by_name, series, ..plot(Base::Free, &[]) };
+    let named = Plot { title: name(0).repeat(4), x: by_name, series, ..plot(Base::Ratio, &[]) };
     for columns in [1, 2] {
         assert_inside(&drawn(&figure(vec![named.clone(), plot(Base::Zero, &[1e-9, 1e9]), named.clone()]), columns));
     }
@@ -214,10 +232,12 @@ fn svg__many_schemes_with_long_names_stay_inside() {
 /// Asserts that a drawing with this name everywhere and these values is valid XML.
 fn assert_drawn(name: &str, values: &[f64], base: Base) {
     let mut plot = plot(base, values);
-    for place in [&mut plot.title, &mut plot.x.name, &mut plot.y.name, &mut plot.series[0].name] {
+    for place in [&mut plot.title, &mut plot.x.name, &mut plot.y.name, &mut plot.series[0].label] {
         name.clone_into(place);
     }
-    let svg = svg(&Figure { title: name.to_owned(), plots: vec![plot] }, 1).unwrap();
+    let figure = Figure { title: name.to_owned(), plots: vec![plot] };
+    let svg = svg(&figure, 1).unwrap();
+    assert!(pdf(&figure, 1).unwrap().starts_with(b"%PDF"));
     assert!(!svg.chars().any(|letter| letter.is_control() && letter != '\n'));
     assert_inside(&svg);
 }
@@ -233,7 +253,7 @@ proptest! {
     fn svg__no_name_and_no_value_breaks_it(
         name in "(?s).{0,60}",
         values in proptest::collection::vec(proptest::num::f64::ANY, 1..5),
-        base in proptest::sample::select(vec![Base::Zero, Base::ZeroOrLog, Base::Free]),
+        base in proptest::sample::select(vec![Base::Zero, Base::ZeroOrLog, Base::Ratio]),
     ) {
         assert_drawn(&name, &values, base);
     }

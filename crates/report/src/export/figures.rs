@@ -3,9 +3,11 @@
 use std::io::{self, Write};
 
 use flowsieve_results::{Metric, ResultDir, Statistic};
+use serde_json::Value;
 
-use super::{ExportError, group_name, groups_called, measure_called, pgfplots};
+use super::{ExportError, group_name, groups_called, keep, measure_called, pgfplots};
 use crate::cases::{At, Case, Layout, in_words};
+use crate::description;
 use crate::drawing::{self, MOST_PLOTS};
 use crate::figure::{Figure, Plot};
 use crate::figures::{against_size, against_x, drops, ratio_against_x, utilisation};
@@ -58,9 +60,46 @@ fn measure(name: &str) -> Result<Measure, ExportError> {
     }
 }
 
+/// What a person asks to see, by the options of `flowsieve export --what figure`: `x` is a swept setting, `size` or `time`, and
+/// `at` are values of swept settings, each as KEY=VALUE.
+///
+/// # Errors
+/// A name that the result does not have, an option that this kind of figure does not use, or nothing to draw.
+pub fn asked(
+    dir: &ResultDir,
+    x: Option<&str>,
+    y: Option<&str>,
+    class: Option<&str>,
+    at: &[String],
+) -> Result<Figures, ExportError> {
+    let experiment = &dir.manifest().experiment;
+    let swept = Layout::new(experiment, x);
+    let by = match &swept {
+        Err(unknown) if ["size", "time"].contains(&&*unknown.name) => unknown.name.clone(),
+        _ => String::new(),
+    };
+    let mut layout = match swept {
+        Err(_) if !by.is_empty() => Layout::new(experiment, None)?,
+        Err(mut unknown) => {
+            unknown.swept.extend(["size", "time"].map(String::from));
+            return Err(unknown.into());
+        }
+        Ok(layout) => layout,
+    };
+    keep(dir, &mut layout, at)?;
+    match (&*by, class) {
+        ("time", Some(_)) => {
+            let expected = "--y and --at";
+            Err(ExportError::Unread { figure: "a figure over time", option: "--class", expected })
+        }
+        ("time", None) => figures_over_time(dir, &layout, y),
+        (by, class) => figures(dir, &layout, by == "size", y, class),
+    }
+}
+
 /// A plot for each case and class, of mean FCT if no measure is named. By flow size there is one for each case and value of the
 /// layout, of p99 slowdown. Utilisation and drops are by class of links instead.
-pub fn figures(
+pub(crate) fn figures(
     dir: &ResultDir,
     layout: &Layout,
     by_size: bool,
@@ -117,7 +156,7 @@ pub fn figures(
 
 /// A plot over time for each point and each quantity sampled in its first run, or for one such quantity, by its name with or
 /// without the unit.
-pub fn figures_over_time(dir: &ResultDir, layout: &Layout, y: Option<&str>) -> Result<Figures, ExportError> {
+fn figures_over_time(dir: &ResultDir, layout: &Layout, y: Option<&str>) -> Result<Figures, ExportError> {
     let mut shown = over_time::figures(dir, layout)?;
     if shown.is_empty() {
         return Err(ExportError::Empty(
@@ -159,9 +198,26 @@ impl Figures {
         plots_csv::write(out, self.plots.iter().map(Labelled::row))
     }
 
+    /// All plots as data, from which other programs draw them: axes with ticks, and series with their looks and intervals.
+    pub fn json(&self) -> Value {
+        let plot = |labelled: &Labelled| {
+            let mut described = description::json(&labelled.plot);
+            for (name, text) in [("case", &labelled.case), ("at", &labelled.at), ("class", &labelled.class)] {
+                described[name] = text.clone().into();
+            }
+            described
+        };
+        self.plots.iter().map(plot).collect()
+    }
+
     /// All plots as one drawing that is `columns` columns of a page wide.
     pub fn svg(self, columns: u8) -> Result<String, ExportError> {
         drawing::svg(&self.figure()?, columns).map_err(|error| ExportError::Drawing(error.to_string()))
+    }
+
+    /// The same as a PDF of one page.
+    pub fn pdf(self, columns: u8) -> Result<Vec<u8>, ExportError> {
+        drawing::pdf(&self.figure()?, columns).map_err(|error| ExportError::Drawing(error.to_string()))
     }
 
     /// All plots as floats of LaTeX that are `columns` columns of a page wide, drawn by pgfplots.

@@ -2,9 +2,10 @@
 
 use std::fmt::{self, Write};
 
-use super::escaped;
-use crate::figure::{Datum, Figure, Places, Plot, Range, Series, Shape};
-use crate::looks::{Dash, MARKS_OF_MANY, MOST_MARKS, Symbol, colour};
+use super::latex::escaped;
+use crate::axes::Scaled;
+use crate::figure::{Base, Datum, Figure, Plot, Series, Shape};
+use crate::looks::{Dash, Symbol, colour, marked_of};
 
 /// All plots of a result's figure, each as a float of one column; or as one float across two columns, with `across` plots next
 /// to each other.
@@ -37,13 +38,13 @@ fn float(text: &mut String, float: &str, plots: &[Plot], across: usize, caption:
     )?;
     let mut legend: Vec<&Series> = Vec::new();
     for series in plots.iter().flat_map(|plot| &plot.series) {
-        if !legend.iter().any(|other| other.name == series.name) {
+        if !legend.iter().any(|other| other.label == series.label) {
             legend.push(series);
         }
     }
     for (at, series) in legend.iter().enumerate() {
         let between = if at == 0 { "" } else { "\\quad\n" };
-        write!(text, "{between}  {}~{}", sample(series), escaped(&series.name))?;
+        write!(text, "{between}  {}~{}", sample(series), escaped(&series.label))?;
     }
     writeln!(text, "\\par")?;
     for (at, plot) in plots.iter().enumerate() {
@@ -109,39 +110,19 @@ fn sample(series: &Series) -> String {
 }
 
 fn axis(text: &mut String, plot: &Plot) -> fmt::Result {
-    let Range { is_log, from, to } = plot.y_range();
     writeln!(text, "  \\begin{{tikzpicture}}\n    \\begin{{axis}}[title={{{}}},", escaped(&plot.title))?;
     writeln!(text, "      xlabel={{{}}}, ylabel={{{}}},", escaped(&plot.x.label()), escaped(&plot.y.label()))?;
-    writeln!(text, "      ymin={from}, ymax={to}{},", if is_log { ", ymode=log" } else { "" })?;
-    match &plot.x.places {
-        Places::Names(names) => {
-            let ticks = names.iter().enumerate().map(|(at, name)| (at as f64, name.as_str()));
-            writeln!(text, "      xmin=-0.5, xmax={}, {}]", names.len().max(1) as f64 - 0.5, labelled(ticks))?;
-        }
-        Places::Numbers { is_log, ticks } => {
-            let mode = if *is_log { "xmode=log, " } else { "" };
-            let ticks = match ticks.is_empty() {
-                true => String::new(),
-                false => labelled(ticks.iter().map(|(at, words)| (*at, words.as_str()))),
-            };
-            writeln!(text, "      {mode}enlarge x limits=0.04, {ticks}]")?;
-        }
-    }
-    let bars = plot.series.iter().filter(|series| series.shape == Shape::Bars).count();
-    let mut bar = 0;
-    for series in &plot.series {
+    // Bars on a logarithmic axis would stand on its end by themselves.
+    let foot = if plot.y.base == Base::Ratio { ", log origin y=0" } else { "" };
+    writeln!(text, "      {}{foot},", scaled("y", &plot.y_scaled()))?;
+    writeln!(text, "      {}, x tick label style={{align=center}}]", scaled("x", &plot.x_scaled()))?;
+    for (series, (bar, bars)) in plot.series.iter().zip(plot.bar_places()) {
         match series.shape {
             Shape::Bars => {
                 let width = BARS / bars as f64;
                 let aside = width * (bar as f64 + 0.5) - BARS / 2.0;
-                bar += 1;
-                let data = series.data.iter().map(|datum| (datum.x + aside, datum.y));
-                writeln!(
-                    text,
-                    "      \\addplot[{}, bar width={width}, bar shift=0pt] coordinates {{{}}};",
-                    look(series),
-                    places(data)
-                )?;
+                let look = format!("{}, bar width={width}, bar shift=0pt", look(series));
+                values(text, series, &look, aside, "black")?;
             }
             Shape::Reference => {
                 for datum in &series.data {
@@ -149,41 +130,50 @@ fn axis(text: &mut String, plot: &Plot) -> fmt::Result {
                     writeln!(text, "      \\addplot[{}] coordinates {{{}}};", look(series), places(ends))?;
                 }
             }
-            Shape::Line | Shape::Dots => marks(text, series)?,
+            Shape::Line | Shape::Dots => {
+                let mut look = look(series);
+                let every = marked_of(series.data.len());
+                if every > 1 {
+                    look += &format!(", mark repeat={every}");
+                }
+                values(text, series, &look, 0.0, "solid")?;
+            }
         }
     }
     writeln!(text, "    \\end{{axis}}\n  \\end{{tikzpicture}}")
 }
 
-/// Ticks with their words.
-fn labelled<'a>(ticks: impl Iterator<Item = (f64, &'a str)>) -> String {
-    let (at, words): (Vec<String>, Vec<String>) =
-        ticks.map(|(at, words)| (at.to_string(), format!("{{{}}}", escaped(words)))).unzip();
-    format!("xtick={{{}}}, xticklabels={{{}}}", at.join(","), words.join(","))
+/// The options of an axis: its mode, its ends, and its ticks with their words.
+fn scaled(axis: &str, scaled: &Scaled) -> String {
+    let Scaled { is_log, from, to, ticks, .. } = scaled;
+    let tick = |(at, words): &(f64, String)| {
+        let lines: Vec<String> = words.lines().map(escaped).collect();
+        (at.to_string(), format!("{{{}}}", lines.join("\\\\")))
+    };
+    let (at, words): (Vec<String>, Vec<String>) = ticks.iter().map(tick).unzip();
+    let mode = if *is_log { format!("{axis}mode=log, ") } else { String::new() };
+    let (at, words) = (at.join(","), words.join(","));
+    format!("{mode}{axis}min={from}, {axis}max={to}, {axis}tick={{{at}}}, {axis}ticklabels={{{words}}}")
 }
 
 fn places(data: impl IntoIterator<Item = (f64, f64)>) -> String {
     data.into_iter().map(|(x, y)| format!("({x},{y})")).collect::<Vec<String>>().join(" ")
 }
 
-/// Values with their intervals.
-fn marks(text: &mut String, series: &Series) -> fmt::Result {
-    let mut look = look(series);
-    if series.data.len() > MOST_MARKS {
-        look += &format!(", mark repeat={}", series.data.len().div_ceil(MARKS_OF_MANY));
-    }
+/// Values with their intervals, moved aside.
+fn values(text: &mut String, series: &Series, look: &str, aside: f64, interval: &str) -> fmt::Result {
     if series.data.iter().all(|datum| datum.ends.is_none()) {
-        let data = series.data.iter().map(|datum| (datum.x, datum.y));
+        let data = series.data.iter().map(|datum| (datum.x + aside, datum.y));
         return writeln!(text, "      \\addplot[{look}] coordinates {{{}}};", places(data));
     }
     writeln!(
         text,
-        "      \\addplot[{look}, error bars/.cd, y dir=both, y explicit, error bar style={{solid}}]\n        \
+        "      \\addplot[{look}, error bars/.cd, y dir=both, y explicit, error bar style={{{interval}}}]\n        \
          table[x=x, y=y, y error minus=below, y error plus=above, row sep=\\\\] {{\n        x y below above\\\\"
     )?;
     for Datum { x, y, ends, .. } in &series.data {
         let (low, high) = ends.unwrap_or((*y, *y));
-        writeln!(text, "        {x} {y} {} {}\\\\", y - low, high - y)?;
+        writeln!(text, "        {} {y} {} {}\\\\", x + aside, y - low, high - y)?;
     }
     writeln!(text, "        }};")
 }
@@ -203,7 +193,8 @@ mod tests {
         assert!(latex.starts_with("% \\usepackage{pgfplots}"), "{latex}");
         assert_eq!(latex.matches("\\begin{figure}").count(), 2);
         assert!(latex.contains("\\caption{50 \\% \\& more: Mean FCT, all flows.}\n\\end{figure}"), "{latex}");
-        assert!(latex.contains("xtick={0.5,0.6}, xticklabels={{0.5},{0.6}}]"), "{latex}");
+        assert!(latex.contains("xtick={0.5,0.6}, xticklabels={{0.5},{0.6}}, x tick"), "{latex}");
+        assert!(latex.contains("ytick={0,0.5,1,1.5,2,2.5}, yticklabels={{0.0},{0.5},{1.0},"), "{latex}");
         assert!(latex.contains("xlabel={load}, ylabel={FCT (ms)},"), "{latex}");
         // The interval of 2 is from 1.8 to 2.4.
         assert!(latex.contains("0.6 2 0.19999999999999996 0.3999999999999999\\\\"), "{latex}");
@@ -215,6 +206,7 @@ mod tests {
         let bars = |shape: Shape, scheme: usize, name: &str| Series {
             scheme,
             name: name.into(),
+            label: name.into(),
             shape,
             data: vec![Datum { x: 0.0, y: 3.0, ..Datum::default() }, Datum { x: 1.0, y: 5.0, ..Datum::default() }],
         };

@@ -110,6 +110,7 @@ fn experiment(made: &Made) -> Experiment {
     };
     let scheme = |name: &str| SchemeInfo {
         name: name.into(),
+        label: String::new(),
         paper: String::new(),
         summary: String::new(),
         knows: "nothing".into(),

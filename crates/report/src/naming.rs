@@ -1,0 +1,28 @@
+//! How a text calls schemes: by the names that commands and files take, or by those that papers print.
+
+use flowsieve_results::{Dimension, Experiment};
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Naming {
+    /// For a terminal, whose reader types them: `pfabric`.
+    Names,
+    /// For a page or a figure: `pFabric`.
+    Labels,
+}
+
+impl Naming {
+    pub(crate) fn scheme<'a>(self, experiment: &'a Experiment, name: &'a str) -> &'a str {
+        match self {
+            Naming::Names => name,
+            Naming::Labels => experiment.label_of(name),
+        }
+    }
+
+    /// A value of a swept key; that of any other key stays as it is.
+    pub(crate) fn value(self, experiment: &Experiment, dimension: &Dimension, value: String) -> String {
+        match dimension {
+            Dimension::Scheme => self.scheme(experiment, &value).to_owned(),
+            Dimension::Load | Dimension::Key(_) => value,
+        }
+    }
+}
