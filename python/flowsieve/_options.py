@@ -95,7 +95,7 @@ class ExportOptions(TypedDict, total=False):
         Option("--what", "table", "What to export"),
     ]
     format: Annotated[
-        Literal["csv", "latex", "svg"] | None,
+        Literal["csv", "latex", "svg", "pdf"] | None,
         Option("--format", None, "The format [default: svg for a figure, else csv]"),
     ]
     x: Annotated[

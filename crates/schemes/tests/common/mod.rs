@@ -26,13 +26,13 @@ impl WorkloadFacts for Uniform {
 }
 
 /// A scheme; `None` where the settings do not go together.
-pub fn scheme(name: &str, settings: &Settings) -> Option<Scheme> {
+pub(crate) fn scheme(name: &str, settings: &Settings) -> Option<Scheme> {
     let entry = REGISTRY.iter().find(|entry| entry.name == name)?;
     (entry.build)(&Context { scope: settings.scheme(name), workload: &Uniform }).ok()
 }
 
 /// Both parameter sets.
-pub fn sets() -> [Settings; 2] {
+pub(crate) fn sets() -> [Settings; 2] {
     ["ns2", "rfc"].map(|set| Settings::of(SETTINGS.concat()).with(None, "parameters", set))
 }
 
@@ -55,7 +55,7 @@ fn choices() -> Vec<(&'static str, Raw)> {
 
 /// The ports of every scheme at every place under both parameter sets: as they are, with each choice made otherwise, and
 /// without limits. By what they are, so that each is there once.
-pub fn ports() -> BTreeMap<String, PortSpec> {
+pub(crate) fn ports() -> BTreeMap<String, PortSpec> {
     let mut ports = BTreeMap::new();
     for set in sets() {
         let others = choices().into_iter().map(|(key, value)| set.clone().with(None, key, value));
