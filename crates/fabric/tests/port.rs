@@ -45,12 +45,12 @@ fn bank(queues: usize, limit: u64, marker: Marker) -> Scheduler {
     Scheduler::Bank(FifoBank::new(queues, Admission::PerPort { limit }, marker, Discipline::StrictPriority))
 }
 
-/// A port that shares memory. At 12 Gbit/s a packet of 1,500 bytes takes 1 us.
+/// A port that shares memory. At 10 Gbit/s a packet of 1,500 bytes takes 1.2 us.
 fn port(scheduler: Scheduler) -> Port {
     let settings = Settings::of(FABRIC_SETTINGS.concat())
         .with(None, "kind", "single-switch")
         .with(None, "hosts", 2i64)
-        .with(None, "host_link", "12Gbps")
+        .with(None, "host_link", "10Gbps")
         .with(None, "link_delay", "0ns")
         .with(None, "host_delay", "0ns");
     let fabric = Fabric::from_settings(&settings).expect("a fabric");
@@ -69,7 +69,6 @@ fn packets(priorities: &[u8]) -> Vec<Meta> {
 /// the others move into two queues that together hold no more than one packet.
 #[test]
 fn replace__what_waits_moves_over_without_limit_and_marks() {
-    let us = Time::from_us;
     let marker = Marker::Threshold { above: 0, scope: MarkScope::Port, counts_arriving: false };
     let mut port = port(bank(1, 10_000, marker));
     let mut metas = packets(&[1, 1, 0, 1, 0]);
@@ -83,16 +82,20 @@ fn replace__what_waits_moves_over_without_limit_and_marks() {
     let half = Time(500_000);
     let all = Marker::Threshold { above: 0, scope: MarkScope::Port, counts_arriving: true };
     port.replace(half, bank(2, 1_500, all), &mut metas, &mut memory, |packet| panic!("{packet} is refused"));
-    assert_eq!((port.marks(), memory.used(), port.departs_at()), (2, 4_500, Some(us(1))));
+    assert_eq!((port.marks(), memory.used(), port.departs_at()), (2, 4_500, Some(Time(1_200_000))));
     let marked: Vec<bool> = metas.iter().map(|meta| meta.ecn == Ecn::Marked).collect();
     assert_eq!(marked, [false, false, true, true, false]);
 
     // The limit is back: the port holds more than it takes.
     let verdict = port.enqueue(half, &mut metas, 4, &mut memory, &mut victims);
     assert_eq!((verdict, metas[4].queue), (Verdict::Dropped { queued_before: 1_500 }, 0));
-    let departures = std::iter::from_fn(|| port.depart(us(9), &mut metas, &mut memory));
+    let departures = std::iter::from_fn(|| port.depart(Time::from_us(9), &mut metas, &mut memory));
     let left: Vec<(u32, Time)> = departures.map(|left| (left.packet, left.start)).collect();
-    assert_eq!(left, [(2, us(1)), (1, us(2)), (3, us(3))], "by priority, then as they came");
+    assert_eq!(
+        left,
+        [(2, Time(1_200_000)), (1, Time(2_400_000)), (3, Time(3_600_000))],
+        "by priority, then as they came"
+    );
     assert_eq!(memory.used(), 0);
 }
 
@@ -113,8 +116,8 @@ fn replace__the_clock_begins_anew_and_refused_packets_are_the_callers() {
     port.replace(Time(5_400_000), noting, &mut metas, &mut memory, |packet| refused.push(packet));
     assert_eq!((refused, memory.used()), (vec![2], 3_000));
     while port.depart(Time::from_us(9), &mut metas, &mut memory).is_some() {}
-    // The line is free at 6 and 7 us; the reload was at 5.4.
-    let expected = [("enqueue", 0), ("enqueue", 0), ("enqueue", 0), ("dequeue", 600_000), ("dequeue", 1_600_000)];
+    // The line is free at 6.2 and 7.4 us; the reload was at 5.4.
+    let expected = [("enqueue", 0), ("enqueue", 0), ("enqueue", 0), ("dequeue", 800_000), ("dequeue", 2_000_000)];
     assert_eq!(*calls.lock().unwrap(), expected);
     assert_eq!(memory.used(), 0);
 }
