@@ -38,12 +38,11 @@ pub(crate) fn pdf(drawing: &Drawing) -> Vec<u8> {
     page.media_box(Rect::new(0.0, 0.0, width, height)).parent(PAGES).contents(CONTENT);
     let mut resources = page.resources();
     let mut outlines = resources.x_objects();
-    let mut next = FIRST_LETTER;
+    let drawn = letters.iter().filter_map(|(letter, outline)| Some((letter, outline.as_ref()?)));
     let mut objects = Vec::new();
-    for (letter, outline) in letters.iter().filter_map(|(letter, outline)| Some((letter, outline.as_ref()?))) {
-        outlines.pair(Name(name(*letter).as_bytes()), Ref::new(next));
-        objects.push((Ref::new(next), outline));
-        next += 1;
+    for (id, (letter, outline)) in (FIRST_LETTER..).map(Ref::new).zip(drawn) {
+        outlines.pair(Name(name(*letter).as_bytes()), id);
+        objects.push((id, outline));
     }
     outlines.finish();
     resources.finish();
