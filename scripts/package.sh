@@ -22,7 +22,7 @@ if [ "$folder" = python/package ]; then
     "$python" -m mypy.stubtest --concise flowsieve._flowsieve >&2
     # The checker of most editors: the package itself, and then what it shows to users.
     quietly() {
-        "$python" -m "$@" >"$wheels/../pyright.txt" || {
+        PATH="$(dirname "$python"):$PATH" "$python" -m "$@" >"$wheels/../pyright.txt" || {
             cat "$wheels/../pyright.txt"
             exit 1
         }
