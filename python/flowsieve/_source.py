@@ -8,6 +8,7 @@ import inspect
 import marshal
 import pickle
 import sys
+import tokenize
 import types
 import uuid
 from collections.abc import Callable
@@ -94,7 +95,8 @@ class _Hash:
         code = function.__code__
         try:
             self._text(inspect.getsource(function))
-        except (OSError, TypeError):
+        except (OSError, TypeError, SyntaxError, tokenize.TokenError):
+            # Of code that was made from a text, the file has other lines or does not exist.
             self.hasher.update(marshal.dumps(code))
         self._all((function.__defaults__, function.__kwdefaults__), depth)
         for cell in function.__closure__ or ():

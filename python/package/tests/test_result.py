@@ -57,7 +57,7 @@ def test_compare_and_doctor__are_the_commands(result: fs.Result) -> None:
         result.compare("pia", "dctcp")
     small = result.compare("pias", "dctcp", class_="0-100KB")
     assert {row["size_class"] for row in small} == {"0-100KB"} and "10MB" not in str(small)
-    with pytest.raises(fs.ExperimentError, match="^class_='0-100kB': .*did you mean `0-100KB`"):
+    with pytest.raises(fs.ExperimentError, match="(?s)^class_='0-100kB': .*did you mean `0-100KB`"):
         result.compare(class_="0-100kB")
 
 

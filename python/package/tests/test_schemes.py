@@ -277,6 +277,8 @@ def test_scheme__is_not_for_a_program() -> None:
 
 
 def test_run__ctrl_c_ends_a_callable_that_does_not_return(tmp_path: Path) -> None:
+    # Where the tests run in the background, a shell may have had the signal ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     begun = threading.Event()
 
     def endless(flow: fs.FlowStart) -> int:
