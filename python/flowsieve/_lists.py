@@ -123,8 +123,8 @@ def thresholds(
     for name, text in (("workload", workload), ("column", column)):
         if text is not None and not isinstance(text, str):
             raise TypeError(f"{name} is of the type {type(text).__name__}; expected a text")
-    if options.get("load") is not None:
-        load = options["load"]
+    load = options.get("load")
+    if load is not None:
         several = isinstance(load, (list, tuple)) or _arrays.is_array(load)
         options["load"] = _arrays.numbers("load", load if several else [load])
     folder = Folder()
