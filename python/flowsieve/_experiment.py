@@ -174,7 +174,7 @@ class Experiment:
             kept = Folder()
             bundle = kept.path / "experiment.flowsieve"
             self._raw.plan().pack(str(bundle))
-            _packing.rename(bundle, self._files, self._folder or ".")
+            _packing.rename(bundle, self._files)
             self._named = self._calling(self._module.open(str(bundle)))
             self._bundle, self._keep = bundle, (*self._keep, kept)
         return self._named

@@ -57,19 +57,11 @@ def unpacked(path: Path, folder: Path) -> tuple[str, str, dict[str, Any]]:
         return _content(bundle, _TEXT).decode(), str(inner), described
 
 
-def rename(path: Path, names: Mapping[str, str], folder: str) -> None:
-    """Renames files of a bundle everywhere in it. Those that it lacks are added: their paths are relative to
-    ``folder``."""
+def rename(path: Path, names: Mapping[str, str]) -> None:
+    """Renames files of a bundle everywhere in it."""
     with tarfile.open(path, "r:") as bundle:
         content = [(member.name, _content(bundle, member.name)) for member in bundle.getmembers()]
     described = json.loads(content[0][1])
-    there = {each["path"] for each in described["files"]}
-    for short in names.keys() - there:
-        added = Path(os.path.realpath(folder), short)
-        digest = _flowsieve.digest(str(added))
-        described["files"].append({"path": short, "blake3": digest, "bytes": added.stat().st_size})
-        if digest not in dict(content):
-            content.append((digest, added.read_bytes()))
     for each in described["files"]:
         each["path"] = names.get(each["path"], each["path"])
     described["sets"] = [_renamed(each, names) for each in described["sets"]]

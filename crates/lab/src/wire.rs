@@ -177,8 +177,8 @@ fn corrected(checksum: u16, before: u16, after: u16) -> u16 {
     !(sum as u16)
 }
 
-/// Numbers connections by a hash with a secret key: nobody can choose ports so that two connections have one number.
-/// Among 100,000 connections about one pair has.
+/// Numbers connections by a hash with a secret key, so that a sender cannot choose ports by which two connections share a
+/// number. Of 100,000 connections about one pair shares one by chance.
 #[derive(Clone, Debug, Default)]
 pub struct FlowKeys<S = RandomState>(S);
 

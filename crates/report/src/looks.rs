@@ -7,7 +7,8 @@
 /// Ordered so that neighbours are far apart in lightness.
 const COLOURS: [&str; 6] = ["#004488", "#DDAA33", "#BB5566", "#000000", "#40A796", "#0B6B2E"];
 
-/// Of so many values, every which one has a mark: more than 40 marks hide their line, and then about 20 remain.
+/// Returns n such that every n-th value of a line has a mark: more than 40 marks would hide the line, and then about 20
+/// remain.
 pub(crate) fn marked_of(values: usize) -> usize {
     if values > 40 { values.div_ceil(20) } else { 1 }
 }
