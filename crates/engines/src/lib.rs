@@ -1,7 +1,7 @@
-//! The engines that carry out experiments, and the settings that they read: packets in the simulator, and rates of
-//! flows.
+//! The engines that carry out experiments, and the settings that they read: packets in the simulator, rates of flows, and
+//! real packets on Linux.
 //!
-//! [`built_in`] returns both for [`flowsieve_experiment`], which knows an engine by its trait; [`with`] adds custom
+//! [`built_in`] returns all for [`flowsieve_experiment`], which knows an engine by its trait; [`with`] adds custom
 //! schemes and settings. The modules turn a point's settings into a fabric, a [`workload`], classes of flows with their
 //! schemes, predictions, and observations of the run.
 
@@ -11,6 +11,8 @@ mod flow_level;
 pub mod follow;
 mod foreign;
 pub mod forest;
+#[cfg(target_os = "linux")]
+pub mod linux;
 mod memory;
 mod predictions;
 mod setup;
@@ -77,5 +79,10 @@ pub fn with(schemes: &'static [Entry], settings: &'static [&'static Key]) -> Res
 /// # Errors
 /// Fails if two settings have the same name.
 pub fn of(packets: Packets) -> Result<Engines, Error> {
-    Engines::new(vec![Box::new(packets), Box::new(FlowRates)])
+    Engines::new(vec![
+        #[cfg(target_os = "linux")]
+        Box::new(linux::Linux::new(packets.clone())),
+        Box::new(packets),
+        Box::new(FlowRates),
+    ])
 }

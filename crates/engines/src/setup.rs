@@ -12,17 +12,18 @@ use crate::simulator::refusals::{
     refuse_without_coflows,
 };
 use crate::unacted;
-use crate::workload::{Hosts, Workload};
+use crate::workload::{Extent, Hosts, Workload};
 use flowsieve_core::coflow::Announcements;
 use flowsieve_core::controllers::coordinator::Announcement;
-use flowsieve_core::{ControllerKind, ControllerSpec};
+use flowsieve_core::{ControllerKind, ControllerSpec, Time};
 use flowsieve_experiment::{Error, Point};
 use flowsieve_fabric::topology::Fabric;
 use flowsieve_schemes::Scheme;
 use flowsieve_schemes::own::Failure;
 use flowsieve_schemes::parameters::ParameterSet;
 use flowsieve_settings::{Settings, SettingsError};
-use flowsieve_workload::Predict;
+use flowsieve_sim::{Flows, Measure};
+use flowsieve_workload::{Flow, Predict};
 use std::cell::Cell;
 use std::fs::File;
 use std::sync::{Arc, LazyLock};
@@ -43,6 +44,47 @@ pub struct Setup {
     pub announcements: Option<Arc<Announcements>>,
     /// Whether code of the program that the scheme calls has failed: the run must end then.
     pub failure: Failure,
+}
+
+impl Setup {
+    /// Calls `carry_out` with itself, the flows of a seed, and which of them count.
+    pub(crate) fn with_flows<T>(
+        &self,
+        seed: u64,
+        carry_out: impl for<'a> FnOnce(&'a Setup, Flows<'a>, Measure) -> T,
+    ) -> T {
+        // An error would have been found when the workload was read.
+        let flows = || -> Box<dyn Iterator<Item = Flow> + '_> {
+            match (self.workload.flows(seed), self.workload.extent) {
+                (Err(_), _) => Box::new(std::iter::empty()),
+                (Ok(flows), Extent::Flows(count)) => Box::new(flows.take(usize::try_from(count).unwrap_or(usize::MAX))),
+                (Ok(flows), Extent::Until(end)) => Box::new(flows.take_while(move |flow| flow.start_ps < end)),
+                (Ok(flows), _) => flows,
+            }
+        };
+        let queries = self.workload.queries(seed);
+        // Queries have the first numbers: their messages among flows, and they themselves among coflows.
+        let (messages, asked) = queries.as_ref().map_or((0, 0), |queries| (queries.messages(), queries.queries()));
+        let after_queries = move |flow: Flow| -> Option<Flow> {
+            let coflow = flow.coflow.map(|coflow| coflow.saturating_add(asked));
+            Some(Flow { id: flow.id.checked_add(messages)?, coflow, ..flow })
+        };
+        let beside = || -> Box<dyn Iterator<Item = Flow> + '_> { Box::new(flows().map_while(after_queries)) };
+        let closed = self.workload.closed_loop(seed);
+        let waited_for = self.workload.waited_for(seed);
+        let flows = match (&queries, &closed, self.workload.extent) {
+            (Some(queries), ..) => Flows::Queries { queries, beside: &beside },
+            (_, _, Extent::Entries { endless: true }) => Flows::Until { flows: &flows, waited_for: &waited_for },
+            (_, None, _) => Flows::Given(&flows),
+            (_, Some(flows), Extent::Until(end)) => Flows::Closed { flows, until: Time(end) },
+            (_, Some(flows), _) => Flows::Closed { flows, until: Time::NEVER },
+        };
+        let measure = match self.workload.extent {
+            Extent::Window(from, to) => Measure::Window { from: Time(from), to: Time(to) },
+            _ => Measure::All,
+        };
+        carry_out(self, flows, measure)
+    }
 }
 
 /// Identifies the running program by its contents.

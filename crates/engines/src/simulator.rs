@@ -37,7 +37,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 declare! {
-    static FCT_END: Setting<FctEnd> = Setting::choice(
+    pub(crate) static FCT_END: Setting<FctEnd> = Setting::choice(
         Section::Run,
         "fct_end",
         &[("ack", FctEnd::Ack), ("arrival", FctEnd::Arrival)],
@@ -399,43 +399,25 @@ impl Run {
         show: OnProgress<'_>,
         carry_out: impl FnOnce(&RunSpec<'_>, &mut dyn FnMut(flowsieve_sim::Progress) -> ControlFlow<()>) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        // An error would have been found when the workload was read.
-        let flows = || -> Box<dyn Iterator<Item = Flow> + '_> {
-            match (self.setup.workload.flows(self.seed), self.setup.workload.extent) {
-                (Err(_), _) => Box::new(std::iter::empty()),
-                (Ok(flows), Extent::Flows(count)) => Box::new(flows.take(usize::try_from(count).unwrap_or(usize::MAX))),
-                (Ok(flows), Extent::Until(end)) => Box::new(flows.take_while(move |flow| flow.start_ps < end)),
-                (Ok(flows), _) => flows,
-            }
-        };
-        let queries = self.setup.workload.queries(self.seed);
-        // Queries have the first numbers: their messages among flows, and they themselves among coflows.
-        let (messages, asked) = queries.as_ref().map_or((0, 0), |queries| (queries.messages(), queries.queries()));
-        let after_queries = move |flow: Flow| -> Option<Flow> {
-            let coflow = flow.coflow.map(|coflow| coflow.saturating_add(asked));
-            Some(Flow { id: flow.id.checked_add(messages)?, coflow, ..flow })
-        };
-        let beside = || -> Box<dyn Iterator<Item = Flow> + '_> { Box::new(flows().map_while(after_queries)) };
-        let closed = self.setup.workload.closed_loop(self.seed);
-        let waited_for = self.setup.workload.waited_for(self.seed);
-        let flows = match (&queries, &closed, self.setup.workload.extent) {
-            (Some(queries), ..) => Flows::Queries { queries, beside: &beside },
-            (_, _, Extent::Entries { endless: true }) => Flows::Until { flows: &flows, waited_for: &waited_for },
-            (_, None, _) => Flows::Given(&flows),
-            (_, Some(flows), Extent::Until(end)) => Flows::Closed { flows, until: Time(end) },
-            (_, Some(flows), _) => Flows::Closed { flows, until: Time::NEVER },
-        };
-        let measure = match self.setup.workload.extent {
-            Extent::Window(from, to) => Measure::Window { from: Time(from), to: Time(to) },
-            _ => Measure::All,
-        };
+        self.setup
+            .with_flows(self.seed, |setup, flows, measure| self.with_flows(setup, (flows, measure), show, carry_out))
+    }
+
+    /// Calls `carry_out` with the simulator's specification of these flows.
+    fn with_flows<'a, T>(
+        &self,
+        setup: &'a Setup,
+        (flows, measure): (Flows<'a>, Measure),
+        show: OnProgress<'_>,
+        carry_out: impl FnOnce(&RunSpec<'_>, &mut dyn FnMut(flowsieve_sim::Progress) -> ControlFlow<()>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         let run_spec = RunSpec {
-            fabric: &self.setup.fabric,
-            scheme: &self.setup.scheme,
-            wire_overhead: self.setup.wire_overhead,
+            fabric: &setup.fabric,
+            scheme: &setup.scheme,
+            wire_overhead: setup.wire_overhead,
             flows,
-            predictions: self.setup.predictions.as_ref(),
-            announcements: self.setup.announcements.as_ref(),
+            predictions: setup.predictions.as_ref(),
+            announcements: setup.announcements.as_ref(),
             measure,
             fct_end: self.fct_end,
             seed: self.seed,

@@ -96,6 +96,7 @@ impl Reader<'_> {
                 },
                 "transport" => self.section(Section::Transport, table(name, item, &origin)?)?,
                 "run" => self.section(Section::Run, table(name, item, &origin)?)?,
+                "lab" => self.section(Section::Lab, table(name, item, &origin)?)?,
                 "report" => self.section(Section::Report, table(name, item, &origin)?)?,
                 "sweep" => self.sweep(table(name, item, &origin)?)?,
                 "scale" => self.scales(table(name, item, &origin)?)?,

@@ -165,6 +165,19 @@ impl Fabric {
             .map_err(|cut| overrides::explain(cut, &plan, settings))
     }
 
+    /// Returns the same fabric with hosts that add no delay, as for real hosts, which have their own.
+    #[must_use]
+    pub fn without_host_delay(&self) -> Fabric {
+        let is_host = |end: Node| u64::from(matches!(end, Node::Host(_)));
+        let mut fabric = self.clone();
+        for link in &mut fabric.links {
+            let hosts = is_host(link.from) + is_host(link.to);
+            link.delay = Time(link.delay.0 - hosts * self.host_delay.0);
+        }
+        fabric.host_delay = Time::ZERO;
+        fabric
+    }
+
     /// Returns the place whose ports feed the links out of a node.
     pub fn place_of(&self, node: Node) -> Place {
         match node {

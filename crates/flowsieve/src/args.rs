@@ -4,6 +4,8 @@ mod choice;
 mod convert;
 mod export;
 mod forest;
+#[cfg(target_os = "linux")]
+mod lab;
 mod shards;
 mod thresholds;
 mod validate;
@@ -22,6 +24,8 @@ pub(crate) use choice::{Explain, Init, List};
 pub(crate) use convert::Convert;
 pub(crate) use export::Export;
 pub(crate) use forest::{Forest, Traced};
+#[cfg(target_os = "linux")]
+pub(crate) use lab::Lab;
 pub(crate) use shards::{Join, Pack, PlanArgs, Planned};
 pub(crate) use thresholds::Thresholds;
 pub(crate) use validate::Validate;
@@ -92,6 +96,13 @@ pub(crate) enum Command {
         /// What to do
         #[command(subcommand)]
         what: Forest,
+    },
+    /// Run experiments with real packets: the TCP of this machine's Linux between network namespaces
+    #[cfg(target_os = "linux")]
+    Lab {
+        /// What to do
+        #[command(subcommand)]
+        what: Lab,
     },
     /// Compare the simulator with closed forms of queueing theory
     Validate(Validate),

@@ -52,6 +52,8 @@ fn end(signal: i32) -> ! {
         None => "\nstopped before the first run".to_owned(),
     });
     bundle::remove_unpacked();
+    #[cfg(target_os = "linux")]
+    flowsieve_engines::linux::remove_own();
     std::process::exit(BY_SIGNAL + signal);
 }
 

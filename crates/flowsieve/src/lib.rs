@@ -9,6 +9,8 @@ mod exporting;
 mod following;
 mod init;
 mod interruption;
+#[cfg(target_os = "linux")]
+mod lab;
 pub mod options;
 mod output;
 mod progress;
@@ -110,6 +112,8 @@ fn do_what_it_says(command: Command, packets: Packets) -> Result<(), Error> {
         Command::Convert(args) => converting::convert(&args),
         Command::Thresholds(args) => computation::thresholds(&args),
         Command::Forest { what } => forest(&what),
+        #[cfg(target_os = "linux")]
+        Command::Lab { what } => lab::lab(what, engines),
         Command::Validate(args) => validation::validate(&args),
         Command::Completions { shell } => print(&completions::script(shell, engines)),
     }

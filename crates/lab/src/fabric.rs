@@ -21,16 +21,7 @@ use flowsieve_schemes::Scheme;
 use flowsieve_workload::random::{Purpose, Xoshiro256PlusPlus, stream};
 use rand_core::Rng;
 
-/// Why a fabric cannot be built or used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum LabError {
-    /// The switches of the scheme have a program.
-    #[error("{scheme}: its switches run a program, which only the simulator has so far")]
-    Program {
-        /// The scheme.
-        scheme: String,
-    },
-}
+use crate::error::LabError;
 
 /// What happened to a packet at the port of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +92,33 @@ pub struct Counts {
     pub dropped: u64,
 }
 
+impl PortCounts {
+    /// Returns what happened since an earlier moment; the most backlog is that of the whole time.
+    #[must_use]
+    pub fn since(&self, earlier: &PortCounts) -> PortCounts {
+        PortCounts {
+            sent: self.sent - earlier.sent,
+            turned_away: self.turned_away - earlier.turned_away,
+            evicted: self.evicted - earlier.evicted,
+            lost: self.lost - earlier.lost,
+            marked: self.marked - earlier.marked,
+            most_backlog: self.most_backlog,
+        }
+    }
+}
+
+impl Counts {
+    /// Returns what became of packets since an earlier moment.
+    #[must_use]
+    pub fn since(&self, earlier: &Counts) -> Counts {
+        Counts {
+            taken: self.taken - earlier.taken,
+            delivered: self.delivered - earlier.delivered,
+            dropped: self.dropped - earlier.dropped,
+        }
+    }
+}
+
 /// A packet that has arrived at its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrived {
@@ -159,6 +177,10 @@ pub struct InMemory {
     events: BinaryHeap<Reverse<(Time, Due, u32)>>,
     /// Arrivals at hosts: of each link the next one.
     releases: BinaryHeap<Reverse<(Time, u32)>>,
+    /// The least delay of a line from a host.
+    first_delay: Time,
+    /// The least delay of a line to a host.
+    last_delay: Time,
     counts: Counts,
     observer: Option<Observer>,
 }
@@ -197,6 +219,10 @@ impl InMemory {
             Ok(Forwarding { routes: routes.clone(), balancer: spec.build(&site), random })
         };
         let links = fabric.links.len();
+        let least = |end: &dyn Fn(&Link) -> Node| {
+            let of_hosts = fabric.links.iter().filter(|link| matches!(end(link), Node::Host(_)));
+            of_hosts.map(|link| link.delay).min().unwrap_or(Time::ZERO)
+        };
         let mut memories = vec![Pool::new(scheme.shared_buffer); fabric.switches.len()];
         memories.push(Pool::default());
         Ok(InMemory {
@@ -210,6 +236,8 @@ impl InMemory {
             victims: Victims::default(),
             events: BinaryHeap::with_capacity(2 * links),
             releases: BinaryHeap::with_capacity(links),
+            first_delay: least(&|link| link.from),
+            last_delay: least(&|link| link.to),
             counts: Counts::default(),
             observer: None,
         })
@@ -257,6 +285,24 @@ impl InMemory {
     /// Returns when something happens next, apart from arrivals at hosts.
     pub fn next_event(&self) -> Option<Time> {
         self.events.peek().map(|Reverse((at, ..))| *at)
+    }
+
+    /// Returns an instant before which no packet arrives at its host, whatever enters: the next arrival, or the next event
+    /// inside, after which a packet still has a last line before it. [`Time::NEVER`]: nothing is inside.
+    pub fn next_release(&self) -> Time {
+        let after_event = self.next_event().map_or(Time::NEVER, |at| at + self.last_delay);
+        self.next_arrival().unwrap_or(Time::NEVER).min(after_event)
+    }
+
+    /// Returns a time that any packet takes at least from its host's port to its arrival: the delays of the first and the last
+    /// line.
+    pub fn least_crossing(&self) -> Time {
+        self.first_delay + self.last_delay
+    }
+
+    /// Returns the number of hosts.
+    pub fn hosts(&self) -> u32 {
+        self.uplinks.len() as u32
     }
 
     /// Returns the number of packets inside.

@@ -91,11 +91,16 @@ impl Segment {
 /// # Errors
 /// Fails if the frame is longer, with up to two VLAN tags.
 pub fn read(frame: &[u8], mtu: u16) -> Result<Content, TooLong> {
-    let most = ETHERNET + MOST_TAGS * VLAN + usize::from(mtu);
+    let most = most_bytes(mtu);
     if frame.len() > most {
         return Err(TooLong { len: frame.len(), most });
     }
     Ok(segment(frame).map_or(Content::Other, Content::Tcp))
+}
+
+/// Returns the most bytes of a frame, with all VLAN tags, whose IP packet has at most `mtu`.
+pub(crate) fn most_bytes(mtu: u16) -> usize {
+    ETHERNET + MOST_TAGS * VLAN + usize::from(mtu)
 }
 
 /// Reads a whole TCP segment.
@@ -186,6 +191,10 @@ impl<S: BuildHasher> FlowKeys<S> {
     /// Numbers connections by this hash.
     pub fn new(hash: S) -> FlowKeys<S> {
         FlowKeys(hash)
+    }
+
+    pub(crate) fn hasher(&self) -> &S {
+        &self.0
     }
 
     /// Returns a connection's number; both directions have numbers of their own.

@@ -28,6 +28,8 @@ pub enum Section {
     Transport,
     /// `[run]`: seeds, measurement, duration.
     Run,
+    /// `[lab]`: what only a run on Linux has.
+    Lab,
     /// `[report]`: how results are grouped.
     Report,
     /// `[schemes.<name>]` only: keys of one scheme.
@@ -36,13 +38,14 @@ pub enum Section {
 
 impl Section {
     /// Every section, in the order of a file.
-    pub const ALL: [Section; 8] = [
+    pub const ALL: [Section; 9] = [
         Section::Topology,
         Section::Link,
         Section::Workload,
         Section::Network,
         Section::Transport,
         Section::Run,
+        Section::Lab,
         Section::Report,
         Section::Scheme,
     ];
@@ -56,6 +59,7 @@ impl Section {
             Section::Network => "network",
             Section::Transport => "transport",
             Section::Run => "run",
+            Section::Lab => "lab",
             Section::Report => "report",
             Section::Scheme => "schemes",
         }

@@ -31,5 +31,7 @@ mod source;
 pub mod trace;
 mod upcoming;
 
+pub use measure::{ideals, offered_load};
 pub use run::{FRUITLESS_PER_FLOW, FRUITLESS_TIMEOUTS, MOST_SEGMENTS, QUERY_EPOCH, run, run_sampled, run_traced};
 pub use run_spec::{FctEnd, Flows, Measure, Partitioning, Progress, RunSpec, SimError, announcements, go_on};
+pub use upcoming::message;

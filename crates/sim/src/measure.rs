@@ -149,7 +149,7 @@ impl Demand {
 
 /// Returns each class's offered load as a share of its rate, for flows that arrive over `span`: data, headers, framing
 /// and ACKs.
-fn offered_load(run_spec: &RunSpec<'_>, flows: &[Flow], span: Time) -> Vec<f64> {
+pub fn offered_load(run_spec: &RunSpec<'_>, flows: &[Flow], span: Time) -> Vec<f64> {
     let shares = run_spec.fabric.class_shares();
     let mut bytes = vec![0.0; shares.len()];
     let mut ways = Ways::default();
@@ -376,6 +376,14 @@ fn ideal_fct(run_spec: &RunSpec<'_>, ways: &mut Ways, flow: &Flow, train: Train)
         ideal += ideal::acknowledgement(&ways.hops(run_spec, flow.dst, flow.src), bytes);
     }
     ideal
+}
+
+/// Returns the ideal FCT of each flow, and the ideal CCT of each of their coflows by its number.
+pub fn ideals(run_spec: &RunSpec<'_>, flows: &[Flow]) -> (Vec<Time>, BTreeMap<u32, u64>) {
+    let mut ways = Ways::default();
+    let of_flow = |flow: &Flow| ideal_fct(run_spec, &mut ways, flow, Demand::new(run_spec, flow).train);
+    let of_flows = flows.iter().map(of_flow).collect();
+    (of_flows, ideal_ccts(run_spec, &mut ways, flows))
 }
 
 /// Returns the ideal CCT of each coflow among these flows, by number.

@@ -79,7 +79,7 @@ impl UpcomingMessages {
 }
 
 /// Builds the sender's view of a flow.
-pub(crate) fn message(flow: &Flow, class: u8, prediction: Prediction) -> Message {
+pub fn message(flow: &Flow, class: u8, prediction: Prediction) -> Message {
     Message {
         id: flow.id,
         to: flow.dst as u16,

@@ -191,6 +191,7 @@ fn readers(key: &'static Key, detail: Detail, engines: &Engines) -> String {
         Section::Link => "links that differ from their class".to_owned(),
         Section::Workload => "the workload".to_owned(),
         Section::Run => "runs".to_owned(),
+        Section::Lab => "runs with engine = \"linux\"".to_owned(),
         Section::Report => "reports".to_owned(),
         Section::Network | Section::Transport | Section::Scheme => {
             let all = engines.schemes();

@@ -1,0 +1,201 @@
+//! The engine of real packets: hosts are network namespaces, their senders the kernel's TCP, and everything between them the
+//! fabric that the simulator would build (`flowsieve_lab`).
+//!
+//! It takes the simulator's experiments. A setting that the kernel cannot honour is an error that names it.
+
+pub mod doctor;
+mod refusals;
+mod result;
+mod source;
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use flowsieve_core::Time;
+use flowsieve_experiment::engine::{Engine, OnProgress, Progress, Reading};
+use flowsieve_experiment::{Error, Point};
+use flowsieve_lab::LabError;
+use flowsieve_lab::linux::{self, Congestion, HostSettings, Outcome, Plan, Source};
+pub use flowsieve_lab::linux::{clean, remove_own};
+use flowsieve_record::PointResult;
+use flowsieve_results::SchemeInfo;
+use flowsieve_settings::{Key, Section, Setting, Settings, declare};
+use flowsieve_sim::Flows;
+
+use crate::setup::Setup;
+use crate::simulator::{MAX_TIME, Packets};
+use source::Messages;
+
+/// What carries packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Carrier {
+    Simulator,
+    Linux,
+}
+
+declare! {
+    static ENGINE: Setting<Carrier> = Setting::choice(
+        Section::Run,
+        "engine",
+        &[("simulator", Carrier::Simulator), ("linux", Carrier::Linux)],
+        "what carries packets: the simulator, or the TCP of this machine's Linux between network namespaces",
+    );
+    static POOL: Setting<u64> = Setting::count(
+        Section::Lab, "connections_per_pair", 1, 4_096,
+        "connections that are open from each host to each other one; a flow that finds none idle waits for one",
+    )
+    .with_default(48);
+}
+
+/// How often a run is made whose frames left too late.
+const ATTEMPTS: u32 = 3;
+/// The share of frames more than 1 ms late above which a run is not valid.
+const MOST_LATE: f64 = 0.005;
+
+/// Runs use all of the machine, so there is one at a time.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// The lab on this machine.
+pub struct Linux {
+    /// Reads points: the lab takes what the simulator takes.
+    packets: Packets,
+}
+
+impl Linux {
+    /// Builds the engine with the schemes of the simulator.
+    pub fn new(packets: Packets) -> Linux {
+        Linux { packets }
+    }
+
+    fn run_of(&self, point: &Point, seed: u64) -> Result<Run, Error> {
+        let setup = self.packets.set_up(point, seed)?;
+        let sender = refusals::sender(point, &setup)?;
+        let common = point.settings.common();
+        let connections = common.read(&POOL)? as usize;
+        let max_time = common.optional(&MAX_TIME)?.map(Time);
+        for (name, value) in sender.host.in_words() {
+            point.settings.note(&format!("lab.host.{name}"), &value);
+        }
+        let label = format!("{}, seed {seed}", point.label());
+        Ok(Run { setup, sender, connections, max_time, seed, label })
+    }
+}
+
+/// How hosts send.
+struct Sender {
+    host: HostSettings,
+    congestion: Congestion,
+}
+
+struct Run {
+    setup: Setup,
+    sender: Sender,
+    connections: usize,
+    max_time: Option<Time>,
+    seed: u64,
+    label: String,
+}
+
+impl Engine for Linux {
+    fn keys(&self) -> Vec<&'static Key> {
+        [self.packets.keys(), SETTINGS.to_vec()].concat()
+    }
+
+    fn schemes(&self) -> Vec<SchemeInfo> {
+        self.packets.schemes()
+    }
+
+    fn carries(&self, settings: &Settings) -> Result<bool, Error> {
+        Ok(settings.common().optional(&ENGINE)? == Some(Carrier::Linux))
+    }
+
+    fn read_scheme(&self, scheme: &str, settings: &Settings) {
+        self.packets.read_scheme(scheme, settings);
+    }
+
+    fn read(&self, point: &Point, seed: u64) -> Result<Reading, Error> {
+        let reading = self.packets.read(point, seed)?;
+        let run = self.run_of(point, seed)?;
+        let mut warnings = reading.warnings;
+        warnings.extend(run.duration_in_words());
+        Ok(Reading { warnings, ..reading })
+    }
+
+    fn run(&self, point: &Point, seed: u64, hear: OnProgress<'_>, _: Option<&Path>) -> Result<PointResult, Error> {
+        let run = self.run_of(point, seed)?;
+        let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut result, mut problem) = run.carry_out(hear)?;
+        for _ in 1..ATTEMPTS {
+            if problem.is_none() {
+                break;
+            }
+            (result, problem) = run.carry_out(hear)?;
+        }
+        match problem {
+            None => Ok(result),
+            Some(problem) => Err(run.failed(&LabError::Invalid(problem))),
+        }
+    }
+
+    fn describe(&self, point: &Point, info: &mut SchemeInfo) -> Result<(), Error> {
+        self.packets.describe(point, info)
+    }
+}
+
+/// Says why a run is not valid, if it is not.
+fn invalid(outcome: &Outcome) -> Option<String> {
+    let carried = &outcome.carried;
+    let advice = "expected a machine with less other work, lower rates, or fewer hosts";
+    let late = carried.late_share();
+    if late > MOST_LATE {
+        let hint = if outcome.real_time { "" } else { " (without real-time priority, which needs root)" };
+        return Some(format!("{:.2} % of the frames left more than 1 ms late{hint}; {advice}", 100.0 * late));
+    }
+    (carried.lost_before > 0)
+        .then(|| format!("{} frames were lost before they were received; {advice}", carried.lost_before))
+}
+
+impl Run {
+    /// Runs it, and builds the result; says why that is not valid, if it is not.
+    fn carry_out(&self, hear: OnProgress<'_>) -> Result<(PointResult, Option<String>), Error> {
+        let fabric = self.setup.fabric.without_host_delay();
+        let with_source = |use_it: &mut dyn FnMut(&mut dyn Source)| {
+            self.setup.with_flows(self.seed, |setup, flows, measure| {
+                use_it(&mut Messages::new(flows, measure, setup.predictions.as_ref()));
+            });
+        };
+        let plan = Plan {
+            fabric: &fabric,
+            scheme: &self.setup.scheme,
+            overhead: self.setup.wire_overhead,
+            seed: self.seed,
+            with_source: &with_source,
+            expected: self.setup.workload.expected_flows(),
+            host: &self.sender.host,
+            congestion: self.sender.congestion,
+            connections: self.connections,
+            max_time: self.max_time,
+        };
+        let mut show = |share: f64| -> ControlFlow<()> { hear(Progress { share, packet_hops: 0 }) };
+        let outcome = linux::run(&plan, &mut show).map_err(|error| self.failed(&error))?;
+        Ok((result::of(self, &outcome), invalid(&outcome)))
+    }
+
+    fn failed(&self, error: &LabError) -> Error {
+        match error {
+            LabError::Stopped => Error::Stopped,
+            LabError::NotPermitted { .. } => Error::Input(error.to_string()),
+            error => Error::Simulation { point: self.label.clone(), problem: error.to_string() },
+        }
+    }
+
+    /// Says how long it takes, if that is known.
+    fn duration_in_words(&self) -> Option<String> {
+        let last_ps = self.setup.with_flows(self.seed, |_, flows, _| match flows {
+            Flows::Given(flows) => flows().last().map(|flow| flow.start_ps),
+            _ => None,
+        })?;
+        Some(format!("on Linux: a run takes the real time of its flows, {:.1} s", last_ps as f64 / 1e12))
+    }
+}

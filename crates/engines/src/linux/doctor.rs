@@ -1,0 +1,155 @@
+//! What labs on this machine can carry: what it permits, how many frames a second, and the delay of its hosts.
+
+use std::ops::ControlFlow;
+
+use flowsieve_core::Time;
+use flowsieve_core::message::Message;
+use flowsieve_experiment::Error;
+use flowsieve_fabric::topology::{FABRIC_SETTINGS, Fabric};
+use flowsieve_lab::linux::doctor::{Permission, permissions, usual_hosts};
+use flowsieve_lab::linux::{self, Congestion, Order, Outcome, Plan, Source};
+use flowsieve_schemes::{Context, REGISTRY, Scheme, WorkloadFacts};
+use flowsieve_settings::{Raw, Settings, SettingsError};
+
+/// The rate of the two hosts that are measured, and the one-way delay of each of their links.
+const RATE_MBPS: u64 = 100;
+const DELAY_US: u64 = 250;
+/// Bytes of a message, and the share of the rate that messages take, for about two seconds.
+const BYTES: u64 = 300_000;
+const LOAD: f64 = 0.9;
+const SECONDS: f64 = 2.0;
+/// Bytes of a full frame on a line, and its packet's bytes of payload.
+const FRAME: f64 = 1_538.0;
+const PAYLOAD: f64 = 1_460.0;
+/// The share of a processor that the fabric's thread may need.
+const MOST_BUSY: f64 = 0.8;
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub struct Findings {
+    /// What the machine permits.
+    pub permissions: Vec<Permission>,
+    /// What was measured; `None`: no lab runs here.
+    pub measured: Option<Measured>,
+}
+
+/// What two hosts carried.
+#[derive(Clone, Copy, Debug)]
+pub struct Measured {
+    /// Frames, ACKs included, for each second that the fabric's thread needs.
+    pub frames_per_cpu_second: f64,
+    /// The share of frames that left more than 1 ms late.
+    pub late: f64,
+    /// The time that a host adds at each of its ends of a link.
+    pub host_delay: Time,
+}
+
+impl Measured {
+    /// Returns the largest rate of each of this many hosts, in Mbit/s, at a load of 0.6 with an ACK for each packet.
+    pub fn most_mbps(&self, hosts: u32) -> f64 {
+        let frames = MOST_BUSY * self.frames_per_cpu_second / f64::from(hosts);
+        frames / 2.0 * FRAME * 8.0 / 0.6 / 1e6
+    }
+}
+
+/// Nothing is asked of the workload.
+struct NoWorkload;
+
+impl WorkloadFacts for NoWorkload {
+    fn distribution(&self) -> Option<&str> {
+        None
+    }
+
+    fn load(&self) -> Option<f64> {
+        None
+    }
+
+    fn quantile_bytes(&self, _: f64) -> Option<u64> {
+        None
+    }
+}
+
+/// Tries what labs need, and measures two hosts for two seconds.
+///
+/// # Errors
+/// Fails if the lab of two hosts does.
+pub fn examine() -> Result<Findings, Error> {
+    let permissions = permissions();
+    let able = permissions.iter().all(|permission| permission.problem.is_none() || !permission.needed);
+    let measured = if able { Some(measure()?) } else { None };
+    Ok(Findings { permissions, measured })
+}
+
+fn measure() -> Result<Measured, Error> {
+    let problem = |error: SettingsError| Error::Input(error.to_string());
+    let settings = Settings::of([flowsieve_schemes::SETTINGS, FABRIC_SETTINGS].concat().concat())
+        .with(None, "parameters", "rfc")
+        .with(None, "kind", "single-switch")
+        .with(None, "hosts", 2)
+        .with(None, "host_link", Raw::from(format!("{RATE_MBPS}Mbps").as_str()))
+        .with(None, "link_delay", Raw::from(format!("{DELAY_US}us").as_str()))
+        .with(None, "host_delay", "0us")
+        .with(None, "nic", "scheme")
+        .with(None, "buffer", "1MB")
+        .with(Some("dctcp"), "transport", "tcp");
+    let fabric = Fabric::from_settings(&settings).map_err(problem)?;
+    let scheme = plain(&settings).map_err(problem)?;
+    let with_source = |use_it: &mut dyn FnMut(&mut dyn Source)| use_it(&mut Both(orders().into_iter()));
+    let host = usual_hosts();
+    let plan = Plan {
+        fabric: &fabric,
+        scheme: &scheme,
+        overhead: (FRAME - PAYLOAD) as u16 - 40,
+        seed: 1,
+        with_source: &with_source,
+        expected: orders().len() as f64,
+        host: &host,
+        congestion: Congestion::Reno,
+        connections: 8,
+        max_time: Some(Time::from_us(10_000_000)),
+    };
+    let outcome =
+        linux::run(&plan, &mut |_| ControlFlow::Continue(())).map_err(|error| Error::Input(error.to_string()))?;
+    Ok(Measured {
+        frames_per_cpu_second: outcome.carried.received as f64 / outcome.cpu.as_secs_f64().max(1e-9),
+        late: outcome.carried.late_share(),
+        host_delay: host_delay(&outcome),
+    })
+}
+
+/// Returns FIFO ports with the kernel's own TCP.
+fn plain(settings: &Settings) -> Result<Scheme, SettingsError> {
+    let entry = REGISTRY.iter().find(|entry| entry.name == "dctcp").expect("a built-in scheme");
+    (entry.build)(&Context { scope: settings.scheme("dctcp"), workload: &NoWorkload })
+}
+
+/// The messages of both hosts.
+struct Both(std::vec::IntoIter<Order>);
+
+impl Source for Both {
+    fn next(&mut self) -> Option<Order> {
+        self.0.next()
+    }
+}
+
+/// Messages in both directions, evenly spread.
+fn orders() -> Vec<Order> {
+    let wire = BYTES as f64 * FRAME / PAYLOAD * 8.0;
+    let every = wire / (LOAD * RATE_MBPS as f64 * 1e6);
+    let of = |number: u32| {
+        let (from, to) = if number % 2 == 0 { (0, 1) } else { (1, 0) };
+        let start = Time((f64::from(number / 2) * every * 1e12) as u64);
+        Order { from, message: Message { id: number, to, bytes: BYTES, start, ..Message::default() } }
+    };
+    (0..2 * (SECONDS / every) as u32).map(of).collect()
+}
+
+/// Returns what hosts add to the time of a byte on idle connections: its median less the fabric's part, at both ends.
+fn host_delay(outcome: &Outcome) -> Time {
+    let mut ns = outcome.one_way_ns.clone();
+    ns.sort_unstable();
+    let median = ns.get(ns.len() / 2).map_or(0, |&ns| ns * 1_000);
+    // Two links; a packet of one byte has the length of a short frame on each.
+    let short = Time((41 + 38) * 8_000_000 / RATE_MBPS);
+    Time(median.saturating_sub(2 * (Time::from_us(DELAY_US) + short).0) / 2)
+}

@@ -1,0 +1,172 @@
+//! Settings that the kernel's TCP cannot honour. Each is named, with what would do.
+
+use std::time::Duration;
+
+use flowsieve_core::Time;
+use flowsieve_experiment::{Error, Point};
+use flowsieve_lab::linux::{Congestion, HostSettings};
+use flowsieve_schemes::scheme::Nic;
+use flowsieve_settings::{Key, Origin, Scope, SettingsError};
+use flowsieve_sim::FctEnd;
+use flowsieve_transport::TransportSpec;
+use flowsieve_transport::tcp::congestion::CongestionSpec;
+use flowsieve_transport::tcp::params::{Restart, RtoRule};
+use flowsieve_transport::tcp::{Connections, Handshake, TcpRules};
+
+use super::Sender;
+use crate::setup::Setup;
+use crate::simulator::FCT_END;
+
+/// Bytes of the headers of IPv4 and TCP without options.
+const HEADERS: u16 = 40;
+/// The most hosts: each pair has connections, and each host a namespace.
+const MOST_HOSTS: u32 = 64;
+/// The kernel's gain of DCTCP's estimate, and the estimate of a new connection.
+const DCTCP: (f64, f64) = (1.0 / 16.0, 1.0);
+
+/// Settings of a sender that the kernel decides by itself.
+const THE_KERNELS_OWN: [(&str, &str); 12] = [
+    ("max_window", "it is limited by the memory of sockets"),
+    ("initial_rto", "it is 1 s"),
+    ("max_backoff", "timeouts double up to 120 s"),
+    ("loss_detection", "it has RACK, with tail loss probes"),
+    ("dupack_threshold", "it has RACK"),
+    ("reordering", "it has RACK"),
+    ("gaps", "it has RACK"),
+    ("delayed_ack", "it acknowledges at once"),
+    ("probe_after", "it has tail loss probes"),
+    ("nic_backlog", "a host's port is the scheme's"),
+    ("nic_order", "a host's port is the scheme's"),
+    ("min_window", "it is 2"),
+];
+
+/// Returns how hosts send; refuses what the kernel cannot do.
+pub(super) fn sender(point: &Point, setup: &Setup) -> Result<Sender, Error> {
+    let scope = point.settings.scheme(&point.variant.name);
+    let scheme = &setup.scheme;
+    if setup.fabric.hosts > MOST_HOSTS {
+        let problem = format!("engine = \"linux\" with {} hosts", setup.fabric.hosts);
+        return Err(Error::Input(format!("{problem}; expected at most {MOST_HOSTS}")));
+    }
+    refuse_what_is_the_kernels(&scope)?;
+    if !scheme.controllers.is_empty() {
+        return Err(refused(point, "has a controller, which the lab does not have yet"));
+    }
+    if scheme.classes.iter().any(|class| class.inference > Time::ZERO) {
+        return Err(refused(point, "has hosts that take time to predict, which the lab does not have"));
+    }
+    if !matches!(scheme.nic, Nic::Scheme) {
+        let problem = "hosts' ports push back, which the kernel's TCP does not hear";
+        return Err(scope_error(&scope, "nic", problem).expected("nic = \"scheme\" in [network]").into());
+    }
+    if point.settings.common().read(&FCT_END)? != FctEnd::Arrival {
+        let problem = "the lab measures FCTs at the receiver's last byte";
+        return Err(point.settings.common().error(&FCT_END, problem).expected("fct_end = \"arrival\" in [run]").into());
+    }
+    let mut sender: Option<Sender> = None;
+    for class in &scheme.classes {
+        let TransportSpec::Tcp(rules) = &class.transport else {
+            return Err(refused(point, "has senders of its own, not the kernel's TCP"));
+        };
+        let of_class = of_rules(point, &scope, rules)?;
+        if sender
+            .as_ref()
+            .is_some_and(|sender| sender.host != of_class.host || sender.congestion != of_class.congestion)
+        {
+            return Err(refused(
+                point,
+                "has classes of flows that send differently, and the lab has one kind of sender",
+            ));
+        }
+        sender = Some(of_class);
+    }
+    sender.ok_or_else(|| refused(point, "has no senders"))
+}
+
+fn of_rules(point: &Point, scope: &Scope<'_>, rules: &TcpRules) -> Result<Sender, Error> {
+    let params = &rules.params;
+    let congestion = match &params.congestion {
+        CongestionSpec::NewReno(_) => Congestion::Reno,
+        CongestionSpec::Dctcp(own) if (own.gain, own.initial_alpha) == DCTCP => Congestion::Dctcp,
+        CongestionSpec::Dctcp(_) => {
+            let problem = "the lab's DCTCP has a gain of 1/16, and an estimate that begins at 1";
+            let expected = "parameters = \"rfc\" in [run], and neither `dctcp_g` nor `initial_alpha`";
+            return Err(scope_error(scope, "dctcp_g", problem).expected(expected).into());
+        }
+        CongestionSpec::D2tcp(_) => return Err(refused(point, "has D2TCP, which the kernel does not have")),
+        CongestionSpec::Custom(_) => return Err(refused(point, "has a congestion control of its own")),
+    };
+    if rules.header != HEADERS {
+        let problem = format!("packets have {} bytes of headers, and the kernel's have {HEADERS}", rules.header);
+        return Err(scope_error(scope, "parameters", &problem).expected("parameters = \"rfc\" in [run]").into());
+    }
+    let RtoRule::Rfc6298 { min, .. } = params.rto else {
+        let problem = "the kernel estimates its timeout";
+        return Err(scope_error(scope, "rto", problem).expected("rto = \"rfc6298\" in [transport]").into());
+    };
+    if min.0 % 1_000_000_000 != 0 || min == Time::ZERO {
+        let problem = format!("the least timeout is {min}, and the kernel's are whole milliseconds");
+        return Err(scope_error(scope, "rto_min", &problem).expected("whole milliseconds, such as \"10ms\"").into());
+    }
+    if params.ack_every != 1 {
+        let problem = format!("an ACK for {} packets: the kernel decides this by itself from 2 on", params.ack_every);
+        return Err(scope_error(scope, "ack_every", &problem).expected("ack_every = 1 in [transport]").into());
+    }
+    if !matches!(rules.connections, Connections::Pool | Connections::Warm) {
+        let problem = "the lab has connections that are open before the first flow";
+        return Err(scope_error(scope, "connections", problem)
+            .expected("connections = \"warm\" in [transport]")
+            .into());
+    }
+    if rules.handshake != Handshake::Never {
+        let problem = "the lab's connections are open before the first flow";
+        return Err(scope_error(scope, "handshake", problem).expected("handshake = \"none\" in [transport]").into());
+    }
+    let host = HostSettings {
+        mtu: params.segment + HEADERS,
+        rto_min: Duration::from_nanos(min.0 / 1_000),
+        initial_window: params.initial_window,
+        ecn: params.ecn,
+        slow_start_after_idle: params.restart != Restart::Off,
+    };
+    Ok(Sender { host, congestion })
+}
+
+/// Refuses settings that are given and that the kernel does not ask for.
+fn refuse_what_is_the_kernels(scope: &Scope<'_>) -> Result<(), SettingsError> {
+    for (name, instead) in THE_KERNELS_OWN {
+        let Some(key) = key(name).filter(|key| scope.is_given(key)) else { continue };
+        let problem = format!("the kernel's TCP decides this by itself: {instead}");
+        return Err(scope.error(key, problem).expected(format!("no `{name}` with engine = \"linux\"")));
+    }
+    Ok(())
+}
+
+/// Builds the error of a setting by its name.
+fn scope_error(scope: &Scope<'_>, name: &str, problem: &str) -> SettingsError {
+    match key(name) {
+        Some(key) => scope.error(key, problem),
+        None => SettingsError::new(Origin::Default, problem),
+    }
+}
+
+/// Returns the setting of schemes with this name.
+fn key(name: &str) -> Option<&'static Key> {
+    flowsieve_schemes::SETTINGS.iter().copied().flatten().copied().find(|key| key.name == name)
+}
+
+fn refused(point: &Point, why: &str) -> Error {
+    Error::Input(format!("engine = \"linux\": {} {why}", point.variant.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_own__are_settings() {
+        for (name, _) in THE_KERNELS_OWN {
+            assert!(key(name).is_some(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! What a run of the lab has measured, as a result like the simulator's.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU64;
+
+use flowsieve_core::Time;
+use flowsieve_lab::linux::{Finished, Order, Outcome};
+use flowsieve_record::{Drops, FlowRow, Goodput, LinkClass, PointResult};
+use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec};
+use flowsieve_workload::Flow;
+
+use super::{Run, source};
+use crate::setup::Setup;
+
+/// Builds the result.
+pub(super) fn of(run: &Run, outcome: &Outcome) -> PointResult {
+    run.setup.with_flows(run.seed, |setup, flows, measure| with(run, outcome, setup, (flows, measure)))
+}
+
+fn with<'a>(run: &Run, outcome: &Outcome, setup: &'a Setup, (flows, measure): (Flows<'a>, Measure)) -> PointResult {
+    // The simulator's, for what follows from the flows alone: ideal times and the offered load.
+    let run_spec = RunSpec {
+        fabric: &setup.fabric,
+        scheme: &setup.scheme,
+        wire_overhead: setup.wire_overhead,
+        flows,
+        predictions: None,
+        announcements: None,
+        measure,
+        fct_end: FctEnd::Arrival,
+        seed: run.seed,
+        max_time: None,
+        partitioning: Partitioning::Whole,
+        most_packet_hops: None,
+        fruitless_timeouts: None,
+    };
+    let mut finished: Vec<&Finished> = outcome.finished.iter().collect();
+    finished.sort_by_key(|finished| finished.order.message.id);
+    let begun: Vec<Flow> = finished.iter().map(|finished| flow(&finished.order)).collect();
+    let counted = |flow: &Flow| source::counts(measure, Time(flow.start_ps));
+    let (ideals, ideal_ccts_ps) = flowsieve_sim::ideals(&run_spec, &begun);
+    let rows: Vec<FlowRow> = begun
+        .iter()
+        .zip(ideals)
+        .zip(finished)
+        .filter(|((flow, _), _)| counted(flow))
+        .map(|((flow, ideal), finished)| FlowRow {
+            flow: flow.id,
+            src: flow.src,
+            dst: flow.dst,
+            class: flow.class,
+            bytes: flow.bytes,
+            start_ps: flow.start_ps,
+            fct_ps: finished.fct_ns.map(|ns| ns.saturating_mul(1_000)),
+            ideal_ps: ideal.0,
+            deadline_ps: flow.deadline_ps.map(NonZeroU64::get),
+            coflow: flow.coflow,
+            ..FlowRow::default()
+        })
+        .collect();
+    let end = |row: &FlowRow| row.fct_ps.map(|fct| row.start_ps + fct);
+    let last_start = begun.iter().map(|flow| flow.start_ps).max().unwrap_or(0);
+    let first_start = begun.iter().map(|flow| flow.start_ps).min().unwrap_or(0);
+    let spans = rows.iter().map(|row| (row.start_ps, end(row), row.bytes));
+    let mut result = PointResult {
+        links: links(run, outcome, flowsieve_sim::offered_load(&run_spec, &begun, Time(last_start))),
+        simulated_ps: rows.iter().filter_map(end).max().unwrap_or(last_start).max(last_start),
+        arrivals_end_ps: last_start,
+        goodput: Some(Goodput::of(first_start..last_start.saturating_add(1), spans)),
+        longest_ideal_ps: rows.iter().map(|row| row.ideal_ps).max().unwrap_or(0),
+        packet_hops: outcome.links.iter().map(|link| link.port.sent).sum(),
+        events: outcome.carried.turns,
+        counts: counts(outcome),
+        warnings: warnings(run, outcome),
+        flows: rows,
+        ideal_ccts_ps,
+        ..PointResult::default()
+    };
+    result.count_flows();
+    // The kernel counts them for all flows together.
+    let kernel = |name: &str| outcome.counters.iter().find(|(known, _)| *known == name).map_or(0, |(_, count)| *count);
+    result.timeouts = kernel("TCPTimeouts");
+    result.retransmissions = kernel("RetransSegs");
+    result
+}
+
+/// Returns a message as a flow of the workload.
+fn flow(order: &Order) -> Flow {
+    let message = &order.message;
+    let after_start = message.deadline.map(|deadline| (deadline - message.start).0);
+    Flow {
+        id: message.id,
+        start_ps: message.start.0,
+        src: order.from.into(),
+        dst: message.to.into(),
+        bytes: message.bytes,
+        class: message.class,
+        deadline_ps: after_start.and_then(NonZeroU64::new),
+        coflow: message.coflow,
+    }
+}
+
+/// Builds the rows of links, by class.
+fn links(run: &Run, outcome: &Outcome, offered: Vec<f64>) -> Vec<LinkClass> {
+    let fabric = &run.setup.fabric;
+    let seconds = outcome.length.as_secs_f64();
+    let mut classes: Vec<LinkClass> = fabric
+        .classes
+        .iter()
+        .zip(fabric.class_shares().iter().zip(offered))
+        .map(|(name, (share, offered_load))| LinkClass {
+            name: (*name).to_owned(),
+            links: share.links,
+            rate_bps: share.rate_total_bps / u64::from(share.links.max(1)),
+            offered_load,
+            ..LinkClass::default()
+        })
+        .collect();
+    for (link, tally) in fabric.links.iter().zip(&outcome.links) {
+        let class = &mut classes[usize::from(link.class)];
+        class.packets += tally.port.sent;
+        class.bytes += tally.bytes;
+        class.marks += tally.port.marked;
+        class.max_backlog_bytes = class.max_backlog_bytes.max(tally.port.most_backlog);
+        class.drops.add(Drops { buffer: tally.port.turned_away, evicted: tally.port.evicted, loss: tally.port.lost });
+        add(&mut class.packets_by_queue, &tally.by_queue);
+        add(&mut class.packets_by_priority, &tally.by_priority);
+    }
+    for (class, share) in classes.iter_mut().zip(fabric.class_shares()) {
+        let wire = class.bytes + class.packets * u64::from(run.setup.wire_overhead);
+        let capacity = share.rate_total_bps as f64 / 8.0 * seconds;
+        class.utilisation = if capacity > 0.0 { wire as f64 / capacity } else { 0.0 };
+    }
+    classes
+}
+
+/// Adds counts by level.
+fn add(sum: &mut Vec<u64>, more: &[u64]) {
+    if sum.len() < more.len() {
+        sum.resize(more.len(), 0);
+    }
+    sum.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
+}
+
+/// Returns what only the lab counts, by name; zeros are left out.
+fn counts(outcome: &Outcome) -> BTreeMap<String, u64> {
+    let carried = &outcome.carried;
+    let [.., late] = carried.released;
+    let own = [
+        ("lab frames received", carried.received),
+        ("lab frames sent", carried.all_sent()),
+        ("lab frames over 1 ms late", late),
+        ("lab frames not sent", carried.not_sent),
+        ("lab frames too long", carried.too_long),
+        ("lab frames for no host", carried.elsewhere),
+        ("lab packets delivered", outcome.packets.delivered),
+        ("lab packets dropped", outcome.packets.dropped),
+        ("lab packets of no known message", outcome.hosts.untold + outcome.hosts.unknown),
+        ("lab CPU us of the fabric", outcome.cpu.as_micros() as u64),
+    ];
+    let own = own.map(|(name, count)| (name.to_owned(), count));
+    let kernel = outcome.counters.iter().map(|(name, count)| (format!("kernel {name}"), *count));
+    own.into_iter().chain(kernel).filter(|(_, count)| *count > 0).collect()
+}
+
+/// Lists what you must know before you trust a number.
+fn warnings(run: &Run, outcome: &Outcome) -> Vec<String> {
+    let mut said = Vec::new();
+    if !outcome.real_time {
+        said.push("the lab ran without real-time priority, which needs root: frames left later".to_owned());
+    }
+    if outcome.waited > 0 {
+        said.push(format!(
+            "{} flows found no idle connection and waited for one; expected `connections_per_pair` above {}",
+            outcome.waited, run.connections
+        ));
+    }
+    if outcome.hosts.untold + outcome.hosts.unknown > 0 {
+        let packets = outcome.hosts.untold + outcome.hosts.unknown;
+        said.push(format!("{packets} data packets were of no known message and had no tag"));
+    }
+    said.extend(outcome.problem.clone());
+    said
+}

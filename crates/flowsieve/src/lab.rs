@@ -1,0 +1,74 @@
+//! `flowsieve lab`: experiments with real packets on this machine.
+
+use crate::args::{Lab, Run};
+use crate::output::print;
+use flowsieve_engines::linux;
+use flowsieve_engines::linux::doctor::{Findings, Measured};
+use flowsieve_experiment::Error;
+use flowsieve_experiment::engine::Engines;
+use std::fmt::Write as _;
+
+pub(crate) fn lab(what: Lab, engines: &Engines) -> Result<(), Error> {
+    match what {
+        Lab::Run(args) => run(*args, engines),
+        Lab::Doctor => print(&in_words(&linux::doctor::examine()?)),
+        Lab::Clean => clean(),
+    }
+}
+
+/// Runs an experiment on Linux, whatever engine its file names, and one run at a time unless more are asked for.
+fn run(mut args: Run, engines: &Engines) -> Result<(), Error> {
+    args.of.set.push("engine=linux".to_owned());
+    args.options.make.jobs.jobs = args.options.make.jobs.jobs.or(Some(1));
+    super::run(&args, engines)
+}
+
+fn clean() -> Result<(), Error> {
+    let removed = linux::clean().map_err(|error| Error::Input(error.to_string()))?;
+    let mut text = String::new();
+    for namespace in &removed {
+        let _ = writeln!(text, "removed the network namespace {}", namespace.name);
+    }
+    if removed.is_empty() {
+        text.push_str("nothing was left by a lab\n");
+    }
+    print(&text)
+}
+
+fn in_words(findings: &Findings) -> String {
+    let mut text = String::new();
+    for permission in &findings.permissions {
+        let answer = match &permission.problem {
+            None => "yes".to_owned(),
+            Some(problem) => format!("no: {problem}\n    without it: {}", permission.without),
+        };
+        let _ = writeln!(text, "{}: {answer}", permission.what);
+    }
+    match &findings.measured {
+        Some(measured) => text.push_str(&carried(measured)),
+        None => text.push_str("no lab runs on this machine\n"),
+    }
+    text
+}
+
+/// What two hosts carried, and what follows.
+fn carried(measured: &Measured) -> String {
+    let delay = format_us(measured.host_delay.0);
+    let mut text = format!(
+        "frames: {:.0} a second of the fabric's thread, ACKs included; {:.3} % left more than 1 ms late\n\
+         delay of a host: {delay}; give host_delay = \"{delay}\" for the simulator\n\
+         at a load of 0.6:",
+        measured.frames_per_cpu_second,
+        100.0 * measured.late,
+    );
+    for hosts in [2, 4, 8, 16] {
+        let _ = write!(text, " {hosts} hosts at {:.0} Mbit/s;", measured.most_mbps(hosts));
+    }
+    text.pop();
+    text + "\n"
+}
+
+/// Writes a time in whole microseconds.
+fn format_us(ps: u64) -> String {
+    format!("{}us", (ps + 500_000) / 1_000_000)
+}

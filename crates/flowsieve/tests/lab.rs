@@ -1,0 +1,193 @@
+//! The lab on this machine. It needs root, and each test says so where it is skipped. Traffic stays in the network namespaces
+//! that the lab makes.
+#![cfg(target_os = "linux")]
+
+use assert_cmd::Command;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// Three hosts of 20 Mbit/s, small flows, a second.
+const SECOND: &str = r#"
+title = "A second on Linux"
+
+[topology]
+kind = "single-switch"
+hosts = 3
+host_link = "20Mbps"
+link_delay = "250us"
+host_delay = "20us"
+
+[network]
+nic = "scheme"
+buffer = "60KB"
+ecn_threshold = "15KB"
+
+[transport]
+ack_every = 1
+handshake = "none"
+connections = "warm"
+rto_min = "10ms"
+
+[workload]
+sizes = "fixed(20KB)"
+load = 0.5
+flows = 150
+
+[run]
+parameters = "rfc"
+fct_end = "arrival"
+
+[sweep]
+scheme = ["fifo", "pias"]
+
+[schemes.fifo]
+base = "dctcp"
+transport = "tcp"
+
+[schemes.pias]
+transport = "tcp"
+queues = 2
+thresholds = ["5KB"]
+
+[lab]
+connections_per_pair = 8
+"#;
+
+/// A lab uses all of the machine, so the tests run one after the other.
+static MACHINE: Mutex<()> = Mutex::new(());
+
+/// Returns whether this process may have a lab, and says so if not.
+fn machine(test: &str) -> Option<MutexGuard<'static, ()>> {
+    let is_root = fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
+    let has_ip = std::process::Command::new("ip").arg("-V").output().is_ok();
+    if is_root && has_ip {
+        return Some(MACHINE.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+    eprintln!("{test}: skipped: needs root for network namespaces, and iproute2");
+    None
+}
+
+fn flowsieve() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_flowsieve"))
+}
+
+fn written(folder: &Path, text: &str) -> std::path::PathBuf {
+    let file = folder.join("second.toml");
+    fs::write(&file, text).expect("a file");
+    file
+}
+
+/// The namespaces of a process's lab.
+fn namespaces_of(process: u32) -> Vec<String> {
+    let Ok(entries) = fs::read_dir("/run/netns") else { return Vec::new() };
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    names.filter(|name| name.starts_with(&format!("flowsieve-lab-{process}-"))).collect()
+}
+
+/// Every flow of the kernel's TCP finishes, and takes at least its ideal time. Frames and packets are accounted for.
+#[test]
+fn lab_run__all_flows_finish() {
+    let Some(_machine) = machine("lab_run__all_flows_finish") else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, out) = (written(folder.path(), SECOND), folder.path().join("out"));
+    let output = flowsieve().args(["lab", "run"]).arg(&file).arg("--out").arg(&out).output().expect("a run");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{told}");
+    let summary = fs::read_to_string(out.join("summary.csv")).expect("a summary");
+    let mut rows = csv::Reader::from_reader(summary.as_bytes());
+    let headers = rows.headers().expect("a header").clone();
+    let column = |name: &str| headers.iter().position(|header| header == name).expect(name);
+    let (class, count, slowdown) = (column("size_class"), column("flows"), column("slowdown_mean"));
+    let mut schemes = 0;
+    for row in rows.records().map(|row| row.expect("a row")).filter(|row| &row[class] == "all") {
+        schemes += 1;
+        assert_eq!(&row[count], "150");
+        assert!(row[slowdown].parse::<f64>().expect("a number") > 1.0, "{row:?}");
+    }
+    assert_eq!(schemes, 2);
+    let manifest = fs::read_to_string(out.join("manifest.json")).expect("a manifest");
+    assert!(manifest.contains("rto_min 10ms initcwnd 10 quickack 1"), "{manifest}");
+}
+
+/// A lab that is killed leaves namespaces, and `lab clean` removes them, and those of no lab that lives.
+#[test]
+fn lab_clean__removes_what_a_killed_lab_has_left() {
+    let Some(_machine) = machine("lab_clean__removes_what_a_killed_lab_has_left") else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let long = SECOND.replace("flows = 150", "flows = 5_000");
+    let (file, out) = (written(folder.path(), &long), folder.path().join("out"));
+    let mut lab = begun(&file, &out);
+    assert!(!namespaces_of(lab.id()).is_empty());
+    let cleaned = || flowsieve().args(["lab", "clean"]).assert().success().get_output().stdout.clone();
+    let said = String::from_utf8(cleaned()).expect("text");
+    assert!(!said.contains(&format!("flowsieve-lab-{}-", lab.id())), "{said}");
+    lab.kill().expect("a kill");
+    lab.wait().expect("its end");
+    assert_eq!(namespaces_of(lab.id()).len(), 4);
+    let said = String::from_utf8(cleaned()).expect("text");
+    assert!(said.contains(&format!("removed the network namespace flowsieve-lab-{}-sw", lab.id())), "{said}");
+    assert!(namespaces_of(lab.id()).is_empty());
+}
+
+/// Ctrl-C ends a lab, and nothing is left.
+#[test]
+fn lab_run__an_interrupt_leaves_nothing() {
+    let Some(_machine) = machine("lab_run__an_interrupt_leaves_nothing") else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let long = SECOND.replace("flows = 150", "flows = 5_000");
+    let mut lab = begun(&written(folder.path(), &long), &folder.path().join("out"));
+    assert!(!namespaces_of(lab.id()).is_empty());
+    let interrupt = std::process::Command::new("kill").args(["-INT", &lab.id().to_string()]).status();
+    assert!(interrupt.is_ok_and(|status| status.success()));
+    assert!(!lab.wait().expect("its end").success());
+    assert!(namespaces_of(lab.id()).is_empty());
+}
+
+/// Begins a lab and waits until it has its namespaces.
+fn begun(file: &Path, out: &Path) -> Child {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_flowsieve"));
+    command.args(["lab", "run"]).arg(file).arg("--out").arg(out).stdout(Stdio::null()).stderr(Stdio::null());
+    let lab = command.spawn().expect("a lab");
+    for _ in 0..600 {
+        if namespaces_of(lab.id()).len() == 4 {
+            break;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    lab
+}
+
+/// What the kernel's TCP does not do is refused, and the setting is named.
+#[test]
+fn lab_run__refuses_what_the_kernel_cannot_do() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let cases = [
+        ("nic = \"scheme\"", "nic = \"backpressure\"", "nic = \"scheme\" in [network]"),
+        ("fct_end = \"arrival\"", "fct_end = \"ack\"", "fct_end = \"arrival\" in [run]"),
+        ("ack_every = 1", "ack_every = 2", "ack_every = 1 in [transport]"),
+        ("handshake = \"none\"", "handshake = \"always\"", "handshake = \"none\" in [transport]"),
+        ("connections = \"warm\"", "connections = \"per-flow\"", "connections = \"warm\" in [transport]"),
+        ("rto_min = \"10ms\"", "rto_min = \"1500us\"", "whole milliseconds"),
+        ("rto_min = \"10ms\"", "rto_min = \"10ms\"\nrto = \"constant\"", "rto = \"rfc6298\""),
+        ("rto_min = \"10ms\"", "rto_min = \"10ms\"\nmax_window = 100", "no `max_window`"),
+        ("rto_min = \"10ms\"", "rto_min = \"10ms\"\nloss_detection = \"dupack\"", "no `loss_detection`"),
+        ("parameters = \"rfc\"", "parameters = \"ns2\"", "rto = \"rfc6298\""),
+        ("hosts = 3", "hosts = 65", "at most 64"),
+        ("scheme = [\"fifo\", \"pias\"]", "scheme = \"pfabric\"", "rto = \"rfc6298\""),
+        ("transport = \"tcp\"\nqueues", "transport = \"open-loop\"\nqueues", "senders of its own"),
+        ("scheme = [\"fifo\", \"pias\"]", "scheme = \"d2tcp\"", "D2TCP"),
+    ];
+    for (given, wrong, expected) in cases {
+        let text = SECOND.replace(given, wrong);
+        assert_ne!(text, SECOND, "{given}");
+        let output = flowsieve().args(["lab", "run"]).arg(written(folder.path(), &text)).output().expect("an answer");
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{wrong}: {told}");
+        assert!(told.contains(expected), "{wrong}: {told}");
+    }
+}

@@ -1,0 +1,335 @@
+//! Carries frames between hosts' devices and the fabric, in virtual time behind real time.
+//!
+//! A frame is at its host's port at the instant of its stamp. What happens in the fabric up to the present is worked off in
+//! the model's order, and a frame leaves once its instant of arrival has come. Nothing can be due before its stamp and the
+//! delays of its links, so nothing is late that is worked off within those, and the thread sleeps until the next release.
+//!
+//! The order in a turn: clock, frames, messages, then frames by stamp, then releases. The clock is first, since a frame that
+//! is received after it and has an older stamp belongs before it. Messages are after frames, since each is told before its
+//! first packet is sent.
+
+use std::io::ErrorKind;
+
+use flowsieve_core::Time;
+use flowsieve_core::meta::Ecn;
+use flowsieve_linux::{FRAME, Frames, Outgoing, Received};
+
+use crate::fabric::InMemory;
+use crate::hosts::{Begin, Hosts};
+use crate::io::PacketIo;
+use crate::wire::{self, Content};
+
+/// Frames that are received, and sent, at once.
+const BATCH: usize = 64;
+/// The longest sleep while packets are inside. A host may send at any time, and its frame has to be worked off within the
+/// delays of its links, so a sleep is no longer than those either.
+const LONGEST_SLEEP_NS: u64 = 150_000;
+/// How long to wait for a frame while nothing is inside.
+const IDLE_NS: u64 = 20_000_000;
+/// Bytes of Ethernet's header, which ends with the kind of content.
+const ETHERNET: usize = 14;
+
+/// How late frames left: the upper bounds of the classes but the last, in ns.
+pub const LATENESS_NS: [u64; 4] = [50_000, 100_000, 250_000, 1_000_000];
+
+/// What was carried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Carried {
+    /// Frames received.
+    pub received: u64,
+    /// Frames that were too long for a link.
+    pub too_long: u64,
+    /// Frames for no host of the fabric, such as broadcasts, and those of unknown devices.
+    pub elsewhere: u64,
+    /// Frames whose instant had come, by how late they were then: at most [`LATENESS_NS`], and more.
+    pub released: [u64; 5],
+    /// Those of them that the kernel did not take.
+    pub not_sent: u64,
+    /// Frames that found no room in the kernel before they were received.
+    pub lost_before: u64,
+    /// The greatest lateness.
+    pub latest_ns: u64,
+    /// By how much a stamp was at most behind an earlier one.
+    pub stamps_back_ns: u64,
+    /// Turns of the loop.
+    pub turns: u64,
+    /// Calls of the kernel that failed, other than for want of room.
+    pub failures: u64,
+}
+
+impl Carried {
+    /// Returns the number of frames sent.
+    pub fn all_sent(&self) -> u64 {
+        self.released.iter().sum::<u64>() - self.not_sent
+    }
+
+    /// Returns the share of frames that left more than 1 ms late.
+    pub fn late_share(&self) -> f64 {
+        let [.., late] = self.released;
+        late as f64 / self.released.iter().sum::<u64>().max(1) as f64
+    }
+
+    /// Returns what was carried since an earlier moment.
+    #[must_use]
+    pub fn since(&self, earlier: &Carried) -> Carried {
+        let mut released = self.released;
+        released.iter_mut().zip(earlier.released).for_each(|(now, before)| *now -= before);
+        Carried {
+            received: self.received - earlier.received,
+            too_long: self.too_long - earlier.too_long,
+            elsewhere: self.elsewhere - earlier.elsewhere,
+            released,
+            not_sent: self.not_sent - earlier.not_sent,
+            lost_before: self.lost_before - earlier.lost_before,
+            turns: self.turns - earlier.turns,
+            failures: self.failures - earlier.failures,
+            ..*self
+        }
+    }
+}
+
+/// Fabric, hosts and frames of a lab, and the devices that they use.
+pub struct Carrier<I> {
+    io: I,
+    fabric: InMemory,
+    hosts: Hosts,
+    frames: Frames,
+    /// By frame: its bytes.
+    lengths: Vec<u16>,
+    /// The most bytes of an IP packet.
+    mtu: u16,
+    longest_sleep_ns: u64,
+    /// Virtual time 0, in the clock of `io`.
+    base_ns: u64,
+    /// Frames to receive into.
+    room: Vec<u32>,
+    received: Vec<Received>,
+    /// Frames that have arrived at their hosts: frame, host, when.
+    due: Vec<(u32, u16, Time)>,
+    outgoing: Vec<Outgoing>,
+    last_stamp_ns: u64,
+    carried: Carried,
+    problem: Option<String>,
+}
+
+impl<I: PacketIo> Carrier<I> {
+    /// Joins the parts; `frames` is the number of packets that the fabric was built for. Device h is host h's. Virtual time begins
+    /// now.
+    pub fn new(mut io: I, mut fabric: InMemory, hosts: Hosts, frames: usize, mtu: u16) -> Carrier<I> {
+        let base_ns = io.now_ns();
+        let room = (0..BATCH).filter_map(|_| fabric.claim()).collect();
+        let longest_sleep_ns = LONGEST_SLEEP_NS.min(fabric.least_crossing().0 / 1_000);
+        Carrier {
+            io,
+            fabric,
+            hosts,
+            frames: Frames::new(frames),
+            lengths: vec![0; frames],
+            mtu,
+            longest_sleep_ns,
+            base_ns,
+            room,
+            received: Vec::with_capacity(BATCH),
+            due: Vec::with_capacity(frames),
+            outgoing: Vec::with_capacity(BATCH),
+            last_stamp_ns: 0,
+            carried: Carried::default(),
+            problem: None,
+        }
+    }
+
+    /// Returns what was carried.
+    pub fn carried(&self) -> Carried {
+        self.carried
+    }
+
+    /// Returns the fabric.
+    pub fn fabric(&mut self) -> &mut InMemory {
+        &mut self.fabric
+    }
+
+    /// Returns the hosts.
+    pub fn hosts(&self) -> &Hosts {
+        &self.hosts
+    }
+
+    /// Returns the devices.
+    pub fn io(&mut self) -> &mut I {
+        &mut self.io
+    }
+
+    /// Returns the first problem with a frame or a device that its user should know, in words.
+    pub fn problem(&self) -> Option<&str> {
+        self.problem.as_deref()
+    }
+
+    /// Returns whether nothing is inside.
+    pub fn is_empty(&self) -> bool {
+        self.fabric.held() == 0
+    }
+
+    /// Makes one turn, and then sleeps until the next has something to do. Messages that begin come from `begins`.
+    pub fn turn(&mut self, mut begins: impl FnMut() -> Option<Begin>) {
+        self.carried.turns += 1;
+        let now_ns = self.io.now_ns();
+        self.receive();
+        while let Some(begin) = begins() {
+            self.hosts.begin(self.fabric.now(), &begin);
+        }
+        let any = !self.received.is_empty();
+        self.take_in();
+        self.work_off(self.virtual_time(now_ns));
+        if !self.due.is_empty() {
+            self.release();
+            // What they answer may be there already.
+        } else if self.is_empty() && !any {
+            self.io.wait_ns(IDLE_NS);
+        } else {
+            self.sleep();
+        }
+    }
+
+    fn virtual_time(&self, ns: u64) -> Time {
+        Time(ns.saturating_sub(self.base_ns).saturating_mul(1_000))
+    }
+
+    /// Receives what waits, and finds other room for the next ones.
+    fn receive(&mut self) {
+        self.received.clear();
+        while self.room.len() < BATCH
+            && let Some(frame) = self.fabric.claim()
+        {
+            self.room.push(frame);
+        }
+        if let Err(error) = self.io.receive(&mut self.frames, &self.room, &mut self.received) {
+            self.fail("receive", &error);
+        }
+        self.carried.lost_before += self.io.lost();
+        self.carried.received += self.received.len() as u64;
+        let received = &self.received;
+        self.room.retain(|frame| !received.iter().any(|one| one.frame == *frame));
+        // Stamps of different devices may be out of order by microseconds.
+        self.received.sort_by_key(|one| one.stamp_ns);
+    }
+
+    /// Hands each frame to its host's port at the instant of its stamp.
+    fn take_in(&mut self) {
+        for index in 0..self.received.len() {
+            let one = self.received[index];
+            self.carried.stamps_back_ns =
+                self.carried.stamps_back_ns.max(self.last_stamp_ns.saturating_sub(one.stamp_ns));
+            self.last_stamp_ns = self.last_stamp_ns.max(one.stamp_ns);
+            self.work_off(self.virtual_time(one.stamp_ns));
+            if !self.take(&one) {
+                self.fabric.release(one.frame);
+            }
+        }
+    }
+
+    /// Hands a frame to its host's port, now; returns whether it did.
+    fn take(&mut self, one: &Received) -> bool {
+        let len = (one.len as usize).min(FRAME);
+        let bytes = &self.frames.get(one.frame)[..len];
+        let (Some(device), Some(to)) = (one.device, host_of(bytes, self.fabric.hosts())) else {
+            self.carried.elsewhere += 1;
+            return false;
+        };
+        let content = if one.len as usize > FRAME {
+            Err(wire::TooLong { len: one.len as usize, most: wire::most_bytes(self.mtu) })
+        } else {
+            wire::read(bytes, self.mtu)
+        };
+        let now = self.fabric.now();
+        let mut meta = match content {
+            Ok(Content::Tcp(segment)) => self.hosts.packet(now, device, &segment),
+            Ok(Content::Other) => self.hosts.other(now, device, to, (len - ETHERNET) as u16),
+            Err(error) => {
+                self.carried.too_long += 1;
+                self.problem.get_or_insert_with(|| format!("host{device} sent {error}"));
+                return false;
+            }
+        };
+        meta.dst = to;
+        *self.fabric.meta(one.frame) = meta;
+        self.lengths[one.frame as usize] = len as u16;
+        self.fabric.send(device.into(), one.frame);
+        true
+    }
+
+    fn work_off(&mut self, until: Time) {
+        let due = &mut self.due;
+        self.fabric.work_off(until, |arrived, _| due.push((arrived.packet, arrived.host as u16, arrived.at)));
+    }
+
+    /// Sends what is due.
+    fn release(&mut self) {
+        let now_ns = self.io.now_ns();
+        let mut due = std::mem::take(&mut self.due);
+        for batch in due.chunks(BATCH) {
+            self.outgoing.clear();
+            for &(frame, device, at) in batch {
+                if self.fabric.meta(frame).ecn == Ecn::Marked {
+                    let len = usize::from(self.lengths[frame as usize]);
+                    wire::mark(&mut self.frames.get_mut(frame)[..len]);
+                }
+                let late_ns = now_ns.saturating_sub(self.base_ns + at.0 / 1_000);
+                self.carried.latest_ns = self.carried.latest_ns.max(late_ns);
+                self.carried.released[LATENESS_NS.partition_point(|&bound| late_ns > bound)] += 1;
+                self.outgoing.push(Outgoing { frame, len: self.lengths[frame as usize], device });
+            }
+            self.send();
+        }
+        due.drain(..).for_each(|(frame, ..)| self.fabric.release(frame));
+        self.due = due;
+    }
+
+    /// Sends [`Carrier::outgoing`]. A frame that cannot be sent is lost, as on a link that is down.
+    fn send(&mut self) {
+        let mut done = 0;
+        while done < self.outgoing.len() {
+            match self.io.send(&mut self.frames, &self.outgoing[done..]) {
+                Ok(count) if count > 0 => done += count,
+                Ok(_) => {
+                    done += 1;
+                    self.carried.not_sent += 1;
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => {
+                    self.fail("send", &error);
+                    done += 1;
+                    self.carried.not_sent += 1;
+                }
+            }
+        }
+    }
+
+    fn fail(&mut self, what: &str, error: &std::io::Error) {
+        self.carried.failures += 1;
+        self.problem.get_or_insert_with(|| format!("the fabric cannot {what} frames: {error}"));
+    }
+
+    /// Sleeps until something is due at a host. What happens inside before that needs no turn of its own: it is worked off
+    /// later, at its own instant.
+    fn sleep(&mut self) {
+        let release = self.fabric.next_release().0.div_ceil(1_000);
+        let until_ns = self.base_ns.saturating_add(release).saturating_sub(self.io.now_ns());
+        self.io.sleep_ns(until_ns.min(self.longest_sleep_ns));
+    }
+}
+
+/// The first bytes of hosts' addresses: locally administered.
+const ADDRESS: [u8; 4] = [0x02, 0, 0, 0];
+
+/// Returns the Ethernet address of a host.
+pub fn address_of(host: u16) -> [u8; 6] {
+    let [a, b, c, d] = ADDRESS;
+    let [high, low] = (host + 1).to_be_bytes();
+    [a, b, c, d, high, low]
+}
+
+/// Returns the host that a frame is for; `None` if there is none with its address.
+fn host_of(frame: &[u8], hosts: u32) -> Option<u16> {
+    let address = frame.get(..ETHERNET)?;
+    let host = u16::from_be_bytes([address[4], address[5]]).checked_sub(1)?;
+    (address[..4] == ADDRESS && u32::from(host) < hosts).then_some(host)
+}

@@ -1,0 +1,342 @@
+//! What the emulated hosts know of their packets: which message a packet belongs to, how far it is, and the tag for switches.
+//!
+//! A sending program tells each message before it writes the first byte ([`Begin`]): the connection, where in the stream the
+//! message begins, and its length. It cannot know sequence numbers, so they are learned from the packet that opens a
+//! connection. From then on a packet's sequence number says which bytes of which message it carries, and a
+//! retransmission has the facts, and so the tag, of its bytes. What is acknowledged, and when a message has ended, is read
+//! from the ACKs that pass.
+//!
+//! Not seen in a network: timeouts (they look like other retransmissions), and what receivers have acknowledged selectively.
+
+use std::hash::BuildHasher;
+
+use arrayvec::ArrayVec;
+use flowsieve_core::message::{Effort, Message};
+use flowsieve_core::tagger::{FlowEvent, FlowFacts};
+use flowsieve_core::{Kind, Meta, NONE, Tag, Tagger, Time};
+use flowsieve_fabric::topology::{Fabric, Sites};
+use flowsieve_schemes::Scheme;
+use hashbrown::HashTable;
+
+use crate::wire::{Connection, FlowKeys, Segment};
+
+/// The most messages under way on a connection: the next may begin when all of the last has arrived, and its ACK is still on
+/// its way.
+const MESSAGES: usize = 4;
+
+/// A message as its sender tells it, before it writes the first byte.
+#[derive(Clone, Copy, Debug)]
+pub struct Begin {
+    /// The sending host.
+    pub host: u16,
+    /// The connection, in the direction of the message.
+    pub connection: Connection,
+    /// Bytes that the sender has written to the connection before.
+    pub offset: u64,
+    /// The message. Its start is when the fabric's thread hears of it, and its deadline is as much later as here.
+    pub message: Message,
+}
+
+/// What hosts have seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostCounts {
+    /// Data packets whose bytes, or some of them, had been sent before.
+    pub retransmitted: u64,
+    /// Data packets of a connection whose beginning was not seen: they have the tag of packets without data.
+    pub unknown: u64,
+    /// Data packets of a known connection that are of no message that was told: they have that tag, too.
+    pub untold: u64,
+    /// Connections that found no room, since all others had messages under way.
+    pub no_room: u64,
+    /// Messages that began.
+    pub began: u64,
+    /// Messages of which all bytes were acknowledged.
+    pub ended: u64,
+}
+
+impl HostCounts {
+    /// Returns what was seen since an earlier moment.
+    #[must_use]
+    pub fn since(&self, earlier: &HostCounts) -> HostCounts {
+        HostCounts {
+            retransmitted: self.retransmitted - earlier.retransmitted,
+            unknown: self.unknown - earlier.unknown,
+            untold: self.untold - earlier.untold,
+            no_room: self.no_room - earlier.no_room,
+            began: self.began - earlier.began,
+            ended: self.ended - earlier.ended,
+        }
+    }
+}
+
+/// A message under way.
+struct Told {
+    message: Message,
+    /// Where it begins in its connection.
+    offset: u64,
+    retransmissions: u32,
+}
+
+/// One direction of a connection.
+struct Direction {
+    connection: Connection,
+    key: u32,
+    host: u16,
+    /// The sequence number of the first byte, once it is known.
+    first: Option<u32>,
+    /// The bytes sent, as far as the packets that passed say.
+    sent: u64,
+    acknowledged: u64,
+    /// When the last message ended.
+    ended: Option<Time>,
+    messages: ArrayVec<Told, MESSAGES>,
+    /// The message that ended last: packets of it may still be sent again, before its sender has heard of the end.
+    last: Option<Told>,
+}
+
+/// The emulated hosts' taggers, and the connections of their programs. After set-up nothing is allocated.
+pub struct Hosts {
+    /// By host and class of flow.
+    taggers: Vec<Vec<Tagger>>,
+    keys: FlowKeys,
+    /// Slots of `directions`, by connection.
+    table: HashTable<u32>,
+    directions: Vec<Direction>,
+    most: usize,
+    /// Where to look next for a direction without messages, once all slots are taken.
+    hand: usize,
+    counts: HostCounts,
+}
+
+impl Hosts {
+    /// Builds the hosts of a fabric for at most this many directions of connections at once. If there are more, a new one
+    /// takes the place of one without messages.
+    pub fn new(fabric: &Fabric, scheme: &Scheme, seed: u64, connections: usize) -> Hosts {
+        let sites = Sites::new(fabric, seed);
+        let mut taggers: Vec<Vec<Tagger>> =
+            (0..fabric.hosts).map(|host| scheme.taggers(host, |class| sites.tagger(host, class))).collect();
+        taggers.iter_mut().flatten().for_each(|tagger| tagger.reserve(connections));
+        Hosts {
+            taggers,
+            keys: FlowKeys::default(),
+            table: HashTable::with_capacity(connections),
+            directions: Vec::with_capacity(connections),
+            most: connections,
+            hand: 0,
+            counts: HostCounts::default(),
+        }
+    }
+
+    /// Returns what they have seen.
+    pub fn counts(&self) -> HostCounts {
+        self.counts
+    }
+
+    /// Returns the number of directions of connections that are known.
+    pub fn connections(&self) -> usize {
+        self.table.len()
+    }
+
+    /// Hears of a message that begins now.
+    pub fn begin(&mut self, now: Time, begin: &Begin) {
+        let Some(slot) = self.slot(&begin.connection, begin.host) else { return };
+        let direction = &mut self.directions[slot];
+        if direction.messages.is_full() {
+            // Its ACKs did not pass here.
+            let told = direction.messages.remove(0);
+            end(&mut self.taggers, direction, told, now);
+        }
+        let told = begin.message;
+        let deadline = told.deadline.map(|deadline| now + (deadline - told.start));
+        let message = Message { start: now, deadline, ..told };
+        let idle = direction.ended.map_or(Time::NEVER, |ended| now - ended);
+        let event = FlowEvent::MessageStart { flow: direction.key, message, idle };
+        direction.messages.push(Told { message, offset: begin.offset, retransmissions: 0 });
+        tagger(&mut self.taggers, direction.host, message.class).on_event(&event, now);
+        self.counts.began += 1;
+    }
+
+    /// Returns what ports see of a segment that a host hands to its own port now, and learns from it.
+    pub fn packet(&mut self, now: Time, host: u16, segment: &Segment) -> Meta {
+        let (mut flow, mut coflow) = (self.keys.of(&segment.connection), NONE);
+        let kind = segment.kind();
+        let meta =
+            |flow, coflow, tag| Meta { flow, coflow, len: segment.len, tag, kind, ecn: segment.ecn, ..Meta::default() };
+        if let Some(acknowledges) = segment.acknowledges
+            && let Some(answered) = self.find(&segment.connection.back())
+        {
+            self.acknowledge(now, answered, acknowledges);
+            if kind != Kind::Data {
+                // An answer has the key of the flow that it answers.
+                flow = self.directions[answered].key;
+            }
+        }
+        if segment.syn
+            && let Some(slot) = self.slot(&segment.connection, host)
+        {
+            let direction = &mut self.directions[slot];
+            *direction = Direction::new(&segment.connection, direction.key, host);
+            direction.first = Some(segment.sequence.wrapping_add(1));
+        }
+        let tag = match kind {
+            Kind::Data => self.tag(now, segment, &mut coflow),
+            Kind::Ack | Kind::Control => None,
+        };
+        let tag = tag
+            .unwrap_or_else(|| tagger(&mut self.taggers, host, 0).tag_control(|| FlowFacts::control(flow, kind, now)));
+        meta(flow, coflow, tag)
+    }
+
+    /// Returns what ports see of another packet than a TCP segment: one without data, of this many bytes.
+    pub fn other(&mut self, now: Time, host: u16, to: u16, len: u16) -> Meta {
+        // All such packets of two hosts are one flow.
+        let flow = self.keys.hasher().hash_one((host, to)) as u32;
+        let kind = Kind::Control;
+        let tag = tagger(&mut self.taggers, host, 0).tag_control(|| FlowFacts::control(flow, kind, now));
+        Meta { flow, len, tag, kind, ..Meta::default() }
+    }
+
+    /// Returns the tag of a data packet; `None` if its message is unknown.
+    fn tag(&mut self, now: Time, segment: &Segment, coflow: &mut u32) -> Option<Tag> {
+        let known = self.find(&segment.connection).map(|slot| &mut self.directions[slot]);
+        let Some((direction, first)) = known.and_then(|direction| direction.first.map(|first| (direction, first)))
+        else {
+            self.counts.unknown += 1;
+            return None;
+        };
+        let at = nearest(direction.sent, first, segment.sequence);
+        let again = at < direction.sent;
+        self.counts.retransmitted += u64::from(again);
+        direction.sent = direction.sent.max(at + u64::from(segment.payload));
+        let carries = |told: &&mut Told| (told.offset..told.offset + told.message.bytes).contains(&at);
+        let Some(told) = direction.messages.iter_mut().chain(&mut direction.last).find(carries) else {
+            self.counts.untold += 1;
+            return None;
+        };
+        told.retransmissions += u32::from(again);
+        let acknowledged = direction.acknowledged.saturating_sub(told.offset).min(told.message.bytes);
+        let (key, offset, message) = (direction.key, at - told.offset, told.message);
+        *coflow = message.coflow.unwrap_or(NONE);
+        let facts = || FlowFacts {
+            flow: key,
+            now,
+            offset,
+            payload: segment.payload.into(),
+            remaining: message.bytes - acknowledged,
+            retransmission: again,
+            ..FlowFacts::of(&message)
+        };
+        Some(tagger(&mut self.taggers, direction.host, message.class).tag(facts))
+    }
+
+    /// Takes an acknowledgement of the bytes before a sequence number.
+    fn acknowledge(&mut self, now: Time, slot: usize, sequence: u32) {
+        let direction = &mut self.directions[slot];
+        let Some(first) = direction.first else { return };
+        let upto = nearest(direction.acknowledged, first, sequence);
+        if upto > direction.sent {
+            // Nothing that passed here: a lie, or the end of the connection.
+            return;
+        }
+        direction.acknowledged = direction.acknowledged.max(upto);
+        while let Some(told) = direction.messages.first()
+            && told.offset + told.message.bytes <= direction.acknowledged
+        {
+            let told = direction.messages.remove(0);
+            end(&mut self.taggers, direction, told, now);
+            self.counts.ended += 1;
+        }
+    }
+
+    fn find(&self, connection: &Connection) -> Option<usize> {
+        let hash = self.keys.hash(connection);
+        let same = |slot: &u32| self.directions[*slot as usize].connection == *connection;
+        self.table.find(hash, same).map(|&slot| slot as usize)
+    }
+
+    /// Returns the slot of a direction, and takes one for a new connection.
+    fn slot(&mut self, connection: &Connection, host: u16) -> Option<usize> {
+        if let Some(slot) = self.find(connection) {
+            return Some(slot);
+        }
+        let key = self.keys.of(connection);
+        let direction = Direction::new(connection, key, host);
+        let slot = if self.directions.len() < self.most {
+            self.directions.push(direction);
+            self.directions.len() - 1
+        } else {
+            let slot = self.replaceable()?;
+            self.directions[slot] = direction;
+            slot
+        };
+        let hash = |slot: &u32| self.keys.hash(&self.directions[*slot as usize].connection);
+        self.table.insert_unique(self.keys.hash(connection), slot as u32, hash);
+        Some(slot)
+    }
+
+    /// Takes a direction without messages out of the table, and returns its slot. Looks at few: a packet costs no more.
+    fn replaceable(&mut self) -> Option<usize> {
+        /// Slots that one new connection may look at.
+        const LOOKED_AT: usize = 8;
+        for _ in 0..LOOKED_AT.min(self.directions.len()) {
+            let slot = self.hand;
+            self.hand = (self.hand + 1) % self.directions.len();
+            if !self.directions[slot].messages.is_empty() {
+                continue;
+            }
+            let hash = self.keys.hash(&self.directions[slot].connection);
+            if let Ok(entry) = self.table.find_entry(hash, |&other| other as usize == slot) {
+                entry.remove();
+            }
+            return Some(slot);
+        }
+        self.counts.no_room += 1;
+        None
+    }
+}
+
+impl Direction {
+    /// Returns a direction on which nothing was sent.
+    fn new(connection: &Connection, key: u32, host: u16) -> Direction {
+        Direction {
+            connection: *connection,
+            key,
+            host,
+            first: None,
+            sent: 0,
+            acknowledged: 0,
+            ended: None,
+            messages: ArrayVec::new(),
+            last: None,
+        }
+    }
+}
+
+/// Returns a host's tagger of a class of flow.
+fn tagger(taggers: &mut [Vec<Tagger>], host: u16, class: u8) -> &mut Tagger {
+    let of_host = &mut taggers[usize::from(host)];
+    let last = of_host.len() - 1;
+    &mut of_host[usize::from(class).min(last)]
+}
+
+/// Tells that all of a message is acknowledged.
+fn end(taggers: &mut [Vec<Tagger>], direction: &mut Direction, told: Told, now: Time) {
+    direction.ended = Some(now);
+    let effort = Effort { retransmissions: told.retransmissions, ..Effort::default() };
+    let event = FlowEvent::MessageEnd { flow: direction.key, message: told.message, effort: Some(effort) };
+    tagger(taggers, direction.host, told.message.class).on_event(&event, now);
+    direction.last = Some(told);
+}
+
+/// Returns the place in a stream that a sequence number of 32 bits names, of all such places the one nearest to `near`.
+fn nearest(near: u64, first: u32, sequence: u32) -> u64 {
+    let ahead = sequence.wrapping_sub(first.wrapping_add(near as u32)) as i32;
+    near.saturating_add_signed(ahead.into())
+}
+
+impl<S: BuildHasher> FlowKeys<S> {
+    /// Returns the whole hash of a connection, for tables.
+    fn hash(&self, connection: &Connection) -> u64 {
+        self.hasher().hash_one(connection)
+    }
+}

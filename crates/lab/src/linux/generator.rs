@@ -1,0 +1,508 @@
+//! Sends messages over connections that are open already, as the simulator's warm pools do: one message at a time on each, and of
+//! the idle connections of two hosts the one that opened first. One thread enters each namespace to open its sockets.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::io;
+use std::net::{IpAddr, SocketAddr, SocketAddrV4};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use flowsieve_core::Time;
+use flowsieve_core::message::Message;
+use rtrb::Producer;
+use rustix::event::{Timespec, epoll};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, accept_with, bind, connect, getsockname, listen,
+    recv, send, socket_with, sockopt,
+};
+
+use super::devices::now_ns;
+use super::enter;
+use super::network::{Network, ip_of};
+use crate::error::{Doing, LabError};
+use crate::hosts::Begin;
+use crate::wire::Connection;
+
+/// The port of every receiver.
+const PORT: u16 = 5_000;
+/// Bytes of one write and of one read.
+const CHUNK: usize = 65_536;
+/// Events of one look.
+const EVENTS: usize = 128;
+/// The longest wait without a look at whether the lab is to end.
+const LONGEST_WAIT_NS: u64 = 20_000_000;
+/// How long the network rests after connections were opened, before the first message.
+const REST: Duration = Duration::from_millis(300);
+/// The time from the end of that rest to the first message's start, so that no start is in the past.
+const LEAD_NS: u64 = 20_000_000;
+
+/// A message to be sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Order {
+    /// The sending host.
+    pub from: u16,
+    /// The message; its start is from the beginning of all.
+    pub message: Message,
+}
+
+/// The messages of a run.
+pub trait Source {
+    /// Returns the next message that starts whatever others do, in the order of starts; `None`: there are no further ones.
+    fn next(&mut self) -> Option<Order>;
+
+    /// Hears that a message has ended.
+    fn ended(&mut self, _order: &Order) {}
+
+    /// Returns the messages that follow the end of another, whose last byte has arrived now.
+    fn after(&mut self, _finished: u32, _now: Time) -> Vec<Order> {
+        Vec::new()
+    }
+
+    /// Returns whether the run is over, although messages are left.
+    fn is_over(&self) -> bool {
+        false
+    }
+}
+
+/// How long a run waits for anything to finish.
+const PATIENCE_NS: u64 = 60_000_000_000;
+
+/// What became of a message.
+#[derive(Clone, Copy, Debug)]
+pub struct Finished {
+    /// The message.
+    pub order: Order,
+    /// From the sender's first write to the receiver's last byte; `None`: it has not finished.
+    pub fct_ns: Option<u64>,
+    /// How much later than its start the first write was.
+    pub late_ns: u64,
+}
+
+/// What the generator says to others while it works.
+#[derive(Default)]
+pub(super) struct Signals {
+    /// It is to end.
+    pub(super) stop: AtomicBool,
+    /// Its connections are open and warm, and the measured part begins.
+    pub(super) ready: AtomicBool,
+    /// Messages that have finished.
+    pub(super) finished: AtomicU64,
+}
+
+/// What was sent.
+#[derive(Debug, Default)]
+pub(super) struct Sent {
+    /// The messages that began, by their starts.
+    pub(super) finished: Vec<Finished>,
+    /// Messages that found no idle connection.
+    pub(super) waited: u64,
+    /// One byte there and its reading, on idle connections, in ns.
+    pub(super) one_way_ns: Vec<u64>,
+    /// Counters of the hosts' TCP while the messages were sent, summed over the hosts.
+    pub(super) counters: Vec<(&'static str, u64)>,
+    /// Segments that connections have sent again.
+    pub(super) retransmitted: u64,
+}
+
+/// The connections of all hosts, and who uses them.
+struct Pools {
+    hosts: u16,
+    connections: Vec<Open>,
+    /// By pair of hosts: connections without a message, by number, and messages that wait for one, by their place in
+    /// [`Sent::finished`].
+    idle: Vec<BTreeSet<usize>>,
+    waiting: Vec<VecDeque<usize>>,
+    /// Messages that follow others: when they start, and a number that tells them apart.
+    upcoming: BTreeMap<(Time, usize), Order>,
+    epoll: OwnedFd,
+    begins: Producer<Begin>,
+    zeros: Vec<u8>,
+    sent: Sent,
+}
+
+/// A connection.
+struct Open {
+    sender: OwnedFd,
+    receiver: OwnedFd,
+    from: u16,
+    connection: Connection,
+    pair: usize,
+    /// Bytes written or to be written so far.
+    offset: u64,
+    /// The message under way, by its place in [`Sent::finished`], and when its first byte was written.
+    order: Option<(usize, u64)>,
+    to_write: u64,
+    to_read: u64,
+    /// Whether the sender waits until there is room.
+    blocked: bool,
+}
+
+/// Sends all messages of a source, and returns when all have finished, when it is told to stop, when the source or `max_time` says
+/// so, or when nothing has finished for a minute.
+pub(super) fn send_all(
+    (network, hosts): (&Network, u16),
+    source: &mut dyn Source,
+    (congestion, each): (&str, usize),
+    begins: Producer<Begin>,
+    (signals, max_time): (&Signals, Option<Time>),
+) -> Result<Sent, LabError> {
+    let mut pools = Pools::open((network, hosts), (congestion, each), begins)?;
+    pools.warm_up(signals)?;
+    std::thread::sleep(REST);
+    let before = counters(network, hosts)?;
+    signals.ready.store(true, Ordering::Release);
+    let base_ns = now_ns() + LEAD_NS;
+    pools.carry_out(base_ns, source, signals, max_time)?;
+    let after = counters(network, hosts)?;
+    let mut sent = pools.end();
+    sent.counters =
+        after.into_iter().zip(before).map(|((name, now), (_, then))| (name, now.saturating_sub(then))).collect();
+    Ok(sent)
+}
+
+impl Pools {
+    /// Opens `each` connections from every host to every other one.
+    fn open(
+        (network, hosts): (&Network, u16),
+        (congestion, each): (&str, usize),
+        begins: Producer<Begin>,
+    ) -> Result<Pools, LabError> {
+        let mut listeners = Vec::new();
+        for host in 0..hosts {
+            enter(&network.host(host))?;
+            listeners.push(listener(host, congestion).doing(|| format!("listen at host{host}"))?);
+        }
+        let pairs = usize::from(hosts) * usize::from(hosts);
+        let mut pools = Pools {
+            hosts,
+            connections: Vec::new(),
+            idle: vec![BTreeSet::new(); pairs],
+            waiting: vec![VecDeque::new(); pairs],
+            upcoming: BTreeMap::new(),
+            epoll: epoll::create(epoll::CreateFlags::CLOEXEC).doing(|| "watch sockets".to_owned())?,
+            begins,
+            zeros: vec![0; CHUNK],
+            sent: Sent::default(),
+        };
+        for from in 0..hosts {
+            enter(&network.host(from))?;
+            for to in (0..hosts).filter(|&to| to != from) {
+                for _ in 0..each {
+                    let what = || format!("connect host{from} to host{to}");
+                    let opened = connected(from, to, congestion, &listeners[usize::from(to)]).doing(what)?;
+                    pools.add((from, to), opened).doing(what)?;
+                }
+            }
+        }
+        Ok(pools)
+    }
+
+    fn add(&mut self, (from, to): (u16, u16), (sender, receiver, port): (OwnedFd, OwnedFd, u16)) -> io::Result<()> {
+        let number = self.connections.len();
+        let [of_sender, of_receiver] = [2 * number as u64, 2 * number as u64 + 1].map(epoll::EventData::new_u64);
+        epoll::add(&self.epoll, &sender, of_sender, epoll::EventFlags::empty())?;
+        epoll::add(&self.epoll, &receiver, of_receiver, epoll::EventFlags::IN)?;
+        let pair = self.pair(from, to);
+        let connection = Connection { from: (IpAddr::V4(ip_of(from)), port), to: (IpAddr::V4(ip_of(to)), PORT) };
+        self.idle[pair].insert(number);
+        self.connections.push(Open {
+            sender,
+            receiver,
+            from,
+            connection,
+            pair,
+            offset: 0,
+            order: None,
+            to_write: 0,
+            to_read: 0,
+            blocked: false,
+        });
+        Ok(())
+    }
+
+    fn pair(&self, from: u16, to: u16) -> usize {
+        usize::from(from) * usize::from(self.hosts) + usize::from(to)
+    }
+
+    /// Has every connection carry one byte, one after the other, and notes how long each takes.
+    fn warm_up(&mut self, signals: &Signals) -> Result<(), LabError> {
+        /// The longest that a byte may take.
+        const PATIENCE_NS: u64 = 5_000_000_000;
+        let mut events = Vec::with_capacity(EVENTS);
+        for number in 0..self.connections.len() {
+            let from_ns = now_ns();
+            let message = Message { id: u32::MAX, bytes: 1, ..Message::default() };
+            self.begin(number, message);
+            self.write(number).doing(|| "write to a connection".to_owned())?;
+            while self.read(number).doing(|| "read from a connection".to_owned())? > 0 {
+                if signals.stop.load(Ordering::Acquire) {
+                    return Err(LabError::Stopped);
+                }
+                if now_ns() - from_ns > PATIENCE_NS {
+                    return Err(LabError::failed("open connections", "a byte did not arrive within 5 s"));
+                }
+                self.look(1_000_000, &mut events)?;
+            }
+            self.sent.one_way_ns.push(now_ns() - from_ns);
+        }
+        Ok(())
+    }
+
+    /// Sends all messages.
+    fn carry_out(
+        &mut self,
+        base_ns: u64,
+        source: &mut dyn Source,
+        signals: &Signals,
+        max_time: Option<Time>,
+    ) -> Result<(), LabError> {
+        let at_ns = |at: Time| base_ns.saturating_add(at.0 / 1_000);
+        let end_ns = max_time.map_or(u64::MAX, at_ns);
+        let mut open = source.next();
+        let (mut under_way, mut last_end_ns) = (0u64, base_ns);
+        let mut events = Vec::with_capacity(EVENTS);
+        while !(source.is_over() || signals.stop.load(Ordering::Acquire)) {
+            let now = now_ns();
+            let next = self.next_start(&open);
+            let idle = under_way == 0 && next == Time::NEVER;
+            // A source may rest for longer than patience before its next message.
+            let patient_ns = if under_way == 0 { u64::MAX } else { last_end_ns.saturating_add(PATIENCE_NS) };
+            if idle || now > end_ns.min(patient_ns) {
+                break;
+            }
+            if at_ns(next) <= now {
+                let order = match self.upcoming.first_entry().filter(|first| first.key().0 <= next) {
+                    Some(first) => first.remove(),
+                    None => match std::mem::replace(&mut open, None) {
+                        Some(order) => {
+                            open = source.next();
+                            order
+                        }
+                        None => continue,
+                    },
+                };
+                if under_way == 0 {
+                    last_end_ns = now;
+                }
+                under_way += 1;
+                self.take(order, base_ns)?;
+                continue;
+            }
+            let until_ns = at_ns(next).min(end_ns).saturating_sub(now_ns());
+            self.look(until_ns.min(LONGEST_WAIT_NS), &mut events)?;
+            for &event in &events {
+                let number = (event / 2) as usize;
+                if event % 2 == 0 {
+                    self.write(number).doing(|| "write to a connection".to_owned())?;
+                    continue;
+                }
+                let left_of_it = self.read(number).doing(|| "read from a connection".to_owned())?;
+                if left_of_it == 0
+                    && let Some((place, started_ns)) = self.connections[number].order.take()
+                {
+                    last_end_ns = now_ns();
+                    under_way -= 1;
+                    self.sent.finished[place].fct_ns = Some(last_end_ns - started_ns);
+                    signals.finished.fetch_add(1, Ordering::Relaxed);
+                    let pair = self.connections[number].pair;
+                    self.idle[pair].insert(number);
+                    self.start_next(pair, base_ns)?;
+                    let at = Time(last_end_ns.saturating_sub(base_ns) * 1_000);
+                    let ended = self.sent.finished[place].order;
+                    source.ended(&ended);
+                    for order in source.after(ended.message.id, at) {
+                        self.upcoming.insert((order.message.start, order.message.id as usize), order);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns when the next message starts.
+    fn next_start(&self, open: &Option<Order>) -> Time {
+        let open = open.as_ref().map_or(Time::NEVER, |order| order.message.start);
+        self.upcoming.first_key_value().map_or(Time::NEVER, |((at, _), _)| *at).min(open)
+    }
+
+    /// Takes a message whose start has come.
+    fn take(&mut self, order: Order, base_ns: u64) -> Result<(), LabError> {
+        let (from, to) = (order.from, order.message.to);
+        if from >= self.hosts || to >= self.hosts || from == to {
+            return Err(LabError::failed("send a message", format!("it is from host{from} to host{to}")));
+        }
+        let pair = self.pair(from, to);
+        self.sent.waited += u64::from(self.idle[pair].is_empty());
+        self.waiting[pair].push_back(self.sent.finished.len());
+        self.sent.finished.push(Finished { order, fct_ns: None, late_ns: 0 });
+        self.start_next(pair, base_ns)
+    }
+
+    /// Starts the next message of two hosts, if one waits and a connection is idle.
+    fn start_next(&mut self, pair: usize, base_ns: u64) -> Result<(), LabError> {
+        if self.idle[pair].is_empty() {
+            return Ok(());
+        }
+        let Some(place) = self.waiting[pair].pop_front() else { return Ok(()) };
+        let Some(number) = self.idle[pair].pop_first() else { return Ok(()) };
+        let message = self.sent.finished[place].order.message;
+        self.begin(number, message);
+        let started_ns = now_ns();
+        self.connections[number].order = Some((place, started_ns));
+        self.sent.finished[place].late_ns = started_ns.saturating_sub(base_ns + message.start.0 / 1_000);
+        self.write(number).doing(|| "write to a connection".to_owned())
+    }
+
+    /// Tells the fabric's thread of a message, before its first byte.
+    fn begin(&mut self, number: usize, message: Message) {
+        let open = &mut self.connections[number];
+        let mut begin = Begin { host: open.from, connection: open.connection, offset: open.offset, message };
+        while let Err(rtrb::PushError::Full(back)) = self.begins.push(begin) {
+            // The fabric's thread takes all that is there every turn.
+            begin = back;
+            std::thread::yield_now();
+            if self.begins.is_abandoned() {
+                break;
+            }
+        }
+        open.offset += message.bytes;
+        (open.to_write, open.to_read) = (message.bytes, message.bytes);
+    }
+
+    /// Writes what the socket takes. Only the last part of a message ends in a short segment.
+    fn write(&mut self, number: usize) -> io::Result<()> {
+        let open = &mut self.connections[number];
+        while open.to_write > 0 {
+            let size = open.to_write.min(CHUNK as u64) as usize;
+            let more = if size as u64 == open.to_write { SendFlags::empty() } else { SendFlags::MORE };
+            let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL | more;
+            match send(&open.sender, &self.zeros[..size], flags) {
+                Ok(taken) => open.to_write -= taken as u64,
+                Err(Errno::AGAIN) => break,
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let blocked = open.to_write > 0;
+        if blocked != open.blocked {
+            open.blocked = blocked;
+            let wanted = if blocked { epoll::EventFlags::OUT } else { epoll::EventFlags::empty() };
+            epoll::modify(&self.epoll, &open.sender, epoll::EventData::new_u64(2 * number as u64), wanted)?;
+        }
+        Ok(())
+    }
+
+    /// Takes what has arrived, without a look at it; returns the bytes of the message that are missing.
+    fn read(&mut self, number: usize) -> io::Result<u64> {
+        let open = &mut self.connections[number];
+        let flags = RecvFlags::DONTWAIT | RecvFlags::TRUNC;
+        while open.to_read > 0 {
+            // With this flag TCP discards the bytes, and copies none (tcp(7)).
+            match recv(&open.receiver, &mut self.zeros[..], flags) {
+                Ok((_, 0)) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok((_, taken)) => open.to_read -= (taken as u64).min(open.to_read),
+                Err(Errno::AGAIN) => break,
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(open.to_read)
+    }
+
+    /// Waits for something to happen at a socket, at most this long.
+    fn look(&mut self, ns: u64, events: &mut Vec<u64>) -> Result<(), LabError> {
+        let until = Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as _ };
+        let mut found: [std::mem::MaybeUninit<epoll::Event>; EVENTS] = [std::mem::MaybeUninit::uninit(); EVENTS];
+        events.clear();
+        match epoll::wait(&self.epoll, &mut found, Some(&until)) {
+            Ok((found, _)) => events.extend(found.iter().map(|event| event.data.u64())),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(LabError::failed("wait for sockets", io::Error::from(error))),
+        }
+        Ok(())
+    }
+
+    /// Closes all connections, by resets: nothing of them outlives their namespaces.
+    fn end(mut self) -> Sent {
+        for open in &self.connections {
+            let info = flowsieve_linux::tcp_info(&open.sender).unwrap_or_default();
+            self.sent.retransmitted += u64::from(info.retransmitted);
+        }
+        self.sent
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        for end in [&self.sender, &self.receiver] {
+            // At worst the kernel keeps the connection for minutes.
+            let _ = sockopt::set_socket_linger(end, Some(Duration::ZERO));
+        }
+    }
+}
+
+fn socket(congestion: &str) -> io::Result<OwnedFd> {
+    let socket = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    sockopt::set_tcp_congestion(&socket, congestion)?;
+    // The last part of a message does not wait for an ACK.
+    sockopt::set_tcp_nodelay(&socket, true)?;
+    Ok(socket)
+}
+
+/// A listener in the thread's namespace. It has the congestion control, too: without one for marks it refuses them.
+fn listener(host: u16, congestion: &str) -> io::Result<OwnedFd> {
+    let socket = socket(congestion)?;
+    bind(&socket, &SocketAddrV4::new(ip_of(host), PORT))?;
+    listen(&socket, 1_024)?;
+    Ok(socket)
+}
+
+/// A connection from the thread's namespace: both ends, and the sender's port.
+fn connected(from: u16, to: u16, congestion: &str, listener: &OwnedFd) -> io::Result<(OwnedFd, OwnedFd, u16)> {
+    let sender = socket(congestion)?;
+    bind(&sender, &SocketAddrV4::new(ip_of(from), 0))?;
+    connect(&sender, &SocketAddrV4::new(ip_of(to), PORT))?;
+    let own = SocketAddr::try_from(getsockname(&sender)?)?;
+    let receiver = accept_with(listener.as_fd(), SocketFlags::CLOEXEC)?;
+    Ok((sender, receiver, own.port()))
+}
+
+/// Counters of the kernel's TCP that say why something was sent again.
+const COUNTERS: [&str; 14] = [
+    "RetransSegs",
+    "TCPTimeouts",
+    "TCPLossProbes",
+    "TCPLossProbeRecovery",
+    "TCPFastRetrans",
+    "TCPSlowStartRetrans",
+    "TCPSpuriousRTOs",
+    "TCPDSACKUndo",
+    "TCPFullUndo",
+    "TCPLossUndo",
+    "TCPDSACKRecv",
+    "TCPDeliveredCE",
+    "TCPRcvCoalesce",
+    "TCPSackRecovery",
+];
+
+/// Sums these over the hosts.
+fn counters(network: &Network, hosts: u16) -> Result<Vec<(&'static str, u64)>, LabError> {
+    let mut sums = COUNTERS.map(|name| (name, 0u64));
+    for host in 0..hosts {
+        enter(&network.host(host))?;
+        for file in ["/proc/thread-self/net/netstat", "/proc/thread-self/net/snmp"] {
+            let text = std::fs::read_to_string(file).doing(|| format!("read {file}"))?;
+            let lines: Vec<&str> = text.lines().collect();
+            for (names, values) in lines.chunks_exact(2).map(|pair| (pair[0], pair[1])) {
+                for (name, value) in names.split_whitespace().zip(values.split_whitespace()) {
+                    if let Some((_, sum)) = sums.iter_mut().find(|(wanted, _)| *wanted == name) {
+                        *sum += value.parse::<u64>().unwrap_or(0);
+                    }
+                }
+            }
+        }
+    }
+    Ok(sums.to_vec())
+}

@@ -1,0 +1,325 @@
+//! One run of the lab: namespaces, the fabric's thread and the generator's, from set-up to the last message.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use flowsieve_core::Time;
+use flowsieve_fabric::topology::Fabric;
+use flowsieve_schemes::Scheme;
+use rtrb::{Consumer, RingBuffer};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+use super::congestion::{Congestion, Registered};
+use super::devices::Devices;
+use super::generator::{self, Finished, Sent, Signals, Source};
+use super::network::{HostSettings, Network};
+use crate::carrier::{Carried, Carrier};
+use crate::error::{Doing, LabError};
+use crate::fabric::{Counts, Event, InMemory, PortCounts};
+use crate::hosts::{Begin, HostCounts, Hosts};
+use crate::io::PacketIo;
+
+/// Packets inside at once.
+const PACKETS: usize = 65_536;
+/// Messages that the fabric's thread has not heard of yet.
+const BEGINS: usize = 8_192;
+/// Real-time priority of the fabric's thread, and of the generator's: a frame is more urgent than a write.
+const PRIORITIES: (i32, i32) = (50, 40);
+/// How often the caller hears of progress.
+const PROGRESS: Duration = Duration::from_millis(100);
+
+/// What is to be run.
+#[derive(Clone, Copy)]
+pub struct Plan<'a> {
+    /// The fabric, whose hosts add no delay: real ones have their own.
+    pub fabric: &'a Fabric,
+    /// The scheme.
+    pub scheme: &'a Scheme,
+    /// Bytes that a packet takes on a line in addition to its length.
+    pub overhead: u16,
+    /// The run's seed.
+    pub seed: u64,
+    /// Calls a function with the source of messages, in the generator's thread.
+    pub with_source: WithSource<'a>,
+    /// How many messages are expected, for progress.
+    pub expected: f64,
+    /// What hosts are set to.
+    pub host: &'a HostSettings,
+    /// The congestion control of all connections.
+    pub congestion: Congestion,
+    /// Connections from each host to each other one.
+    pub connections: usize,
+    /// When the run ends, whatever has finished.
+    pub max_time: Option<Time>,
+}
+
+/// Calls a function once, with a source of messages.
+pub type WithSource<'a> = &'a (dyn Fn(&mut dyn FnMut(&mut dyn Source)) + Sync);
+
+/// What a link sent, by the queue and by the priority of its packets.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LinkTally {
+    /// What its port counted.
+    pub port: PortCounts,
+    /// Bytes of packets sent.
+    pub bytes: u64,
+    /// Packets sent, by queue.
+    pub by_queue: Vec<u64>,
+    /// Packets sent, by priority.
+    pub by_priority: Vec<u64>,
+}
+
+/// What a run has measured.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// The messages that began, by their starts.
+    pub finished: Vec<Finished>,
+    /// Messages that found no idle connection and waited for one.
+    pub waited: u64,
+    /// The time of one byte to the other host on idle connections: of each connection, in ns.
+    pub one_way_ns: Vec<u64>,
+    /// What was carried.
+    pub carried: Carried,
+    /// What became of packets in the fabric.
+    pub packets: Counts,
+    /// What hosts have seen of their messages.
+    pub hosts: HostCounts,
+    /// By link.
+    pub links: Vec<LinkTally>,
+    /// Counters of the kernel's TCP, by name.
+    pub counters: Vec<(&'static str, u64)>,
+    /// Segments that the kernel has sent again.
+    pub retransmitted: u64,
+    /// Whether the threads ran with real-time priority.
+    pub real_time: bool,
+    /// Length of the measured part.
+    pub length: Duration,
+    /// CPU time of the fabric's thread in it, which includes the receiving hosts' TCP.
+    pub cpu: Duration,
+    /// The first problem with a frame or a device.
+    pub problem: Option<String>,
+}
+
+/// Counts of all links' packets, by queue and priority. Only the fabric's thread writes.
+struct Tallies {
+    links: Vec<[AtomicU64; 1 + 2 * LEVELS]>,
+}
+
+/// Queues and priorities that are told apart; the last stands for all beyond.
+const LEVELS: usize = 64;
+
+/// Runs the plan, and calls `hear` with the share of messages that have finished. A break ends the run.
+///
+/// # Errors
+/// Fails if the machine does not permit it, if a part fails, or if it was told to stop. Nothing is left in either case.
+pub fn run(plan: &Plan<'_>, hear: &mut dyn FnMut(f64) -> ControlFlow<()>) -> Result<Outcome, LabError> {
+    let hosts = u16::try_from(plan.fabric.hosts).map_err(|_| LabError::failed("build a lab", "too many hosts"))?;
+    let congestion = Registered::new(plan.congestion)?;
+    let network = Network::build(hosts, plan.host)?;
+    let (producer, consumer) = RingBuffer::new(BEGINS);
+    let signals = Signals::default();
+    let ready = Ready::default();
+    thread::scope(|scope| {
+        let fabric = scope.spawn(|| {
+            let carried = carry(plan, &network, consumer, (&signals, &ready));
+            ready.set(Some(carried.is_ok()));
+            // Without a fabric nothing arrives.
+            signals.stop.store(true, Ordering::Release);
+            carried
+        });
+        let generator = scope.spawn(|| {
+            if !ready.wait() {
+                return Ok(Sent::default());
+            }
+            let real_time = flowsieve_linux::real_time(PRIORITIES.1);
+            let _ = (real_time, pin(false));
+            let with = (congestion.name.as_str(), plan.connections);
+            let (mut producer, mut sent) = (Some(producer), Ok(Sent::default()));
+            (plan.with_source)(&mut |source| {
+                if let Some(producer) = producer.take() {
+                    sent = generator::send_all((&network, hosts), source, with, producer, (&signals, plan.max_time));
+                }
+            });
+            sent
+        });
+        let mut stopped = false;
+        while !generator.is_finished() {
+            thread::sleep(PROGRESS);
+            let share = signals.finished.load(Ordering::Relaxed) as f64 / plan.expected.max(1.0);
+            if hear(share.min(1.0)).is_break() {
+                stopped = true;
+                signals.stop.store(true, Ordering::Release);
+            }
+        }
+        signals.stop.store(true, Ordering::Release);
+        let panicked = || LabError::failed("run the lab", "one of its threads panicked");
+        let sent = generator.join().unwrap_or_else(|_| Err(panicked()));
+        let outcome = fabric.join().unwrap_or_else(|_| Err(panicked()))?;
+        let sent = sent?;
+        if stopped {
+            return Err(LabError::Stopped);
+        }
+        Ok(Outcome {
+            finished: sent.finished,
+            waited: sent.waited,
+            one_way_ns: sent.one_way_ns,
+            counters: sent.counters,
+            retransmitted: sent.retransmitted,
+            ..outcome
+        })
+    })
+}
+
+/// Whether the fabric is there, for who waits for it.
+#[derive(Default)]
+struct Ready {
+    state: Mutex<Option<bool>>,
+    changed: std::sync::Condvar,
+}
+
+impl Ready {
+    /// Says it, unless it was said before.
+    fn set(&self, is_there: Option<bool>) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        *state = state.or(is_there);
+        self.changed.notify_all();
+    }
+
+    fn wait(&self) -> bool {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.changed.wait_while(state, |state| state.is_none());
+        waited.unwrap_or_else(PoisonError::into_inner).unwrap_or(false)
+    }
+}
+
+/// The fabric's thread: carries frames until it is told to stop and nothing is inside.
+fn carry(
+    plan: &Plan<'_>,
+    network: &Network,
+    mut begins: Consumer<Begin>,
+    (signals, ready): (&Signals, &Ready),
+) -> Result<Outcome, LabError> {
+    super::enter(&network.switch())?;
+    let devices = Devices::open(&network.devices()).doing(|| "open a socket for frames".to_owned())?;
+    let mut fabric = InMemory::new(plan.fabric, plan.scheme, plan.overhead, plan.seed, PACKETS)?;
+    let tallies = Arc::new(Tallies::new(plan.fabric.links.len()));
+    fabric.observe(tallies.observer());
+    let connections = 2 * plan.connections * (plan.fabric.hosts as usize).pow(2);
+    let hosts = Hosts::new(plan.fabric, plan.scheme, plan.seed, connections.max(1_024));
+    let real_time = flowsieve_linux::real_time(PRIORITIES.0).is_ok();
+    let _ = pin(true);
+    let mut carrier = Carrier::new(devices, fabric, hosts, PACKETS, plan.host.mtu);
+    ready.set(Some(true));
+    let mut from: Option<Mark> = None;
+    while !(signals.stop.load(Ordering::Acquire) && carrier.is_empty()) {
+        if from.is_none() && signals.ready.load(Ordering::Acquire) {
+            from = Some(Mark::of(&mut carrier, &tallies));
+        }
+        carrier.turn(|| begins.pop().ok());
+    }
+    let from = from.unwrap_or_default();
+    let to = Mark::of(&mut carrier, &tallies);
+    Ok(Outcome {
+        carried: to.carried.since(&from.carried),
+        packets: to.packets.since(&from.packets),
+        hosts: to.hosts.since(&from.hosts),
+        links: to.links.iter().enumerate().map(|(link, tally)| tally.since(from.links.get(link))).collect(),
+        real_time,
+        length: from.at.map_or(Duration::ZERO, |at| at.elapsed()),
+        cpu: to.cpu.saturating_sub(from.cpu),
+        problem: carrier.problem().map(str::to_owned),
+        ..Outcome::default()
+    })
+}
+
+/// All counts at a moment.
+#[derive(Default)]
+struct Mark {
+    at: Option<Instant>,
+    cpu: Duration,
+    carried: Carried,
+    packets: Counts,
+    hosts: HostCounts,
+    links: Vec<LinkTally>,
+}
+
+impl Mark {
+    fn of<I: PacketIo>(carrier: &mut Carrier<I>, tallies: &Tallies) -> Mark {
+        let ports: Vec<PortCounts> = carrier.fabric().port_counts().collect();
+        Mark {
+            at: Some(Instant::now()),
+            cpu: cpu(),
+            carried: carrier.carried(),
+            packets: carrier.fabric().counts(),
+            hosts: carrier.hosts().counts(),
+            links: ports.into_iter().zip(&tallies.links).map(|(port, counts)| LinkTally::of(port, counts)).collect(),
+        }
+    }
+}
+
+impl Tallies {
+    fn new(links: usize) -> Tallies {
+        Tallies { links: (0..links).map(|_| std::array::from_fn(|_| AtomicU64::new(0))).collect() }
+    }
+
+    /// Returns an observer that counts what leaves each port.
+    fn observer(self: &Arc<Tallies>) -> crate::fabric::Observer {
+        let tallies = Arc::clone(self);
+        Box::new(move |event, meta| {
+            if let Event::Sent { link, .. } = event {
+                let counts = &tallies.links[link as usize];
+                let level = |number: u8| usize::from(number).min(LEVELS - 1);
+                let add = |place: usize, by: u64| counts[place].fetch_add(by, Ordering::Relaxed);
+                add(0, meta.len.into());
+                add(1 + level(meta.queue), 1);
+                add(1 + LEVELS + level(meta.tag.priority()), 1);
+            }
+        })
+    }
+}
+
+impl LinkTally {
+    fn of(port: PortCounts, counts: &[AtomicU64; 1 + 2 * LEVELS]) -> LinkTally {
+        let get = |place: usize| counts[place].load(Ordering::Relaxed);
+        let levels = |from: usize| (from..from + LEVELS).map(get).collect();
+        LinkTally { port, bytes: get(0), by_queue: levels(1), by_priority: levels(1 + LEVELS) }
+    }
+
+    /// Returns what was counted since an earlier moment, without levels at the end that have nothing.
+    fn since(&self, earlier: Option<&LinkTally>) -> LinkTally {
+        let none = LinkTally::default();
+        let earlier = earlier.unwrap_or(&none);
+        let less = |now: &[u64], then: &[u64]| {
+            let of = |level: usize| now[level] - then.get(level).copied().unwrap_or(0);
+            let mut counts: Vec<u64> = (0..now.len()).map(of).collect();
+            counts.truncate(counts.iter().rposition(|&count| count > 0).map_or(1, |last| last + 1));
+            counts
+        };
+        LinkTally {
+            port: self.port.since(&earlier.port),
+            bytes: self.bytes - earlier.bytes,
+            by_queue: less(&self.by_queue, &earlier.by_queue),
+            by_priority: less(&self.by_priority, &earlier.by_priority),
+        }
+    }
+}
+
+/// CPU time of the calling thread.
+fn cpu() -> Duration {
+    let at = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(at.tv_sec.unsigned_abs(), at.tv_nsec as u32)
+}
+
+/// Keeps the calling thread on the last of its processors or on the first: the fabric's and the generator's do not disturb
+/// each other if there are two.
+fn pin(last: bool) -> rustix::io::Result<()> {
+    let allowed = sched_getaffinity(None)?;
+    let mut processors = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu));
+    let chosen = if last { processors.last() } else { processors.next() };
+    let mut set = CpuSet::new();
+    chosen.into_iter().for_each(|cpu| set.set(cpu));
+    sched_setaffinity(None, &set)
+}

@@ -1,0 +1,137 @@
+//! Frames between devices and the fabric: traces with a clock that only sleeping moves.
+
+mod common;
+
+use common::{ACK, DATA, Tcp, pias};
+use flowsieve_lab::InMemory;
+use flowsieve_lab::carrier::Carrier;
+use flowsieve_lab::hosts::Hosts;
+use flowsieve_lab::io::Script;
+
+/// A carrier of a fabric with links of 12 Mbit/s and 100 us, and these arrivals.
+fn carrier(hosts: i64, arrivals: Vec<(u64, u16, Vec<u8>)>) -> Carrier<Script> {
+    const PACKETS: usize = 256;
+    let (fabric, scheme) = pias(hosts);
+    let memory = InMemory::new(&fabric, &scheme, 0, 1, PACKETS).expect("no program");
+    let hosts = Hosts::new(&fabric, &scheme, 1, 16);
+    Carrier::new(Script::new(arrivals), memory, hosts, PACKETS, 1_500)
+}
+
+/// Runs until all has arrived and nothing is inside.
+fn run(carrier: &mut Carrier<Script>) {
+    for _ in 0..100_000 {
+        if carrier.io().is_over() && carrier.is_empty() {
+            assert_accounted(carrier);
+            return;
+        }
+        carrier.turn(|| None);
+    }
+    panic!("{:?}", carrier.carried());
+}
+
+/// Every frame is accounted for.
+fn assert_accounted(carrier: &mut Carrier<Script>) {
+    let (carried, packets) = (carrier.carried(), carrier.fabric().counts());
+    assert_eq!(carried.received, packets.taken + carried.too_long + carried.elsewhere);
+    assert_eq!(packets.taken, packets.delivered + packets.dropped + carrier.fabric().held());
+    assert_eq!(packets.delivered, carried.all_sent() + carried.not_sent);
+}
+
+fn us(us: u64) -> u64 {
+    us * 1_000
+}
+
+/// A packet of 1,500 bytes takes 1 ms and 100 us on each of two lines. A frame behind it follows 1 ms later.
+#[test]
+fn turn__frames_leave_when_their_lines_have_carried_them() {
+    let frame = DATA.frame();
+    let mut carrier = carrier(2, vec![(us(10), 0, frame.clone()), (us(20), 0, frame.clone())]);
+    run(&mut carrier);
+    let sent = &carrier.io().sent;
+    let when: Vec<_> = sent.iter().map(|(at, device, _)| (*at, *device)).collect();
+    // A release is at the next whole nanosecond, and a line's time for a byte is rounded up.
+    assert_eq!(when, [(us(2_210) + 1, 1), (us(3_210) + 1, 1)]);
+    assert!(sent.iter().all(|(_, _, bytes)| *bytes == frame));
+    assert_eq!(carrier.carried().released, [2, 0, 0, 0, 0]);
+}
+
+/// Frames of four senders to one receiver: above 3 KB at its port they are marked, and the checksum holds.
+#[test]
+fn turn__marks_are_written_into_frames() {
+    let arrivals = (0..4).map(|from| (us(10), u16::from(from), Tcp { from, to: 4, ..DATA }.frame())).collect();
+    let mut carrier = carrier(5, arrivals);
+    run(&mut carrier);
+    let marks: Vec<bool> = carrier
+        .io()
+        .sent
+        .iter()
+        .map(|(_, _, bytes)| {
+            let header = etherparse::Ipv4Header::from_slice(&bytes[14..]).expect("a header").0;
+            assert_eq!(header.header_checksum, header.calc_header_checksum());
+            header.ecn == etherparse::IpEcn::CongestionExperienced
+        })
+        .collect();
+    // The first goes to the line at once. The fourth finds the second and the third, with 3,000 bytes.
+    assert_eq!(marks, [false, false, false, true]);
+}
+
+/// Broadcasts, frames of unknown devices, and frames longer than a link takes are counted and go nowhere.
+#[test]
+fn turn__what_has_no_place_is_refused_and_counted() {
+    let mut broadcast = DATA.frame();
+    broadcast[..6].fill(0xff);
+    let long = Tcp { payload: 1_700, ..DATA }.frame();
+    let huge = Tcp { payload: 4_000, ..DATA }.frame();
+    let arrivals = vec![
+        (us(1), 0, broadcast),
+        (us(2), 0, long),
+        (us(3), 1, huge),
+        (us(4), 0, vec![2; 5]),
+        (us(5), 1, ACK.frame()),
+    ];
+    let mut carrier = carrier(2, arrivals);
+    run(&mut carrier);
+    let carried = carrier.carried();
+    assert_eq!((carried.received, carried.too_long, carried.elsewhere, carried.all_sent()), (5, 2, 2, 1));
+    assert!(
+        carrier.problem().expect("a problem").contains("host0 sent a frame of 1754 bytes"),
+        "{:?}",
+        carrier.problem()
+    );
+}
+
+/// Frames for a device that is gone are lost, all others go on.
+#[test]
+fn turn__a_device_that_is_gone() {
+    let frame = |to| Tcp { to, payload: 0, ..DATA }.frame();
+    let mut carrier = carrier(3, vec![(us(1), 0, frame(1)), (us(2), 0, frame(2)), (us(3), 0, frame(1))]);
+    carrier.io().gone.push(1);
+    run(&mut carrier);
+    assert_eq!(carrier.io().sent.len(), 1);
+    assert_eq!((carrier.carried().not_sent, carrier.carried().failures), (2, 2));
+    assert!(carrier.problem().expect("a problem").starts_with("the fabric cannot send frames"));
+}
+
+/// A stamp that is older than one before it counts as the present: time does not go back.
+#[test]
+fn turn__stamps_that_go_back() {
+    let frame = Tcp { payload: 0, ..DATA }.frame();
+    let mut carrier = carrier(2, vec![(us(500), 0, frame.clone())]);
+    carrier.turn(|| None);
+    carrier.turn(|| None);
+    carrier.io().add(us(400), 1, ACK.frame());
+    run(&mut carrier);
+    assert_eq!(carrier.carried().stamps_back_ns, us(100));
+    assert_eq!(carrier.io().sent.len(), 2);
+}
+
+/// 2,000 frames arrive in 2 ms, and their line needs 53 ms for them: more than there is room for wait outside, and none is
+/// lost.
+#[test]
+fn turn__more_frames_than_room() {
+    let arrivals = (0..2_000).map(|n| (us(n), 0, Tcp { payload: 0, ..DATA }.frame())).collect();
+    let mut carrier = carrier(2, arrivals);
+    run(&mut carrier);
+    let counts = carrier.fabric().counts();
+    assert_eq!((counts.taken, counts.delivered, counts.dropped), (2_000, 2_000, 0));
+}

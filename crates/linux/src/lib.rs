@@ -1,0 +1,36 @@
+//! What the lab needs of Linux and no safe library has: a socket for whole frames, with many of them in one call; offloads of
+//! devices; real-time priority; and what the kernel says of a TCP connection.
+//!
+//! All unsafe code of the project is here. Each function has a safe interface, and an error of the kernel is an
+//! [`std::io::Error`]. On other systems only [`Frames`] and what is said of them are there.
+
+mod frames;
+
+pub use frames::{FRAME, Frames, Outgoing, Received};
+
+#[cfg(target_os = "linux")]
+mod device;
+#[cfg(target_os = "linux")]
+mod packet_socket;
+#[cfg(target_os = "linux")]
+mod socket;
+#[cfg(target_os = "linux")]
+mod thread;
+
+#[cfg(target_os = "linux")]
+pub use system::*;
+
+#[cfg(target_os = "linux")]
+mod system {
+    pub use crate::device::offloads_off;
+    pub use crate::packet_socket::{BATCH, PacketSocket};
+    pub use crate::socket::{TcpInfo, tcp_info};
+    pub use crate::thread::{may_be_real_time, real_time};
+
+    use std::io::{Error, Result};
+
+    /// Turns the answer of a system call into a result.
+    pub(crate) fn check(answer: libc::c_int) -> Result<libc::c_int> {
+        if answer < 0 { Err(Error::last_os_error()) } else { Ok(answer) }
+    }
+}

@@ -1,0 +1,186 @@
+//! A socket for whole frames on all devices of a network namespace (packet(7)).
+#![allow(unsafe_code)]
+
+use std::io::{Error, ErrorKind, Result};
+use std::mem::{size_of, zeroed};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+use libc::{c_int, c_void, mmsghdr, sockaddr_ll, timespec};
+
+use crate::device::device_number;
+use crate::frames::{FRAME, Frames, Outgoing, Received};
+use crate::system::check;
+
+/// The most frames of one call.
+pub const BATCH: usize = 64;
+/// Bytes that wait in the kernel for one socket, in each direction, if it allows that.
+const SOCKET_BUFFER: c_int = 16 << 20;
+/// Bytes of a message beside its frame: one timestamp with its header.
+const CONTROL_WORDS: usize = 8;
+
+/// One socket for all devices: with one for each, frames of different devices are up to 0.7 ms out of order.
+pub struct PacketSocket {
+    socket: OwnedFd,
+    /// The kernel's number of each device.
+    devices: Box<[c_int]>,
+    /// By the kernel's number: the device's place in the list.
+    places: Box<[Option<u16>]>,
+    headers: Box<[mmsghdr]>,
+    parts: Box<[libc::iovec]>,
+    control: Box<[[u64; CONTROL_WORDS]]>,
+    addresses: Box<[sockaddr_ll]>,
+}
+
+impl PacketSocket {
+    /// Opens a socket that hears all devices of the calling thread's network namespace, and sends to these. Frames pass no
+    /// queueing discipline of the kernel, and the socket does not hear what it sends itself.
+    ///
+    /// # Errors
+    /// Fails without the capability `CAP_NET_RAW` in the namespace, or if a device is not there.
+    pub fn open<D: AsRef<str>>(devices: &[D]) -> Result<PacketSocket> {
+        // Protocol 0: nothing arrives before the socket is bound.
+        // SAFETY: no pointer is passed.
+        let fd = check(unsafe {
+            libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC, 0)
+        })?;
+        // SAFETY: the descriptor is new, and nothing else owns it.
+        let socket = unsafe { OwnedFd::from_raw_fd(fd) };
+        let numbers = devices.iter().map(|name| device_number(name.as_ref()).map(|index| index as c_int));
+        let devices = numbers.collect::<Result<Box<[c_int]>>>()?;
+        let mut places = vec![None; devices.iter().max().map_or(0, |&most| most as usize + 1)].into_boxed_slice();
+        for (&device, place) in devices.iter().zip(0..) {
+            places[device as usize] = Some(place);
+        }
+        set_option(&socket, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, 1)?;
+        set_option(&socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, 1)?;
+        set_option(&socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
+        set_option(&socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, SOCKET_BUFFER)?;
+        set_option(&socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, SOCKET_BUFFER)?;
+        // SAFETY: `sockaddr_ll` consists of integers, for which zero is a value.
+        let mut address: sockaddr_ll = unsafe { zeroed() };
+        address.sll_family = libc::AF_PACKET as u16;
+        address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+        let size = size_of::<sockaddr_ll>() as libc::socklen_t;
+        // SAFETY: the kernel reads `size` bytes of the address, which outlives the call.
+        check(unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), size) })?;
+        // SAFETY: `mmsghdr` consists of integers and pointers, for which zero is a value.
+        let header = || unsafe { zeroed() };
+        let part = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
+        Ok(PacketSocket {
+            socket,
+            devices,
+            places,
+            headers: (0..BATCH).map(|_| header()).collect(),
+            parts: vec![part; BATCH].into(),
+            control: vec![[0; CONTROL_WORDS]; BATCH].into(),
+            addresses: vec![address; BATCH].into(),
+        })
+    }
+
+    /// Takes frames that wait, one into each place of `room` and at most [`BATCH`], and adds them to `received`.
+    ///
+    /// # Errors
+    /// Fails if a device is gone or down. The next call works if others are there.
+    pub fn receive(&mut self, frames: &mut Frames, room: &[u32], received: &mut Vec<Received>) -> Result<()> {
+        let room = &room[..room.len().min(BATCH)];
+        for (place, &frame) in room.iter().enumerate() {
+            self.prepare(place, frames.get_mut(frame).as_mut_ptr().cast(), FRAME);
+            let header = &mut self.headers[place].msg_hdr;
+            header.msg_control = self.control[place].as_mut_ptr().cast();
+            header.msg_controllen = size_of::<[u64; CONTROL_WORDS]>() as _;
+        }
+        let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
+        // SAFETY: every header leads to its own part, control words and address, all in boxes of this socket, and to a frame of
+        // `frames`, whose size the part has. All outlive the call, and nothing else uses them during it.
+        let count = check(unsafe {
+            let headers = self.headers.as_mut_ptr();
+            libc::recvmmsg(self.socket.as_raw_fd(), headers, room.len() as _, flags as _, std::ptr::null_mut())
+        });
+        let count = match count {
+            Ok(count) => count as usize,
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        for (place, &frame) in room.iter().take(count).enumerate() {
+            let device = self.places.get(self.addresses[place].sll_ifindex as usize).copied().flatten();
+            let header = &self.headers[place];
+            received.push(Received { frame, device, len: header.msg_len, stamp_ns: stamp(&header.msg_hdr) });
+        }
+        Ok(())
+    }
+
+    /// Sends frames, in order and at most [`BATCH`], and returns how many went.
+    ///
+    /// # Errors
+    /// Fails if the first cannot be sent: its device is gone or down, or no room is left in the kernel.
+    pub fn send(&mut self, frames: &mut Frames, list: &[Outgoing]) -> Result<usize> {
+        let list = &list[..list.len().min(BATCH)];
+        for (place, outgoing) in list.iter().enumerate() {
+            let len = usize::from(outgoing.len).min(FRAME);
+            let Some(&device) = self.devices.get(usize::from(outgoing.device)) else {
+                return Err(Error::from(ErrorKind::NotFound));
+            };
+            self.prepare(place, frames.get_mut(outgoing.frame).as_mut_ptr().cast(), len);
+            self.addresses[place].sll_ifindex = device;
+        }
+        // SAFETY: as in `receive`; the kernel reads only.
+        check(unsafe {
+            let headers = self.headers.as_mut_ptr();
+            libc::sendmmsg(self.socket.as_raw_fd(), headers, list.len() as _, libc::MSG_DONTWAIT as _)
+        })
+        .map(|count| count as usize)
+    }
+
+    /// Returns how many frames found no room in the kernel since the last call.
+    ///
+    /// # Errors
+    /// Fails only if the kernel has no such statistics.
+    pub fn lost(&self) -> Result<u32> {
+        // `struct tpacket_stats`: packets, drops.
+        let mut statistics = [0u32; 2];
+        let mut size = size_of::<[u32; 2]>() as libc::socklen_t;
+        // SAFETY: the kernel writes at most `size` bytes to `statistics`; both outlive the call.
+        check(unsafe {
+            let to = (&raw mut statistics).cast();
+            libc::getsockopt(self.socket.as_raw_fd(), libc::SOL_PACKET, libc::PACKET_STATISTICS, to, &raw mut size)
+        })?;
+        Ok(statistics[1])
+    }
+
+    /// Points a header at a frame's bytes and at its address.
+    fn prepare(&mut self, place: usize, at: *mut c_void, len: usize) {
+        self.parts[place] = libc::iovec { iov_base: at, iov_len: len };
+        let header = &mut self.headers[place].msg_hdr;
+        header.msg_name = (&raw mut self.addresses[place]).cast();
+        header.msg_namelen = size_of::<sockaddr_ll>() as _;
+        header.msg_iov = &raw mut self.parts[place];
+        header.msg_iovlen = 1;
+        header.msg_control = std::ptr::null_mut();
+        header.msg_controllen = 0;
+    }
+}
+
+impl AsFd for PacketSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+/// Returns the instant beside a message, in ns; 0 if there is none.
+fn stamp(header: &libc::msghdr) -> u64 {
+    // SAFETY: the kernel has written the header's control words and their length.
+    let control = unsafe { libc::CMSG_FIRSTHDR(header).as_ref() };
+    let Some(control) = control else { return 0 };
+    if (control.cmsg_level, control.cmsg_type) != (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) {
+        return 0;
+    }
+    // SAFETY: a message of this type carries a `timespec`, which may not be aligned.
+    let at: timespec = unsafe { std::ptr::read_unaligned(libc::CMSG_DATA(control).cast()) };
+    (at.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(at.tv_nsec as u64)
+}
+
+fn set_option(socket: &OwnedFd, level: c_int, name: c_int, value: c_int) -> Result<()> {
+    let size = size_of::<c_int>() as libc::socklen_t;
+    // SAFETY: the kernel reads `size` bytes of the value, which outlives the call.
+    check(unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, (&raw const value).cast(), size) }).map(drop)
+}
