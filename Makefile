@@ -1,7 +1,7 @@
 # What a person needs of Flowsieve in addition to cargo: `make help` says it. How is in scripts/.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: run test test-random test-cluster generate wheel wheel-release bench fuzz doc book pictures prose clean help
+.PHONY: run lab test test-random test-cluster generate wheel wheel-release bench fuzz doc book pictures prose clean help
 
 # Everything is built with the versions of Cargo.lock, or not at all.
 CARGO := cargo
@@ -11,6 +11,11 @@ run: ## build in release mode, run experiments/quickstart.toml and show what cam
 	@scripts/setup.sh
 	$(CARGO) build --locked --release -p flowsieve
 	$(CARGO) run --locked --release --quiet -p flowsieve -- run experiments/quickstart.toml --out results/quickstart
+
+lab: ## run experiments/lab/demonstration.toml on the TCP of this machine's Linux, as root, and show the times of short messages
+	@scripts/setup.sh lab
+	$(CARGO) build --locked --release -p flowsieve
+	$(CARGO) run --locked --release --quiet -p flowsieve -- lab run experiments/lab/demonstration.toml --out results/lab --replace
 
 # One optimised profile with every check on, which clippy, tests and documentation share.
 test: ## everything that has to pass: format, lints, tests, documentation, licences

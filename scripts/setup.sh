@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes sure that what a target needs is there: a Rust toolchain and a linker; with `test` also rustfmt, clippy,
-# Python and a browser with its driver; with `bench` also valgrind and GNU time.
+# Python and a browser with its driver; with `bench` also valgrind and GNU time; with `lab` also what a lab on Linux needs.
 #
 # Debian packages are installed by root alone. For others it prints the one command to run, and the status is 2. If only
 # Python or a browser is missing, it goes on, and their tests say that they are skipped.
@@ -25,6 +25,13 @@ wants cc 'gcc libc6-dev'
 if [ "$need" = bench ]; then
     wants valgrind valgrind
     wants /usr/bin/time time
+fi
+
+if [ "$need" = lab ]; then
+    [ "$(id -u)" -eq 0 ] || stop "a lab needs root for network namespaces; run: sudo make lab"
+    wants ip iproute2
+    wants clang clang
+    [ -e /usr/include/bpf/libbpf.h ] || packages="$packages libbpf-dev"
 fi
 
 # Installs these packages of Debian; where that may not or cannot be, says in one line what to do and fails.

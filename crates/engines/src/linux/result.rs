@@ -6,24 +6,23 @@ use std::num::NonZeroU64;
 use flowsieve_core::Time;
 use flowsieve_lab::linux::{Finished, Order, Outcome};
 use flowsieve_record::{Drops, FlowRow, Goodput, LinkClass, PointResult};
-use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec};
+use flowsieve_sim::{FctEnd, Flows, Partitioning, RunSpec};
 use flowsieve_workload::Flow;
 
 use super::{Run, source};
-use crate::setup::Setup;
 
 /// Builds the result.
 pub(super) fn of(run: &Run, outcome: &Outcome) -> PointResult {
-    run.setup.with_flows(run.seed, |setup, flows, measure| with(run, outcome, setup, (flows, measure)))
-}
-
-fn with<'a>(run: &Run, outcome: &Outcome, setup: &'a Setup, (flows, measure): (Flows<'a>, Measure)) -> PointResult {
-    // The simulator's, for what follows from the flows alone: ideal times and the offered load.
+    let setup = &run.setup;
+    let measure = setup.with_flows(run.seed, |_, _, measure| measure);
+    // Ideal times and the offered load follow from the flows that began. Real hosts add what they take to ideal times.
+    let fabric = setup.fabric.without_host_delay();
+    let given = || -> Box<dyn Iterator<Item = Flow>> { Box::new(std::iter::empty()) };
     let run_spec = RunSpec {
-        fabric: &setup.fabric,
+        fabric: &fabric,
         scheme: &setup.scheme,
         wire_overhead: setup.wire_overhead,
-        flows,
+        flows: Flows::Given(&given),
         predictions: None,
         announcements: None,
         measure,
