@@ -1,16 +1,21 @@
 //! `flowsieve lab`: experiments with real packets on this machine.
 
-use crate::args::{Lab, Run};
-use crate::output::print;
+use crate::args::{Lab, LabCompare, Run};
+use crate::interruption;
+use crate::output::{print, print_json};
+use crate::progress::Progress;
 use flowsieve_engines::linux;
 use flowsieve_engines::linux::doctor::{Findings, Measured};
-use flowsieve_experiment::Error;
 use flowsieve_experiment::engine::Engines;
+use flowsieve_experiment::execute::{How, execute};
+use flowsieve_experiment::{Error, machine, plan};
+use flowsieve_studies::agreement::Agreement;
 use std::fmt::Write as _;
 
 pub(crate) fn lab(what: Lab, engines: &Engines) -> Result<(), Error> {
     match what {
         Lab::Run(args) => run(*args, engines),
+        Lab::Compare(args) => compare(&args, engines),
         Lab::Doctor => print(&in_words(&linux::doctor::examine()?)),
         Lab::Clean => clean(),
     }
@@ -21,6 +26,37 @@ fn run(mut args: Run, engines: &Engines) -> Result<(), Error> {
     args.of.set.push("engine=linux".to_owned());
     args.options.make.jobs.jobs = args.options.make.jobs.jobs.or(Some(1));
     super::run(&args, engines)
+}
+
+/// Runs an experiment in the simulator and twice on Linux, each into a folder of its own.
+fn compare(args: &LabCompare, engines: &Engines) -> Result<(), Error> {
+    let out = args.out.clone().unwrap_or_else(|| {
+        let mut folder = super::default_out(&args.of.file, &args.of.changes()).into_os_string();
+        folder.push("-agreement");
+        folder.into()
+    });
+    let run = |engine: &str, folder: &str, jobs: usize| {
+        let mut changes = args.of.changes();
+        changes.sets.push(format!("engine={engine}"));
+        let plan = plan::read(&args.of.file, &changes, engines)?;
+        super::announce(&plan, jobs);
+        interruption::answer()?;
+        let progress = Progress::new(&plan);
+        let how = How { jobs, fresh: false, replace: args.replace };
+        let result = execute(&plan, engines, &out.join(folder), how, &|event| progress.hear(event));
+        progress.end();
+        result
+    };
+    let simulator = run("simulator", "simulator", machine::cores())?;
+    let (linux, again) = (run("linux", "linux", 1)?, run("linux", "linux-again", 1)?);
+    let agreement = Agreement::of(&simulator, &linux, &again)?;
+    let path = out.join("flows.csv");
+    std::fs::write(&path, agreement.flows_csv())
+        .map_err(|error| Error::Input(format!("{}: cannot write it: {error}", path.display())))?;
+    if args.json {
+        return print_json(&agreement);
+    }
+    print(&format!("{}\nThe times of all flows: {}\n", agreement.in_words(), path.display()))
 }
 
 fn clean() -> Result<(), Error> {

@@ -98,6 +98,12 @@ const EXAMPLES: &[(&str, As)] = &[
     ("flowsieve forest apply trace.fsf trace.csv --from 0 > predicted.csv", Whole),
     ("flowsieve forest import ml/KMeans/training/*.csv --drop job --scale cpu=1000 > trace.csv", Whole),
     ("flowsieve forest import simulator/KMeans/0.csv --simulator --predicted 2 > trace.csv", Whole),
+    // A lab needs root.
+    ("flowsieve lab doctor", By("lab.rs", "[\"lab\", \"doctor\"]")),
+    ("flowsieve lab run lab/demonstration", By("lab.rs", "lab/demonstration")),
+    ("flowsieve lab run my.toml --set scheme=pias,qc-las --out results/linux", By("lab.rs", "[\"lab\", \"run\"]")),
+    ("flowsieve lab compare my.toml", By("lab.rs", "[\"lab\", \"compare\"]")),
+    ("flowsieve lab clean", By("lab.rs", "[\"lab\", \"clean\"]")),
     ("flowsieve validate --quick", By("validate.rs", "validate(&[\"--quick\"])")),
     ("flowsieve validate --list", Whole),
     ("flowsieve validate --case srpt-uniform-64-0.7 --case dctcp-2", Whole),

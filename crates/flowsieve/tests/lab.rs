@@ -98,20 +98,62 @@ fn lab_run__all_flows_finish() {
     let output = flowsieve().args(["lab", "run"]).arg(&file).arg("--out").arg(&out).output().expect("a run");
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{told}");
+    for scheme in ["fifo", "pias"] {
+        assert_eq!(value(&out, scheme, "all", "flows"), 150.0);
+        assert!(value(&out, scheme, "all", "slowdown_mean") > 1.0);
+    }
+    let manifest = fs::read_to_string(out.join("manifest.json")).expect("a manifest");
+    assert!(manifest.contains("rto_min 10ms initcwnd 10 quickack 1"), "{manifest}");
+}
+
+/// The built-in demonstration: short messages overtake bulk transfers where ports have priorities.
+#[test]
+fn lab_run__the_demonstration() {
+    let Some(_machine) = machine("lab_run__the_demonstration") else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("out");
+    let mut command = flowsieve();
+    command.args(["lab", "run", "lab/demonstration", "--scale", "smoke", "--set", "scheme=fifo,pias,qc-las"]);
+    let output = command.arg("--out").arg(&out).output().expect("a run");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let p50 = |scheme: &str| value(&out, scheme, "0-1KB", "fct_p50_us");
+    // The bar is 15; a median of 50 messages beside other work has room.
+    assert!(p50("fifo") > 5.0 * p50("pias") && p50("fifo") > 5.0 * p50("qc-las"));
+}
+
+/// A value of `summary.csv`.
+fn value(out: &Path, scheme: &str, class: &str, name: &str) -> f64 {
     let summary = fs::read_to_string(out.join("summary.csv")).expect("a summary");
     let mut rows = csv::Reader::from_reader(summary.as_bytes());
     let headers = rows.headers().expect("a header").clone();
     let column = |name: &str| headers.iter().position(|header| header == name).expect(name);
-    let (class, count, slowdown) = (column("size_class"), column("flows"), column("slowdown_mean"));
-    let mut schemes = 0;
-    for row in rows.records().map(|row| row.expect("a row")).filter(|row| &row[class] == "all") {
-        schemes += 1;
-        assert_eq!(&row[count], "150");
-        assert!(row[slowdown].parse::<f64>().expect("a number") > 1.0, "{row:?}");
-    }
-    assert_eq!(schemes, 2);
-    let manifest = fs::read_to_string(out.join("manifest.json")).expect("a manifest");
-    assert!(manifest.contains("rto_min 10ms initcwnd 10 quickack 1"), "{manifest}");
+    let row = rows.records().map(|row| row.expect("a row"));
+    let row = row.into_iter().find(|row| &row[column("scheme")] == scheme && &row[column("size_class")] == class);
+    row.expect("a row of the scheme and class")[column(name)].parse().expect("a number")
+}
+
+/// What the machine permits, and what two hosts carry.
+#[test]
+fn lab_doctor__says_what_the_machine_carries() {
+    let Some(_machine) = machine("lab_doctor__says_what_the_machine_carries") else { return };
+    let said = flowsieve().args(["lab", "doctor"]).assert().success().get_output().stdout.clone();
+    let said = String::from_utf8(said).expect("text");
+    assert!(said.starts_with("network namespaces and veth devices: yes\nsockets for frames: yes\n"), "{said}");
+    assert!(said.contains("give host_delay = ") && said.contains(" hosts at "), "{said}");
+}
+
+/// The simulator and Linux, flow by flow.
+#[test]
+fn lab_compare__has_every_flow_three_times() {
+    let Some(_machine) = machine("lab_compare__has_every_flow_three_times") else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, out) = (written(folder.path(), SECOND), folder.path().join("out"));
+    let output = flowsieve().args(["lab", "compare"]).arg(&file).arg("--out").arg(&out).output().expect("a run");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("mean FCT over that of fifo") && said.contains("correlation"), "{said}");
+    let flows = fs::read_to_string(out.join("flows.csv")).expect("flows");
+    assert_eq!(flows.lines().count(), 1 + 2 * 150);
 }
 
 /// A lab that is killed leaves namespaces, and `lab clean` removes them, and those of no lab that lives.

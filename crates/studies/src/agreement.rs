@@ -1,0 +1,258 @@
+//! The simulator beside real packets, flow by flow: two results of the same flows, and the real one a second time.
+//!
+//! Real runs of the same flows differ. So each ratio stands beside that of the second real run to the first: less than that
+//! nobody can ask for.
+
+use flowsieve_experiment::Error;
+use flowsieve_results::{Figures, ResultDir, SizeClass, Statistic};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// Flows of the same number, point and seed: payload, and FCT in microseconds under the simulator, on Linux, and there again.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Pair {
+    /// Index of the point.
+    pub point: u32,
+    /// The flow's number.
+    pub flow: u32,
+    /// Its payload.
+    pub bytes: u64,
+    /// FCT of each.
+    pub fct_us: [f64; 3],
+}
+
+/// A scheme's flows of a size class.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// The point, in words.
+    pub point: String,
+    /// The size class.
+    pub class: String,
+    /// Number of flows that all three finished.
+    pub flows: usize,
+    /// Mean, median, 95th and 99th percentile in the simulator, in microseconds.
+    pub simulator_us: [f64; 4],
+    /// The same on Linux.
+    pub linux_us: [f64; 4],
+    /// The geometric mean of the flows' ratios, Linux over simulator.
+    pub typical_ratio: f64,
+    /// Mean, median and geometric mean of Linux's second run over its first.
+    pub again: [f64; 3],
+}
+
+/// Two schemes' means.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Gain {
+    /// The point, in words.
+    pub point: String,
+    /// The size class.
+    pub class: String,
+    /// The point's mean over that of the first point, in the simulator.
+    pub simulator: f64,
+    /// The same on Linux.
+    pub linux: f64,
+}
+
+/// How far the two agree.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Agreement {
+    /// By point, its size classes and all flows.
+    pub rows: Vec<Row>,
+    /// By point but the first.
+    pub gains: Vec<Gain>,
+    /// By point, the correlation of the logarithms of FCTs: simulator and Linux, and Linux twice.
+    pub correlations: Vec<(String, f64, f64)>,
+    /// The flows.
+    #[serde(skip)]
+    pub flows: Vec<Pair>,
+}
+
+impl Agreement {
+    /// Compares results of the same experiment: the simulator's, Linux's, and Linux's second.
+    ///
+    /// # Errors
+    /// Fails if a result cannot be read, or if they are not of the same flows.
+    pub fn of(simulator: &ResultDir, linux: &ResultDir, again: &ResultDir) -> Result<Agreement, Error> {
+        let flows = paired([simulator, linux, again])?;
+        let points = &simulator.manifest().experiment.points;
+        let names: Vec<String> = points.iter().map(name).collect();
+        let mut classes = simulator.manifest().experiment.classes.as_slice().to_vec();
+        if !classes.contains(&SizeClass::between(0, None)) {
+            classes.push(SizeClass::between(0, None));
+        }
+        let of = |point: u32, class: &SizeClass| -> Vec<Pair> {
+            flows.iter().filter(|pair| pair.point == point && class.holds(pair.bytes)).copied().collect()
+        };
+        let (mut rows, mut gains, mut correlations) = (Vec::new(), Vec::new(), Vec::new());
+        for (point, name) in (0..).zip(&names) {
+            for class in &classes {
+                let (here, first) = (of(point, class), of(0, class));
+                rows.extend(row(name, class, &here));
+                let ratio = |which: usize| Some(mean(&here, which)? / mean(&first, which)?);
+                if point > 0
+                    && let (Some(simulator), Some(linux)) = (ratio(0), ratio(1))
+                {
+                    gains.push(Gain { point: name.clone(), class: class.name.clone(), simulator, linux });
+                }
+            }
+            let all = of(point, &SizeClass::between(0, None));
+            correlations.push((name.clone(), correlation(&all, (0, 1)), correlation(&all, (1, 2))));
+        }
+        Ok(Agreement { rows, gains, correlations, flows })
+    }
+
+    /// Writes the tables.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let width = self.rows.iter().map(|row| row.point.len()).max().unwrap_or(0).max(6);
+        let mut text = format!(
+            "FCT in us: simulator / Linux; then Linux over simulator, and Linux's second run over its first\n\n{:width$}  {:>12} {:>6}  \
+             {:>17}  {:>17}  {:>17}  {:>17}  {:>5} {:>6} {:>7}  {:>5} {:>6}\n",
+            "scheme", "flows of", "number", "mean", "p50", "p95", "p99", "mean", "median", "typical", "mean", "median"
+        );
+        for row in &self.rows {
+            let both = |at: usize| format!("{:.0} / {:.0}", row.simulator_us[at], row.linux_us[at]);
+            let ratio = |at: usize| row.linux_us[at] / row.simulator_us[at];
+            let _ = writeln!(
+                text,
+                "{:width$}  {:>12} {:>6}  {:>17}  {:>17}  {:>17}  {:>17}  {:>5.2} {:>6.2} {:>7.2}  {:>5.2} {:>6.2}",
+                row.point,
+                row.class,
+                row.flows,
+                both(0),
+                both(1),
+                both(2),
+                both(3),
+                ratio(0),
+                ratio(1),
+                row.typical_ratio,
+                row.again[0],
+                row.again[1],
+            );
+        }
+        if let Some((first, ..)) = self.correlations.first().filter(|_| !self.gains.is_empty()) {
+            let _ = writeln!(text, "\nmean FCT over that of {first}: simulator / Linux, and the second over the first");
+            for Gain { point, class, simulator, linux } in &self.gains {
+                let _ = writeln!(text, "{point:width$}  {class:>12}  {simulator:.3} / {linux:.3}  {:.2}", linux / simulator);
+            }
+        }
+        text.push_str("\ncorrelation of the logarithms of FCTs: simulator and Linux; Linux and its second run\n");
+        for (point, both, again) in &self.correlations {
+            let _ = writeln!(text, "{point:width$}  {both:.3}  {again:.3}");
+        }
+        text
+    }
+
+    /// Writes the flows as CSV.
+    #[must_use]
+    pub fn flows_csv(&self) -> String {
+        let mut text = "point,flow,bytes,simulator_us,linux_us,linux_again_us\n".to_owned();
+        for Pair { point, flow, bytes, fct_us: [simulator, linux, again] } in &self.flows {
+            let _ = writeln!(text, "{point},{flow},{bytes},{simulator},{linux},{again}");
+        }
+        text
+    }
+}
+
+/// A point's scheme, load and other swept values.
+fn name(point: &flowsieve_results::PointInfo) -> String {
+    let axes = point.axes.iter().map(|axis| format!(", {} = {}", axis.key, axis.value));
+    let load = point.load.map(|load| format!(", load {load}"));
+    point.scheme.clone() + &load.into_iter().chain(axes).collect::<String>()
+}
+
+/// Returns the flows that all three have finished, by point, seed and number.
+fn paired(results: [&ResultDir; 3]) -> Result<Vec<Pair>, Error> {
+    let mut all: BTreeMap<(u32, u64, u32), (u64, [Option<f64>; 3])> = BTreeMap::new();
+    for (which, result) in results.into_iter().enumerate() {
+        if !result.keeps_all_flows() {
+            return Err(Error::Input("a comparison by flow needs flow_records = \"full\" in [run]".to_owned()));
+        }
+        result.for_each_run(|run, rows| {
+            for row in rows {
+                let entry = all.entry((run.point, run.seed, row.flow)).or_insert((row.bytes, [None; 3]));
+                entry.1[which] = row.fct_ps.filter(|_| entry.0 == row.bytes).map(|ps| ps as f64 / 1e6);
+            }
+        })?;
+    }
+    let pair = |((point, _, flow), (bytes, times)): ((u32, u64, u32), (u64, [Option<f64>; 3]))| {
+        let [Some(simulator), Some(linux), Some(again)] = times else { return None };
+        Some(Pair { point, flow, bytes, fct_us: [simulator, linux, again] })
+    };
+    let pairs: Vec<Pair> = all.into_iter().filter_map(pair).collect();
+    if pairs.is_empty() {
+        return Err(Error::Input("the results have no flow in common that finished in each".to_owned()));
+    }
+    Ok(pairs)
+}
+
+fn row(point: &str, class: &SizeClass, pairs: &[Pair]) -> Option<Row> {
+    let figures = |which: usize| {
+        let mut times: Vec<f64> = pairs.iter().map(|pair| pair.fct_us[which]).collect();
+        Figures::of(&mut times)
+    };
+    let (simulator, linux, again) = (figures(0)?, figures(1)?, figures(2)?);
+    let four = |figures: &Figures| {
+        [Statistic::Mean, Statistic::P50, Statistic::P95, Statistic::P99].map(|which| figures.get(which).unwrap_or(0.0))
+    };
+    let typical = |over: usize, under: usize| {
+        let mut ratios: Vec<f64> = pairs.iter().map(|pair| pair.fct_us[over] / pair.fct_us[under]).collect();
+        Figures::of(&mut ratios)?.get(Statistic::Typical)
+    };
+    let (simulator_us, linux_us, again_us) = (four(&simulator), four(&linux), four(&again));
+    Some(Row {
+        point: point.to_owned(),
+        class: class.name.clone(),
+        flows: pairs.len(),
+        simulator_us,
+        linux_us,
+        typical_ratio: typical(1, 0)?,
+        again: [again_us[0] / linux_us[0], again_us[1] / linux_us[1], typical(2, 1)?],
+    })
+}
+
+fn mean(pairs: &[Pair], which: usize) -> Option<f64> {
+    (!pairs.is_empty()).then(|| pairs.iter().map(|pair| pair.fct_us[which]).sum::<f64>() / pairs.len() as f64)
+}
+
+/// Returns Pearson's correlation of the logarithms.
+fn correlation(pairs: &[Pair], (one, other): (usize, usize)) -> f64 {
+    let logs: Vec<(f64, f64)> =
+        pairs.iter().map(|pair| (libm::log(pair.fct_us[one]), libm::log(pair.fct_us[other]))).collect();
+    let n = logs.len().max(1) as f64;
+    let (mx, my) = (logs.iter().map(|log| log.0).sum::<f64>() / n, logs.iter().map(|log| log.1).sum::<f64>() / n);
+    let sum = |of: &dyn Fn(&(f64, f64)) -> f64| logs.iter().map(of).sum::<f64>();
+    let (sxy, sxx, syy) = (
+        sum(&|log| (log.0 - mx) * (log.1 - my)),
+        sum(&|log| (log.0 - mx) * (log.0 - mx)),
+        sum(&|log| (log.1 - my) * (log.1 - my)),
+    );
+    sxy / (sxx * syy).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(flow: u32, bytes: u64, fct_us: [f64; 3]) -> Pair {
+        Pair { point: 0, flow, bytes, fct_us }
+    }
+
+    /// Linux takes twice as long for one flow and half as long for another: the mean is above, the typical flow as long.
+    #[test]
+    fn row__mean_median_and_typical_flow() {
+        let pairs = [pair(0, 1_000, [100.0, 200.0, 200.0]), pair(1, 1_000, [200.0, 100.0, 400.0])];
+        let row = row("pias", &SizeClass::between(0, None), &pairs).expect("flows");
+        assert_eq!((row.simulator_us[0], row.linux_us[0]), (150.0, 150.0));
+        assert!((row.typical_ratio - 1.0).abs() < 1e-12);
+        assert_eq!(row.again[0], 2.0);
+    }
+
+    #[test]
+    fn correlation__of_equal_and_of_opposite_times() {
+        let pairs = [pair(0, 1, [10.0, 10.0, 1_000.0]), pair(1, 1, [100.0, 100.0, 100.0]), pair(2, 1, [1_000.0, 1_000.0, 10.0])];
+        assert!((correlation(&pairs, (0, 1)) - 1.0).abs() < 1e-12);
+        assert!((correlation(&pairs, (1, 2)) + 1.0).abs() < 1e-12);
+    }
+}
