@@ -227,7 +227,7 @@ pub(crate) struct Flows {
   flowsieve vectors quickstart --set scheme=pias,pfabric --place nic --packets 500 > hosts.jsonl
       the port of a host, one case for each scheme (and load, if thresholds follow it)
 
-Packets come in bursts that fill the port. A smaller buffer drops sooner: --set buffer=30KB.")]
+The first 700 packets fill a port of the usual size. A smaller one drops sooner: --set buffer=30KB.")]
 pub(crate) struct Vectors {
     /// The experiment: a file, or the name of a built-in one, such as quickstart or nos2/fig06
     #[arg(value_name = "EXPERIMENT", value_hint = ValueHint::FilePath)]

@@ -175,7 +175,7 @@ fn vectors__a_port_that_follows_tables_gets_them() {
     let spec = PortSpec { admission: Admission::Unlimited, ..PortSpec::unlimited(PortKind::custom(own)) };
     scheme.ports = ByPlace::try_from_fn(|_| Ok::<_, Infallible>(spec.clone())).expect("ports");
     let table = |name| Published { version: 1, table: Table::of_thresholds(name, &[0]) };
-    let lines = recorded(&fabric, &scheme, Place::Leaf, 300, &[(Time::from_us(60), table("limit"))]);
+    let lines = recorded(&fabric, &scheme, Place::Leaf, 300, &[(Time::from_us(20), table("limit"))]);
     let found = replayed(&fabric, &scheme, Place::Leaf, &lines[..]).expect("it conforms");
     assert!(found.tables == 1 && found.dropped > 10 && found.left > 10, "{found:?}");
     let text = String::from_utf8(lines).expect("text");

@@ -1,6 +1,7 @@
 //! The packets of vectors: flows that meet at a port, with the tags that the scheme's own hosts write.
 //!
-//! The load changes every few hundred packets: queues build up until the port drops, drain, and stand empty. A few packets
+//! The load changes every few hundred packets: queues build up until a port of the usual size drops, drain, and stand empty.
+//! A few packets
 //! have tags that no host of the scheme would write, because a port gets those, too.
 
 use flowsieve_core::message::Bounds;
@@ -17,8 +18,12 @@ use super::Case;
 
 /// Flows that send at once.
 const FLOWS: usize = 24;
-/// Packets until the load changes.
-const PHASE: u32 = 320;
+/// Packets of an overload, which fills a port of 240 full packets, and then has as many drops.
+const OVERLOAD: u32 = 700;
+/// Packets of a light load.
+const LIGHT: u32 = 300;
+/// Packets until the next overload.
+const CYCLE: u32 = OVERLOAD + LIGHT + 300;
 /// Number of the random stream of the packets, among those of custom parts: no part of a fabric has it.
 const STREAM: u64 = u64::MAX;
 
@@ -104,10 +109,10 @@ impl Traffic {
     /// Moves the clock to the next packet.
     fn wait(&mut self) {
         let full = self.line.serialise(1_500).0;
-        // Three times what the line carries, a half, and bursts with pauses, some of which end flowlets.
-        let gap = match self.packets / PHASE % 3 {
-            0 => self.below(2 * full / 3 + 1),
-            1 => self.below(4 * full),
+        // Six times what the line carries, then a half of it, and bursts with pauses, some of which end flowlets.
+        let gap = match self.packets % CYCLE {
+            within if within < OVERLOAD => self.below(full / 3 + 1),
+            within if within < OVERLOAD + LIGHT => self.below(4 * full),
             _ if self.below(40) == 0 => Time::from_us(300 + self.below(1_000)).0,
             _ if self.below(12) == 0 => self.below(30 * full),
             _ => 0,
