@@ -38,6 +38,8 @@ fn vectors__has_a_case_for_each_scheme_or_refuses_a_place() {
     assert_eq!(flowsieve(folder.path(), one).out, done.out, "the same bytes");
     let other = flowsieve(folder.path(), &[&one[..], &["--seed", "2"]].concat());
     assert!(other.status == 0 && other.out != done.out, "{}", other.err);
+    let usual = flowsieve(folder.path(), &["vectors", "small.toml", "--set", "load=0.5"]).out;
+    assert!(usual.contains("\"queued\":false") && usual.contains("\"marked\":true"), "a port of the usual size drops");
     // The load changes no port of DCTCP.
     let both = flowsieve(folder.path(), &["vectors", "small.toml", "--set", "scheme=dctcp", "--packets", "1"]);
     assert_eq!(both.out.lines().filter(|line| line.contains("\"begin\"")).count(), 1, "{}", both.out);

@@ -1,8 +1,7 @@
 //! The packets of vectors: flows that meet at a port, with the tags that the scheme's own hosts write.
 //!
 //! The load changes every few hundred packets: queues build up until a port of the usual size drops, drain, and stand empty.
-//! A few packets
-//! have tags that no host of the scheme would write, because a port gets those, too.
+//! A few packets have tags that no host of the scheme would write, because a port gets those, too.
 
 use flowsieve_core::message::Bounds;
 use flowsieve_core::meta::Ecn;
@@ -18,7 +17,7 @@ use super::Case;
 
 /// Flows that send at once.
 const FLOWS: usize = 24;
-/// Packets of an overload, which fills a port of 240 full packets, and then has as many drops.
+/// Packets of an overload, which fills a port of 240 full packets and then makes it drop.
 const OVERLOAD: u32 = 700;
 /// Packets of a light load.
 const LIGHT: u32 = 300;
