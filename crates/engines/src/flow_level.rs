@@ -79,7 +79,7 @@ impl Engine for FlowRates {
     }
 
     fn read_scheme(&self, scheme: &str, settings: &Settings) {
-        usual::read(ONLY.iter(), scheme, settings);
+        let _ = usual::read(ONLY.iter(), scheme, settings);
     }
 
     fn read(&self, point: &Point, seed: u64) -> Result<Reading, Error> {

@@ -17,10 +17,11 @@ use flowsieve_core::{TaggerSpec, Time};
 use flowsieve_experiment::Error;
 use flowsieve_experiment::Point;
 use flowsieve_experiment::document;
-use flowsieve_experiment::engine::{self, Engine, OnProgress, Progress, Reading, TraceSize};
+use flowsieve_experiment::engine::{self, Engine, OnProgress, Progress, Reading, TagFeeds, TraceSize};
 use flowsieve_record::PointResult;
 use flowsieve_results::timeline::Timeline;
 use flowsieve_results::{CallCost, SchemeInfo, TraceFiles};
+use flowsieve_schemes::feeds::Feeds;
 use flowsieve_schemes::flow_level::{FIDELITY, Fidelity, ONLY};
 use flowsieve_schemes::own::{self, Program};
 use flowsieve_schemes::scheme::Class;
@@ -151,7 +152,12 @@ impl Engine for Packets {
     }
 
     fn read_scheme(&self, scheme: &str, settings: &Settings) {
-        usual::read(self.entries(), scheme, settings);
+        let _ = usual::read(self.entries(), scheme, settings);
+    }
+
+    fn feeds(&self, scheme: &str, settings: &Settings) -> Option<TagFeeds> {
+        let feeds = Feeds::of(&usual::read(self.entries(), scheme, settings)?)?;
+        Some(TagFeeds { tags: feeds.of_tags(), ports: feeds.of_ports() })
     }
 
     fn read(&self, point: &Point, seed: u64) -> Result<Reading, Error> {

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use flowsieve_schemes::{Context, Entry, WorkloadFacts};
+use flowsieve_schemes::{Context, Entry, Scheme, WorkloadFacts};
 use flowsieve_settings::Settings;
 use flowsieve_workload::{SizeDistribution, builtin};
 
@@ -28,8 +28,11 @@ impl WorkloadFacts for Usual {
 }
 
 /// Builds a scheme, which reads its settings. If a setting is missing, the scheme has read others until then.
-pub(crate) fn read<'a>(mut entries: impl Iterator<Item = &'a Entry>, scheme: &str, settings: &Settings) {
-    if let Some(entry) = entries.find(|entry| entry.name == scheme) {
-        let _ = (entry.build)(&Context { scope: settings.scheme(scheme), workload: &Usual });
-    }
+pub(crate) fn read<'a>(
+    mut entries: impl Iterator<Item = &'a Entry>,
+    scheme: &str,
+    settings: &Settings,
+) -> Option<Scheme> {
+    let entry = entries.find(|entry| entry.name == scheme)?;
+    (entry.build)(&Context { scope: settings.scheme(scheme), workload: &Usual }).ok()
 }

@@ -33,6 +33,12 @@ pub trait Engine: Send + Sync {
     /// Reads the settings that a scheme reads with a common workload, for explanations.
     fn read_scheme(&self, scheme: &str, settings: &Settings);
 
+    /// Says what feeds a scheme's tags and what its ports read, with a common workload and default settings; `None` if it
+    /// has no packets.
+    fn feeds(&self, _scheme: &str, _settings: &Settings) -> Option<TagFeeds> {
+        None
+    }
+
     /// Reads and checks the point's settings, all that its runs will depend on, and tells what is known before a run.
     /// Differences between seeds are reported for `seed`.
     fn read(&self, point: &Point, seed: u64) -> Result<Reading, Error>;
@@ -64,6 +70,15 @@ pub trait Engine: Send + Sync {
     fn follower(&self) -> Option<&dyn Follower> {
         None
     }
+}
+
+/// What feeds the tags of a scheme's packets, and what its ports read: lines for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TagFeeds {
+    /// What hosts write.
+    pub tags: Vec<String>,
+    /// What ports read, by place.
+    pub ports: Vec<String>,
 }
 
 /// An engine whose runs have packets that can be followed.
@@ -123,6 +138,12 @@ impl Engines {
         if let Some(engine) = self.list.iter().find(|engine| has(engine.as_ref())) {
             engine.read_scheme(scheme, settings);
         }
+    }
+
+    /// Says what feeds a scheme's tags, as [`Engine::feeds`] does.
+    pub fn feeds(&self, scheme: &str) -> Option<TagFeeds> {
+        let settings = self.keys.none_given();
+        self.list.iter().find_map(|engine| engine.feeds(scheme, &settings))
     }
 
     /// Reads a point as [`Engine::read`] does, on the engine that carries it out. Returns with it the effective

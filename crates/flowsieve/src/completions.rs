@@ -62,11 +62,13 @@ impl Names {
 
     /// Gives the command these names in place of free texts.
     fn put_into(&self, command: Command) -> Command {
-        let places: [(&str, &str, &[String]); 10] = [
+        let places: [(&str, &str, &[String]); 12] = [
             ("run", "file", &self.experiments),
             ("run", "set", &self.keys),
             ("flows", "file", &self.experiments),
             ("flows", "set", &self.keys),
+            ("vectors", "file", &self.experiments),
+            ("vectors", "set", &self.keys),
             ("reproduce", "what", &self.papers),
             ("compare", "value", &self.schemes),
             ("compare", "baseline", &self.schemes),

@@ -2,15 +2,9 @@
 
 use std::io;
 
-/// Why a fabric cannot be built or used.
+/// Why a lab cannot be built, or ends.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LabError {
-    /// The switches of the scheme have a program.
-    #[error("{scheme}: its switches run a program, which only the simulator has so far")]
-    Program {
-        /// The scheme.
-        scheme: String,
-    },
     /// The machine or the process's rights do not permit it.
     #[error("this machine does not permit {what}: {problem}; expected {expected}")]
     NotPermitted {

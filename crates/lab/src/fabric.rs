@@ -1,10 +1,11 @@
 //! A fabric in virtual time: the ports of a scheme, their lines, and the switches between them.
 //!
 //! Events of one instant have the simulator's order: departures, then arrivals at switches by the number of their link,
-//! then what hosts send. An event costs a logarithm of the links at which something is due. After set-up nothing is
-//! allocated.
-//!
-//! Left out: switches' programs (HULA, custom balancers), which have packets and timers of their own.
+//! then the timers of switches' [programs]. What hosts send at the instant comes last; in the simulator it comes before the
+//! timers, but no program sees a host's port. An event costs a logarithm of the links at which something is due. After
+//! set-up nothing is allocated, unless a custom program does.
+
+mod programs;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,7 +14,6 @@ use flowsieve_core::admission::Pool;
 use flowsieve_core::balancer::BalancerSite;
 use flowsieve_core::fifo::Fifo;
 use flowsieve_core::meta::Held;
-use flowsieve_core::program::Watches;
 use flowsieve_core::{Balancer, Meta, Node, PortScheduler, Time, Victims};
 use flowsieve_fabric::port::{Departure, Port};
 use flowsieve_fabric::topology::{Fabric, Link, Sites, SwitchRoutes};
@@ -21,7 +21,8 @@ use flowsieve_schemes::Scheme;
 use flowsieve_workload::random::{Purpose, Xoshiro256PlusPlus, stream};
 use rand_core::Rng;
 
-use crate::error::LabError;
+pub use programs::ProgramCounts;
+use programs::{Programs, sees_every_packet};
 
 /// What happened to a packet at the port of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +33,8 @@ pub enum Event {
         link: u32,
         /// When.
         at: Time,
+        /// The packet's number in the fabric.
+        packet: u32,
     },
     /// The line began to send it.
     Sent {
@@ -39,6 +42,8 @@ pub enum Event {
         link: u32,
         /// When.
         at: Time,
+        /// The packet's number.
+        packet: u32,
     },
     /// It is gone.
     Dropped {
@@ -46,6 +51,8 @@ pub enum Event {
         link: u32,
         /// When.
         at: Time,
+        /// The packet's number, which is free now.
+        packet: u32,
         /// Why.
         cause: Cause,
     },
@@ -81,7 +88,7 @@ pub struct PortCounts {
     pub most_backlog: u64,
 }
 
-/// What became of all packets: those that were taken are delivered, dropped, or still inside.
+/// What became of all packets of hosts: those that were taken are delivered, dropped, or still inside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Packets that hosts handed over.
@@ -140,6 +147,8 @@ struct Hop {
     flight: Fifo,
     /// A departure of it is in [`InMemory::events`].
     departs: bool,
+    /// Bytes put on the line, with preambles and gaps.
+    sent_bytes: u64,
     counts: PortCounts,
 }
 
@@ -148,6 +157,8 @@ struct Forwarding {
     routes: SwitchRoutes,
     balancer: Balancer,
     random: Xoshiro256PlusPlus,
+    /// Its program is called for every packet, even with a single path.
+    sees_every_packet: bool,
 }
 
 /// The kinds of events, in the order of those of one instant.
@@ -172,6 +183,9 @@ pub struct InMemory {
     switches: Vec<Forwarding>,
     /// The memories of switches, and last an empty one for hosts.
     memories: Vec<Pool>,
+    programs: Programs,
+    /// Bytes that a packet takes on a line in addition to its length.
+    overhead: u16,
     victims: Victims,
     /// Departures, and arrivals at switches: of each link the next one.
     events: BinaryHeap<Reverse<(Time, Due, u32)>>,
@@ -188,35 +202,27 @@ pub struct InMemory {
 impl InMemory {
     /// Builds a fabric for at most `frames` packets at once; a packet takes `overhead` bytes on lines in addition to its
     /// length, and `seed` is the run's, as in the simulator.
-    ///
-    /// # Errors
-    /// Fails if the scheme's switches run programs.
-    pub fn new(
-        fabric: &Fabric,
-        scheme: &Scheme,
-        overhead: u16,
-        seed: u64,
-        frames: usize,
-    ) -> Result<InMemory, LabError> {
+    pub fn new(fabric: &Fabric, scheme: &Scheme, overhead: u16, seed: u64, frames: usize) -> InMemory {
         let sites = Sites::new(fabric, seed);
+        let spec = |switch| scheme.balancers.at(fabric.place_of(Node::Switch(switch)));
+        let programs = Programs::new(fabric, spec, &sites, frames);
+        let places = frames + programs.places();
         let hop = |(link, number): (&Link, u32)| {
             let spec = scheme.port(fabric.place_of(link.from));
             let mut scheduler = spec.build(link.line(overhead), scheme.header(), || sites.port(number));
-            scheduler.reserve(frames);
+            scheduler.reserve(places);
             let switch = if let Node::Switch(switch) = link.from { Some(switch) } else { None };
             let shares = spec.shares_memory() && switch.is_some();
             let port = Port::new(scheduler, (link, number), overhead, shares, seed);
-            Hop { port, to: link.to, switch, flight: Fifo::default(), departs: false, counts: PortCounts::default() }
+            let (flight, counts) = (Fifo::default(), PortCounts::default());
+            Hop { port, to: link.to, switch, flight, departs: false, sent_bytes: 0, counts }
         };
         let forwarding = |(routes, number): (&SwitchRoutes, u32)| {
-            let spec = scheme.balancers.at(fabric.place_of(Node::Switch(number)));
-            if spec.is_program() {
-                return Err(LabError::Program { scheme: scheme.name.clone() });
-            }
             let mut random = stream(seed, Purpose::Spray, number.into());
             let salt = random.next_u64();
-            let site = BalancerSite { groups: routes.groups.len(), salt, watches: Watches::default() };
-            Ok(Forwarding { routes: routes.clone(), balancer: spec.build(&site), random })
+            let watches = programs.watches(number);
+            let balancer = spec(number).build(&BalancerSite { groups: routes.groups.len(), salt, watches });
+            Forwarding { routes: routes.clone(), balancer, random, sees_every_packet: sees_every_packet(watches) }
         };
         let links = fabric.links.len();
         let least = |end: &dyn Fn(&Link) -> Node| {
@@ -225,14 +231,16 @@ impl InMemory {
         };
         let mut memories = vec![Pool::new(scheme.shared_buffer); fabric.switches.len()];
         memories.push(Pool::default());
-        Ok(InMemory {
-            metas: vec![Meta::default(); frames],
+        InMemory {
+            metas: vec![Meta::default(); places],
             free: (0..frames as u32).rev().collect(),
             now: Time::ZERO,
             hops: fabric.links.iter().zip(0..).map(hop).collect(),
             uplinks: fabric.host_uplink.clone(),
-            switches: fabric.routes.iter().zip(0..).map(forwarding).collect::<Result<_, _>>()?,
+            switches: fabric.routes.iter().zip(0..).map(forwarding).collect(),
             memories,
+            programs,
+            overhead,
             victims: Victims::default(),
             events: BinaryHeap::with_capacity(2 * links),
             releases: BinaryHeap::with_capacity(links),
@@ -240,7 +248,7 @@ impl InMemory {
             last_delay: least(&|link| link.to),
             counts: Counts::default(),
             observer: None,
-        })
+        }
     }
 
     /// Has every event told to `observer`.
@@ -267,8 +275,14 @@ impl InMemory {
 
     /// Has a packet arrive at the own port of a host, now. Everything up to now has been worked off.
     pub fn send(&mut self, host: u32, packet: u32) {
+        self.send_by(self.uplinks[host as usize], packet);
+    }
+
+    /// Has a packet arrive at the port of any link, now, as if it came from outside the fabric. The far end of the link
+    /// handles it as any other.
+    pub fn send_by(&mut self, link: u32, packet: u32) {
         self.counts.taken += 1;
-        self.enqueue(self.uplinks[host as usize], packet);
+        self.enqueue(link, packet);
     }
 
     /// Returns the instant up to which all has been worked off.
@@ -284,6 +298,11 @@ impl InMemory {
 
     /// Returns when something happens next, apart from arrivals at hosts.
     pub fn next_event(&self) -> Option<Time> {
+        self.next_packet().into_iter().chain(self.programs.first_timer()).min()
+    }
+
+    /// Returns when a packet departs or comes to a switch next.
+    fn next_packet(&self) -> Option<Time> {
         self.events.peek().map(|Reverse((at, ..))| *at)
     }
 
@@ -305,7 +324,7 @@ impl InMemory {
         self.uplinks.len() as u32
     }
 
-    /// Returns the number of packets inside.
+    /// Returns the number of hosts' packets inside.
     pub fn held(&self) -> u64 {
         self.counts.taken - self.counts.delivered - self.counts.dropped
     }
@@ -331,14 +350,18 @@ impl InMemory {
 
     /// Works off all that happens up to an instant, which becomes now. Instants never go back: an earlier one changes
     /// nothing. `arrived` hears of each packet that has come to its host, in the order of time.
+    ///
+    /// Programs of switches may set timers for ever, so with them an instant is needed that is not [`Time::NEVER`].
     pub fn work_off(&mut self, until: Time, mut arrived: impl FnMut(Arrived, &Meta)) {
         loop {
-            let event = self.next_event().unwrap_or(Time::NEVER);
+            let event = self.next_packet().unwrap_or(Time::NEVER);
             let release = self.next_arrival().unwrap_or(Time::NEVER);
-            if event.min(release) > until || event.min(release) == Time::NEVER {
+            let first = event.min(release);
+            if self.programs.first_timer().is_some_and(|at| at <= until && at < first) {
+                self.on_first_timer();
+            } else if first > until || first == Time::NEVER {
                 break;
-            }
-            if event <= release {
+            } else if event <= release {
                 self.handle_next();
             } else {
                 self.deliver_next(&mut arrived);
@@ -359,7 +382,10 @@ impl InMemory {
             Due::Arrival => {
                 let Some(packet) = self.land(link) else { return };
                 let Node::Switch(switch) = self.hops[link as usize].to else { return };
-                match self.next_hop(switch, packet) {
+                if self.programs.owns(packet) {
+                    return self.on_program_packet(switch, link, packet);
+                }
+                match self.next_hop(switch, link, packet) {
                     Some(next) => self.enqueue(next, packet),
                     None => self.drop(link, packet, Cause::NoPath),
                 }
@@ -372,6 +398,9 @@ impl InMemory {
         let Some(Reverse((at, link))) = self.releases.pop() else { return };
         self.now = self.now.max(at);
         let Some(packet) = self.land(link) else { return };
+        if self.programs.owns(packet) {
+            return self.programs.received(packet); // hosts do not hear switches' programs
+        }
         if let Node::Host(host) = self.hops[link as usize].to {
             self.counts.delivered += 1;
             arrived(Arrived { packet, host, at }, &self.metas[packet as usize]);
@@ -394,25 +423,25 @@ impl InMemory {
         Some(packet)
     }
 
-    /// Returns the link that a packet takes at a switch; `None`: no path leads to its host.
-    fn next_hop(&mut self, switch: u32, packet: u32) -> Option<u32> {
-        let Forwarding { routes, balancer, random } = &mut self.switches[switch as usize];
+    /// Returns the link that a packet takes at a switch to which it came by link `from`; `None`: no path leads to its host.
+    fn next_hop(&mut self, switch: u32, from: u32, packet: u32) -> Option<u32> {
+        let Forwarding { routes, balancer, random, sees_every_packet } = &mut self.switches[switch as usize];
         let meta = &self.metas[packet as usize];
         let group = *routes.next.get(usize::from(meta.dst))?;
         let ways = routes.groups.get(usize::from(group))?;
         match ways.as_slice() {
-            [only] => Some(*only),
-            ways => {
-                let way = balancer.choose(meta, group.into(), ways.len(), self.now, random)?;
-                ways.get(way).copied()
-            }
+            [only] if !*sees_every_packet => Some(*only),
+            ways => match balancer.choose(meta, group.into(), ways.len(), self.now, random) {
+                Some(way) => ways.get(way).copied(),
+                None => self.choose_by_program(switch, from, packet),
+            },
         }
     }
 
     /// Has a packet arrive at a port, now.
     fn enqueue(&mut self, link: u32, packet: u32) {
         let now = self.now;
-        self.tell(Event::Arrived { link, at: now }, packet);
+        self.tell(Event::Arrived { link, at: now, packet });
         let hop = &mut self.hops[link as usize];
         let memory = memory_of(&mut self.memories, hop.switch);
         let verdict = hop.port.enqueue(now, &mut self.metas, packet, memory, &mut self.victims);
@@ -433,8 +462,9 @@ impl InMemory {
         let memory = memory_of(&mut self.memories, hop.switch);
         while let Some(Departure { packet, start, arrival, .. }) = hop.port.depart(self.now, &mut self.metas, memory) {
             hop.counts.sent += 1;
+            hop.sent_bytes += u64::from(self.metas[packet as usize].len) + u64::from(self.overhead);
             if let Some(observer) = &mut self.observer {
-                observer(Event::Sent { link, at: start }, &self.metas[packet as usize]);
+                observer(Event::Sent { link, at: start, packet }, &self.metas[packet as usize]);
             }
             if hop.flight.is_empty() {
                 schedule_arrival(&mut self.events, &mut self.releases, hop.to, arrival, link);
@@ -450,13 +480,8 @@ impl InMemory {
         }
     }
 
-    fn drop(&mut self, link: u32, packet: u32, cause: Cause) {
-        self.tell(Event::Dropped { link, at: self.now, cause }, packet);
-        self.counts.dropped += 1;
-        self.free.push(packet);
-    }
-
-    fn tell(&mut self, event: Event, packet: u32) {
+    fn tell(&mut self, event: Event) {
+        let (Event::Arrived { packet, .. } | Event::Sent { packet, .. } | Event::Dropped { packet, .. }) = event;
         if let Some(observer) = &mut self.observer {
             observer(event, &self.metas[packet as usize]);
         }

@@ -1,18 +1,21 @@
 //! The same ports, switches and balancers as in the simulator, for packets that are not the simulator's own.
 //!
 //! [`InMemory`] is a fabric without clock and I/O: its owner says what the time is and when a packet is at a host's port, and is
-//! told when it arrives at its destination. A test holds it equal to the simulator, departure by departure. [`hosts`] knows the
-//! messages that packets belong to, and tags packets; [`wire`] reads frames of Ethernet, and marks them; [`carrier`] joins these
-//! with a clock and devices ([`io`]). [`linux`] is the lab: network namespaces, the kernel's TCP, and real packets.
+//! told when it arrives at its destination. A test holds it equal to the simulator, departure by departure. [`control`] drives
+//! the controllers of a scheme at its side. [`hosts`] knows the messages that packets belong to, and tags packets; [`wire`] reads
+//! frames of Ethernet, and marks them; [`carrier`] joins these with a clock and devices ([`io`]). [`linux`] is the lab: network
+//! namespaces, the kernel's TCP, and real packets. [`vectors`] say what a port decides, for ports elsewhere.
 
 pub mod carrier;
+pub mod control;
 mod error;
 mod fabric;
 pub mod hosts;
 pub mod io;
 #[cfg(target_os = "linux")]
 pub mod linux;
+pub mod vectors;
 pub mod wire;
 
 pub use error::LabError;
-pub use fabric::{Arrived, Cause, Counts, Event, InMemory, Observer, PortCounts};
+pub use fabric::{Arrived, Cause, Counts, Event, InMemory, Observer, PortCounts, ProgramCounts};

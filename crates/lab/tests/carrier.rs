@@ -12,7 +12,7 @@ use flowsieve_lab::io::Script;
 fn carrier(hosts: i64, arrivals: Vec<(u64, u16, Vec<u8>)>) -> Carrier<Script> {
     const PACKETS: usize = 256;
     let (fabric, scheme) = pias(hosts);
-    let memory = InMemory::new(&fabric, &scheme, 0, 1, PACKETS).expect("no program");
+    let memory = InMemory::new(&fabric, &scheme, 0, 1, PACKETS);
     let hosts = Hosts::new(&fabric, &scheme, 1, 16);
     Carrier::new(Script::new(arrivals), memory, hosts, PACKETS, 1_500)
 }

@@ -10,6 +10,7 @@ pub mod dctcp;
 mod entry;
 pub mod es8;
 pub mod fair_queueing;
+pub mod feeds;
 pub mod flow_level;
 pub mod las;
 pub mod marking_rule;

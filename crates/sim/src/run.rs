@@ -385,7 +385,7 @@ impl<K: Key> Run<'_, '_, K> {
 
     /// Acts at an instant at which the run has stopped: tables arrive, controllers decide, samples are taken.
     fn stop_at(&mut self, at: Time) {
-        if let Some(controllers) = self.controllers.as_mut().filter(|controllers| controllers.next() <= Some(at)) {
+        if let Some(controllers) = self.controllers.as_mut().filter(|controllers| controllers.next() <= at) {
             controllers.act(&mut self.built, self.run_spec.fabric, at);
         }
         if let Some(sampler) = self.sampler.as_mut().filter(|sampler| sampler.next() == Some(at)) {
@@ -409,7 +409,7 @@ impl<K: Key> Run<'_, '_, K> {
     /// Returns when controllers act next, up to `horizon`; while the fabric drains, only as long as it is not empty.
     fn next_decision(&self, horizon: Time, drains: bool) -> Option<Time> {
         // A controller that never decides again has no instant.
-        let at = self.controllers.as_ref()?.next().filter(|&at| at < Time::NEVER)?;
+        let at = self.controllers.as_ref().map(Controllers::next).filter(|&at| at < Time::NEVER)?;
         (at <= horizon && (!drains || self.waits())).then_some(at)
     }
 

@@ -4,7 +4,7 @@ use flowsieve_convert::{self as convert, Format, Gives};
 use flowsieve_experiment::Error;
 use flowsieve_experiment::ExperimentText;
 use flowsieve_experiment::document::Document;
-use flowsieve_experiment::engine::Engines;
+use flowsieve_experiment::engine::{Engines, TagFeeds};
 use flowsieve_experiment::lookup;
 use flowsieve_fabric::topology::{FabricKind, kinds};
 use flowsieve_report::printable;
@@ -163,11 +163,18 @@ pub(crate) fn needs(knows: &str) -> String {
     if knows == "nothing" { "no prior knowledge".to_owned() } else { format!("to know {knows}") }
 }
 
-/// Lists every scheme: its name, what it does, where it was published and what it needs to know.
+/// Says in a line what feeds the tags of a scheme, and what its ports read.
+fn feeds_in_a_line(TagFeeds { tags, ports }: &TagFeeds) -> String {
+    format!("tags: {}; ports read, {}", tags.join("; "), ports.join("; "))
+}
+
+/// Lists every scheme: its name, what it does, where it was published, what it needs to know, and what feeds its tags.
 fn schemes(engines: &Engines) -> Vec<Group> {
     let of = |scheme: SchemeInfo| {
         let needs = needs(&scheme.knows);
-        Item::new(&scheme.name, [scheme.summary, format!("{}; needs {needs}", scheme.paper)])
+        let feeds = engines.feeds(&scheme.name).map(|feeds| feeds_in_a_line(&feeds));
+        let about = [scheme.summary, format!("{}; needs {needs}", scheme.paper)];
+        Item::new(&scheme.name, about.into_iter().chain(feeds))
     };
     vec![Group { title: String::new(), items: engines.schemes().into_iter().map(of).collect() }]
 }
@@ -306,7 +313,17 @@ fn experiments(folder: &Path, engines: &Engines) -> Vec<Group> {
 /// Fails if no entry has the word.
 pub fn json(what: What, word: Option<&str>, engines: &Engines, folder: &Path) -> Result<Value, Error> {
     let mut list: Vec<Value> = match what {
-        What::Schemes => engines.schemes().iter().map(|scheme| json!(scheme)).collect(),
+        What::Schemes => {
+            let of = |scheme: &SchemeInfo| {
+                let mut of = json!(scheme);
+                if let Some(TagFeeds { tags, ports }) = engines.feeds(&scheme.name) {
+                    of["tags"] = json!(tags);
+                    of["ports_read"] = json!(ports);
+                }
+                of
+            };
+            engines.schemes().iter().map(of).collect()
+        }
         What::Workloads => {
             let of = |builtin: &Builtin| {
                 let sizes = builtin.distribution().ok();

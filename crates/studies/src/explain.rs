@@ -9,7 +9,7 @@ use crate::catalogue::{about_stand_in, about_workload, needs};
 use flowsieve_engines::USUAL_WORKLOAD;
 use flowsieve_experiment::Error;
 use flowsieve_experiment::document::{self, SCHEME};
-use flowsieve_experiment::engine::Engines;
+use flowsieve_experiment::engine::{Engines, TagFeeds};
 use flowsieve_experiment::overrides::{self, Target};
 use flowsieve_fabric::topology::kinds;
 use flowsieve_results::SchemeInfo;
@@ -227,6 +227,10 @@ fn scheme(info: &SchemeInfo, engines: &Engines) -> Explained {
     let read = read_by(&info.name, engines);
     let defaults: Vec<String> = read.iter().map(|(name, value)| format!("{name} = {value}")).collect();
     let mut facts = vec![("is", info.summary.clone()), ("needs", needs(&info.knows)), ("source", info.paper.clone())];
+    if let Some(TagFeeds { tags, ports }) = engines.feeds(&info.name) {
+        facts.push(("tags", tags.join("\n")));
+        facts.push(("ports read", ports.join("\n")));
+    }
     if !defaults.is_empty() {
         facts.push((
             "reads",
@@ -382,6 +386,10 @@ mod tests {
     fn explain__a_scheme_with_what_it_reads() {
         let pias = &of("pias")[0];
         assert!(fact(pias, "reads").contains("\nqueues = 8\n"), "{}", pias.text());
+        assert_eq!(fact(pias, "tags"), "priority from bytes of the message before the packet");
+        assert!(fact(pias, "ports read").ends_with("leaf, spine, core: priority"), "{}", pias.text());
+        assert!(fact(&of("pfabric-edf")[0], "tags").contains("deadline"));
+        assert!(of("varys")[0].facts.iter().all(|(heading, _)| *heading != "tags"), "rates have no tags");
         assert!(fact(&of("srpt")[0], "needs") == "to know flow sizes");
         assert!(fact(&of("pias")[0], "needs") == "no prior knowledge");
     }

@@ -1,7 +1,7 @@
 //! Studies that use the engines for more than running an experiment.
 //!
 //! [`thresholds`] computes a deployable table, [`validate`] compares the simulator with theory, [`explain`] and
-//! [`catalogue`] describe what is available, and [`export`] writes the flows of a point.
+//! [`catalogue`] describe what is available, [`export`] writes the flows of a point, and [`vectors`] what a port decides.
 
 pub mod agreement;
 pub mod catalogue;
@@ -9,3 +9,4 @@ pub mod explain;
 pub mod export;
 pub mod thresholds;
 pub mod validate;
+pub mod vectors;

@@ -204,7 +204,7 @@ fn carry(
 ) -> Result<Outcome, LabError> {
     super::enter(&network.switch())?;
     let devices = Devices::open(&network.devices()).doing(|| "open a socket for frames".to_owned())?;
-    let mut fabric = InMemory::new(plan.fabric, plan.scheme, plan.overhead, plan.seed, PACKETS)?;
+    let mut fabric = InMemory::new(plan.fabric, plan.scheme, plan.overhead, plan.seed, PACKETS);
     let tallies = Arc::new(Tallies::new(plan.fabric.links.len()));
     fabric.observe(tallies.observer());
     let connections = 2 * plan.connections * (plan.fabric.hosts as usize).pow(2);

@@ -1,0 +1,62 @@
+//! Nothing is allocated in the fabric after set-up, switches' programs included: on real packets, memory that grows is a
+//! pause.
+
+use flowsieve_core::{Kind, Meta, Time};
+use flowsieve_fabric::topology::{FABRIC_SETTINGS, Fabric};
+use flowsieve_lab::InMemory;
+use flowsieve_schemes::{Context, WorkloadFacts, registry};
+use flowsieve_settings::Settings;
+use flowsieve_workload::random::{Purpose, below, stream};
+
+struct Nothing;
+
+impl WorkloadFacts for Nothing {
+    fn distribution(&self) -> Option<&str> {
+        None
+    }
+
+    fn load(&self) -> Option<f64> {
+        None
+    }
+
+    fn quantile_bytes(&self, _: f64) -> Option<u64> {
+        None
+    }
+}
+
+/// Half a million packets between random hosts over HULA's paths, and its probes beside them.
+#[test]
+fn in_memory__allocates_nothing_under_hula() {
+    let settings = Settings::of([flowsieve_schemes::SETTINGS, FABRIC_SETTINGS].concat().concat())
+        .with(None, "kind", "leaf-spine")
+        .with(None, "leaves", 3)
+        .with(None, "spines", 2)
+        .with(None, "hosts_per_leaf", 2)
+        .with(None, "host_link", "1Gbps")
+        .with(None, "load_balancing", "hula")
+        .with(None, "probe_interval", "100us");
+    let entry = registry::find("dctcp").expect("a scheme");
+    let scheme = (entry.build)(&Context { scope: settings.scheme("dctcp"), workload: &Nothing }).expect("it is built");
+    let fabric = Fabric::from_settings(&settings).expect("a fabric");
+    let mut memory = InMemory::new(&fabric, &scheme, 24, 1, 1 << 13);
+    let mut random = stream(1, Purpose::OwnPart, 5);
+    let mut arrived = Vec::with_capacity(1 << 13);
+    let counted = allocation_counter::measure(|| {
+        let mut now = Time::ZERO;
+        for _ in 0..500_000 {
+            now += Time(below(&mut random, 3_600_000));
+            memory.work_off(now, |packet, _| arrived.push(packet.packet));
+            arrived.drain(..).for_each(|packet| memory.release(packet));
+            let Some(packet) = memory.claim() else { continue };
+            let (from, to) = (below(&mut random, 6) as u32, below(&mut random, 6) as u16);
+            let flow = below(&mut random, 100) as u32;
+            *memory.meta(packet) = Meta { flow, len: 1_500, dst: to, kind: Kind::Data, ..Meta::default() };
+            memory.send(from, packet);
+        }
+    });
+    let (counts, of_programs) = (memory.counts(), memory.program_counts());
+    assert!(counts.delivered > 300_000 && counts.dropped > 100, "{counts:?}");
+    assert!(of_programs.received > 100_000 && of_programs.ticks > 10_000, "{of_programs:?}");
+    assert_eq!(of_programs.without_place, 0);
+    assert_eq!(counted.count_total, 0);
+}
