@@ -60,6 +60,8 @@ const CASES: &[Case] = &[
     ("a first timeout above a minute", &[("[sweep]", "[transport]\nrto = \"rfc6298\"\ninitial_rto = \"61s\"\n[sweep]")]),
     ("a back-off that is no power of two", &[("[sweep]", "[transport]\nrto = \"rfc6298\"\nmax_backoff = 60\n[sweep]")]),
     ("a least window above the largest", &[("[sweep]", "[transport]\nmin_window = 20\nmax_window = 10\ninitial_window = 4\n[sweep]")]),
+    ("a largest window below the initial one", &[("[sweep]", "[transport]\nmax_window = 5\ninitial_window = 10\n[sweep]")]),
+    ("a largest window below the initial one of the set", &[("[sweep]", "[transport]\nmax_window = 5\n[sweep]")]),
     ("a count out of range", &[("queues = 8", "queues = 65")]),
     ("a text where a count belongs", &[("queues = 8", "queues = \"8\"")]),
     ("a list where a value belongs", &[("queues = 8", "queues = [2, 4]")]),

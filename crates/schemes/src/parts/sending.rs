@@ -72,7 +72,8 @@ declare! {
         Section::Transport, "initial_window", 1, 1_000_000, "initial congestion window in packets",
     );
     static MAX_WINDOW: Setting<u64> = Setting::count(
-        Section::Transport, "max_window", 1, 1_000_000, "largest congestion window in packets",
+        Section::Transport, "max_window", 1, 1_000_000,
+        "largest congestion window in packets; at least `initial_window`",
     );
     static MIN_WINDOW: Setting<u64> = Setting::count(
         Section::Transport, "min_window", 1, 1_000_000,
@@ -221,14 +222,17 @@ pub(super) fn transport(
         TransportName::D2tcp => CongestionSpec::D2tcp(D2tcpRules(dctcp(scope, ns2)?)),
     };
     let initial_window = scope.read_or(&INITIAL_WINDOW, if ns2 { parts.initial_packets } else { 10 })?;
-    // As in ns-2's scripts: one packet less than the queue holds, and no less than the initial window.
+    // As in ns-2's scripts: one packet less than the queue holds.
     let largest = if ns2 && !scope.is_given(&MAX_WINDOW) {
         let queue = port::buffer(scope, parts)? / scope.read(&MTU)?;
-        queue.saturating_sub(1).max(initial_window)
+        queue.saturating_sub(1)
     } else {
         4_096
     };
-    let max_window = scope.read_or(&MAX_WINDOW, largest)?.max(initial_window);
+    let max_window = scope.read_or(&MAX_WINDOW, largest.max(initial_window))?;
+    if max_window < initial_window {
+        return Err(scope.invalid(&MAX_WINDOW, format!("at least `initial_window`, {initial_window} packets")));
+    }
     let ecn = scope.read_or(&ECN, parts.marking != port::MarkingName::Off && name != TransportName::Pfabric)?;
     let min_window = min_window(scope, ecn && !ns2, max_window)?;
     let loss_detection = loss_detection(scope, parts, set, sprayed)?;

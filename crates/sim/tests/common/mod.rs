@@ -246,8 +246,12 @@ fn scheme_settings() -> BoxedStrategy<Given> {
             1 => one_of("reordering gaps", &["by-priority; every"]),
         ]
         .boxed(),
-        maybe(0.4, "initial_window", &["1", "4", "20", "200"]),
-        maybe(0.2, "max_window", &["5", "30"]),
+        prop_oneof![
+            5 => Just(Given::new()),
+            3 => one_of("initial_window", &["1", "4", "20", "200"]),
+            2 => one_of("initial_window max_window", &["1; 5", "5; 5", "4; 30", "20; 30"]),
+        ]
+        .boxed(),
         maybe(0.2, "min_window", &["1", "2", "4"]),
         maybe(0.3, "ack_every", &["2", "4"]),
         maybe(0.3, "delayed_ack", &["0us", "6us", "100us"]),
