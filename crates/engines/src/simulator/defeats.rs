@@ -177,7 +177,7 @@ impl Check<'_> {
 
     /// Finds such a timer before the first measurement.
     fn hasty_first_timer(&self) -> Option<String> {
-        let RtoRule::Rfc6298 { initial, .. } = self.params.rto else { return None };
+        let (RtoRule::Rfc6298 { initial, .. } | RtoRule::Linux { initial, .. }) = self.params.rto else { return None };
         let least = round_up(ROUND_TRIPS_OF_A_TIMER * self.longest.time.0);
         (initial < self.longest.time).then(|| {
             format!(
@@ -194,8 +194,12 @@ impl Check<'_> {
     fn hasty_for_held_acks(&self) -> Option<String> {
         let (key, rto) = match self.params.rto {
             RtoRule::Constant(rto) => ("rto_min", rto),
-            RtoRule::Rfc6298 { min, initial } if initial < min => ("initial_rto", initial),
+            RtoRule::Rfc6298 { min, initial } | RtoRule::Linux { min, initial } if initial < min => {
+                ("initial_rto", initial)
+            }
             RtoRule::Rfc6298 { min, .. } => ("rto_min", min),
+            // It is added to the round trip.
+            RtoRule::Linux { min, .. } => ("rto_min", min + self.longest.time),
         };
         let needed = self.params.delayed_ack + self.longest.time;
         let held = self.params.ack_every > 1 && self.params.delayed_ack > Time::ZERO;
