@@ -174,12 +174,13 @@ mod tests {
             })
             .collect();
         let law = |seconds: f64| 0.4 * (seconds - libm::cbrt(750.0)).powi(3) + 1_000.0;
-        for (tenth, &cwnd) in at.iter().enumerate() {
+        // At first Reno is ahead, by its half a segment.
+        for (tenth, &cwnd) in at.iter().enumerate().skip(1) {
             // Each ACK of a whole window takes it to where the curve is a round trip later.
             let expected = law((tenth as f64 + 1.0) / 10.0);
             assert!((cwnd - expected).abs() < 1e-6, "{cwnd}, not {expected}, at {tenth}");
         }
-        assert!((at[90] - 1_000.0).abs() < 0.001 && at[0] - 700.0 > 9.0 && at[181] > 1_290.0);
+        assert!((at[90] - 1_000.0).abs() < 0.001 && at[1] - 700.0 > 18.0 && at[181] > 1_290.0);
     }
 
     #[test]
