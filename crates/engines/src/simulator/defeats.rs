@@ -220,11 +220,15 @@ impl Check<'_> {
     fn narrow_window(&self) -> Option<String> {
         let needs = |path: &&Path| product(path.rate, path.time).div_ceil(u64::from(self.exchange.packet));
         let path = self.paths.iter().max_by_key(needs)?;
-        let (has, needed) = (u64::from(self.params.max_window), needs(&path));
-        ((has as f64) < (1.0 - LACK) * needed as f64).then(|| {
+        let needed = needs(&path);
+        let (key, has, would_do) = match self.params.receive_window.filter(|&room| room < self.params.max_window) {
+            Some(room) => ("receive_window", room, format!("\"{needed}pkt\"")),
+            None => ("max_window", self.params.max_window, needed.to_string()),
+        };
+        (f64::from(has) < (1.0 - LACK) * needed as f64).then(|| {
             format!(
-                "`max_window` = {has} packets is less than rate times base round trip ({} times {} between {}), so a \
-                 single flow does not fill its path; try max_window = {needed}",
+                "`{key}` = {has} packets is less than rate times base round trip ({} times {} between {}), so a \
+                 single flow does not fill its path; try {key} = {would_do}",
                 units::format_rate(path.rate.bps()),
                 units::format_time(path.time.0),
                 path.ends

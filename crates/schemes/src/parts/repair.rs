@@ -1,7 +1,7 @@
 //! What senders and receivers do in addition to today's standards, from the settings: mostly what Linux does.
 
 use flowsieve_settings::declare;
-use flowsieve_settings::{Scope, Section, Setting, SettingsError};
+use flowsieve_settings::{Key, Scope, Section, Setting, SettingsError};
 use flowsieve_transport::tcp::CongestionSpec;
 use flowsieve_transport::tcp::params::{Halves, Reduction};
 
@@ -52,7 +52,7 @@ impl Repair {
         congestion: &CongestionSpec,
     ) -> Result<Repair, SettingsError> {
         Ok(Repair {
-            halves: halves(scope, set)?,
+            halves: halves(scope, set, congestion)?,
             reduction: reduction(scope, set, congestion)?,
             undo: of_linux(scope, &UNDO, set, false, true)?,
         })
@@ -73,8 +73,23 @@ fn of_linux<T: Clone + PartialEq>(
     }
 }
 
+/// Refuses a setting, if it is given, for a congestion control of the user's own.
+fn not_for_own(scope: &Scope<'_>, setting: &Key) -> Result<(), SettingsError> {
+    match scope.is_given(setting) {
+        true => {
+            let expected =
+                format!("no `{}` with a congestion control of one's own, which has its own window", setting.name);
+            Err(scope.invalid(setting, expected))
+        }
+        false => Ok(()),
+    }
+}
+
 /// Reads of what a loss leaves half.
-fn halves(scope: &Scope<'_>, set: ParameterSet) -> Result<Halves, SettingsError> {
+fn halves(scope: &Scope<'_>, set: ParameterSet, congestion: &CongestionSpec) -> Result<Halves, SettingsError> {
+    if matches!(congestion, CongestionSpec::Custom(_)) {
+        return not_for_own(scope, &HALVES).map(|()| Halves::Flight);
+    }
     if set.is_ns2() && scope.is_given(&HALVES) {
         let expected =
             "no `halves` under the rules of ns-2, in which it is the window; parameters = \"rfc\" or \"linux\"";
@@ -83,23 +98,15 @@ fn halves(scope: &Scope<'_>, set: ParameterSet) -> Result<Halves, SettingsError>
     of_linux(scope, &HALVES, set, Halves::Flight, Halves::Window)
 }
 
-/// Reads how the window falls. In ns-2's rules it is cut at once, and a control of the user's own has its own window.
+/// Reads how the window falls. In ns-2's rules it is cut at once.
 fn reduction(scope: &Scope<'_>, set: ParameterSet, congestion: &CongestionSpec) -> Result<Reduction, SettingsError> {
-    if matches!(congestion, CongestionSpec::Custom(_)) && !scope.is_given(&REDUCTION) {
-        return Ok(Reduction::AtOnce);
+    if matches!(congestion, CongestionSpec::Custom(_)) {
+        return not_for_own(scope, &REDUCTION).map(|()| Reduction::AtOnce);
     }
     let reduction = of_linux(scope, &REDUCTION, set, Reduction::AtOnce, Reduction::Proportional)?;
-    if reduction == Reduction::Proportional {
-        if set.is_ns2() {
-            return Err(
-                scope.invalid(&REDUCTION, "\"at-once\" under the rules of ns-2; parameters = \"rfc\" or \"linux\"")
-            );
-        }
-        if matches!(congestion, CongestionSpec::Custom(_)) {
-            let expected =
-                "no `reduction` with a congestion control of one's own, which decides itself how its window falls";
-            return Err(scope.invalid(&REDUCTION, expected));
-        }
+    if reduction == Reduction::Proportional && set.is_ns2() {
+        let expected = "\"at-once\" under the rules of ns-2; parameters = \"rfc\" or \"linux\"";
+        return Err(scope.invalid(&REDUCTION, expected));
     }
     Ok(reduction)
 }

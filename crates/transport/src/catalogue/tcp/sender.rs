@@ -357,9 +357,11 @@ impl TcpSender {
             round_trip: ack.round_trip,
             messages: &self.messages,
         };
-        let last_cut = self.congestion.last_cut();
-        self.congestion.on_ack(acked, params);
-        if params.reduction == Reduction::Proportional {
+        if params.reduction == Reduction::AtOnce {
+            self.congestion.on_ack(acked, params);
+        } else {
+            let last_cut = self.congestion.last_cut();
+            self.congestion.on_ack(acked, params);
             let found_lost = self.board.lost > lost_before;
             self.fall(delivered, advanced && !found_lost, self.congestion.last_cut() != last_cut, params);
         }
