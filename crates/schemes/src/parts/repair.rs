@@ -133,11 +133,21 @@ pub(super) fn quick_acks(scope: &Scope<'_>, set: ParameterSet, ack_every: u32) -
     Ok(of_linux(scope, &QUICK_ACKS, set, 0, 16)? as u32)
 }
 
-/// Reads whether ACKs can be marked. If not given, it is not part of the configuration.
-pub(super) fn ecn_acks(scope: &Scope<'_>, ecn: bool) -> Result<bool, SettingsError> {
-    let given = scope.optional(&ECN_ACKS)?.unwrap_or(false);
-    if given && !ecn {
+/// Reads whether ACKs can be marked, as Linux's can where the control needs marks, as DCTCP does (`tcp_ecn_send` in
+/// `net/ipv4/tcp_output.c`). If it is neither given nor the set's, it is not part of the configuration.
+pub(super) fn ecn_acks(
+    scope: &Scope<'_>,
+    set: ParameterSet,
+    ecn: bool,
+    congestion: &CongestionSpec,
+) -> Result<bool, SettingsError> {
+    let needs_marks = matches!(congestion, CongestionSpec::Dctcp(_) | CongestionSpec::D2tcp(_));
+    let marked = match ecn && set.is_linux() {
+        true => scope.read_or(&ECN_ACKS, needs_marks)?,
+        false => scope.optional(&ECN_ACKS)?.unwrap_or(false),
+    };
+    if marked && !ecn {
         return Err(scope.invalid(&ECN_ACKS, "false, since `ecn` is: ACKs are marked where data is"));
     }
-    Ok(given)
+    Ok(marked)
 }

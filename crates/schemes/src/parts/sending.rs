@@ -294,7 +294,7 @@ pub(super) fn transport(
         ack_every,
         delayed_ack: if ack_every > 1 { Time(scope.read(&DELAYED_ACK)?) } else { Time::ZERO },
         quick_acks: repair::quick_acks(scope, set, ack_every)?,
-        ecn_acks: repair::ecn_acks(scope, ecn)?,
+        ecn_acks: repair::ecn_acks(scope, set, ecn, &congestion)?,
         probe_after,
         congestion,
     };

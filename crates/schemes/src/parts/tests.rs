@@ -520,6 +520,9 @@ fn linux__is_what_the_kernel_does() {
     assert_eq!((params.rto, params.loss_detection), (RtoRule::Linux { min, initial }, LossDetection::RackTlp));
     assert_eq!((params.halves, params.reduction, params.undo), (Halves::Window, Reduction::Proportional, true));
     assert_eq!((params.initial_window, params.min_window, params.ack_every, params.quick_acks), (10, 2, 1, 0));
+    assert!(params.ecn_acks, "DCTCP needs marks");
+    let reno = tcp(&scheme("dctcp", &linux.clone().with(None, "transport", "tcp")).unwrap()).clone();
+    assert!(reno.ecn && !reno.ecn_acks);
     assert_eq!((rules.connections, rules.handshake), (Connections::Warm, Handshake::Never));
     assert_eq!(dctcp.nic, Nic::Scheme);
     // Delayed ACKs are quick at first.
