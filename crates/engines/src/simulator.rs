@@ -24,6 +24,7 @@ use flowsieve_results::{CallCost, SchemeInfo, TraceFiles};
 use flowsieve_schemes::feeds::Feeds;
 use flowsieve_schemes::flow_level::{FIDELITY, Fidelity, ONLY};
 use flowsieve_schemes::own::{self, Program};
+use flowsieve_schemes::parameters::ParameterSet;
 use flowsieve_schemes::scheme::Class;
 use flowsieve_schemes::{Entry, Knows, REGISTRY, Scheme};
 use flowsieve_settings::declare;
@@ -43,8 +44,7 @@ declare! {
         "fct_end",
         &[("ack", FctEnd::Ack), ("arrival", FctEnd::Arrival)],
         "end of a flow: when its last ACK is back, or when its last byte has arrived",
-    )
-    .with_default(FctEnd::Ack);
+    );
     pub(crate) static MAX_TIME: Setting<u64> = Setting::time(
         Section::Run, "max_time", 1, MAX_TIME_PS, "simulated time at which a run stops, even if flows are left",
     );
@@ -284,7 +284,8 @@ pub fn flows(point: &Point, seed: u64) -> Result<(Workload, Flowing, Vec<String>
 /// Reads when flows end. Flows of queries must end as queries do, so that the coflow of a query ends with it.
 fn fct_end(settings: &Settings, workload: &Workload) -> Result<FctEnd, SettingsError> {
     let scope = settings.common();
-    let end = scope.read(&FCT_END)?;
+    let of_the_set = if ParameterSet::read(&scope)?.is_linux() { FctEnd::Arrival } else { FctEnd::Ack };
+    let end = scope.read_or(&FCT_END, of_the_set)?;
     if workload.extent == Extent::Queries && end != FctEnd::Arrival {
         let expected = "fct_end = \"arrival\" in [run]: a query ends when its last answer has arrived at its client";
         return Err(scope.invalid(&FCT_END, expected));

@@ -42,6 +42,7 @@ pub const SETTINGS: &[&[&flowsieve_settings::Key]] = &[
     parts::SETTINGS,
     parts::BALANCING_SETTINGS,
     parts::SENDING_SETTINGS,
+    parts::REPAIR_SETTINGS,
     messages::SETTINGS,
     pfabric::SETTINGS,
     pias::SETTINGS,

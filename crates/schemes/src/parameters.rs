@@ -1,8 +1,8 @@
-//! The two parameter sets, and the default packet format. Schemes, workloads and links each read these settings. The
+//! The parameter sets, and the default packet format. Schemes, workloads and links each read these settings. The
 //! parameter sets' values for congestion control, ports and balancing are next to the parts that read them.
 //!
 //! `ns2` is the lineage in which PIAS, pFabric and QCluster were measured (ns-2 scripts of HKUST-SING/PIAS-NS2), `rfc` is
-//! today's standards. `scaled` is `ns2` for other rates and round trips: its windows, buffers and marking thresholds are
+//! today's standards, `linux` is `rfc` with what the TCP of Linux does beyond them. `scaled` is `ns2` for other rates and round trips: its windows, buffers and marking thresholds are
 //! numbers of packets for hosts of 10 Gbit/s, 80 us apart, and scale with the product of the two ([`Reference`]).
 
 use std::num::NonZeroU16;
@@ -18,9 +18,14 @@ declare! {
     pub static PARAMETERS: Setting<ParameterSet> = Setting::choice(
         Section::Run,
         "parameters",
-        &[("ns2", ParameterSet::Ns2), ("rfc", ParameterSet::Rfc), ("scaled", ParameterSet::Scaled)],
-        "parameter set of transports and hosts: that of the papers, that of today's standards, or that of the papers \
-         with windows, buffers and K for the fabric's rate and round trip",
+        &[
+            ("ns2", ParameterSet::Ns2),
+            ("rfc", ParameterSet::Rfc),
+            ("scaled", ParameterSet::Scaled),
+            ("linux", ParameterSet::Linux),
+        ],
+        "parameter set of transports and hosts: that of the papers, that of today's standards, that of the papers \
+         with windows, buffers and K for the fabric's rate and round trip, or that of Linux",
     )
     .with_default(ParameterSet::Ns2);
     static HEADER: Setting<u64> = Setting::size(
@@ -48,6 +53,8 @@ pub enum ParameterSet {
     Rfc,
     /// The papers' simulations, for the fabric's rate and round trip.
     Scaled,
+    /// Linux, whose connections are in use already.
+    Linux,
 }
 
 impl ParameterSet {
@@ -58,12 +65,17 @@ impl ParameterSet {
 
     /// Returns whether it is the papers' lineage.
     pub fn is_ns2(self) -> bool {
-        self != ParameterSet::Rfc
+        matches!(self, ParameterSet::Ns2 | ParameterSet::Scaled)
+    }
+
+    /// Returns whether it is that of Linux.
+    pub fn is_linux(self) -> bool {
+        self == ParameterSet::Linux
     }
 
     /// Returns the number of data packets that one ACK answers.
     pub fn ack_every(self, scope: &Scope<'_>) -> Result<u32, SettingsError> {
-        let default = if self.is_ns2() { 1 } else { 2 };
+        let default = if self == ParameterSet::Rfc { 2 } else { 1 };
         Ok(u32::try_from(scope.read_or(&ACK_EVERY, default)?).unwrap_or(u32::MAX))
     }
 
@@ -132,6 +144,7 @@ mod tests {
         assert_eq!(of("ns2"), (1, 0));
         assert_eq!(of("rfc"), (2, 38));
         assert_eq!(of("scaled"), of("ns2"));
+        assert_eq!(of("linux"), (1, 38));
     }
 
     #[test]

@@ -26,6 +26,7 @@ macro_rules! names {
 
 mod balancing;
 mod port;
+mod repair;
 mod sending;
 mod tagging;
 
@@ -43,6 +44,7 @@ pub use port::QUEUES;
 pub(crate) use port::SETTINGS as PORT_SETTINGS;
 pub use port::{AdmissionName, DisciplineName, MarkingName};
 pub(crate) use port::{PortSettings, own_queues};
+pub(crate) use repair::SETTINGS as REPAIR_SETTINGS;
 pub(crate) use sending::SETTINGS as SENDING_SETTINGS;
 pub use sending::{RTO_MIN, ReorderingName, TransportName};
 pub(crate) use tagging::SETTINGS as TAGGING_SETTINGS;
@@ -177,7 +179,7 @@ pub fn build(context: &Context<'_>, parts: &Parts) -> Result<Scheme, SettingsErr
     let set = ParameterSet::read(scope)?;
     let scaled;
     let parts = match set {
-        ParameterSet::Ns2 | ParameterSet::Rfc => parts,
+        ParameterSet::Ns2 | ParameterSet::Rfc | ParameterSet::Linux => parts,
         ParameterSet::Scaled => {
             let reference = context.workload.fabric().map_or(Reference::PAPERS, Reference::of);
             scaled = parts.scaled(reference, scope.read(&MTU)?);
@@ -187,7 +189,7 @@ pub fn build(context: &Context<'_>, parts: &Parts) -> Result<Scheme, SettingsErr
     let balancers = balancing::balancers(scope, parts, set)?;
     let sprayed = [Place::Leaf, Place::Spine, Place::Core].iter().any(|&place| balancers.at(place).splits_flows());
     let transport = sending::transport(scope, parts, set, sprayed)?;
-    let nic = sending::nic(scope, &transport)?;
+    let nic = sending::nic(scope, &transport, set)?;
     let transport = sending::nic_order(scope, parts, nic, transport)?;
     // A sender that sends everything at once does not react to marks.
     let reacts = !matches!(transport, TransportSpec::OpenLoop(_));

@@ -137,6 +137,13 @@ fn defeats__a_window_below_rate_times_round_trip() {
     assert_eq!(alone(&wide).findings(), [""; 0]);
     let (slowdown, timeouts) = alone(&wide).run();
     assert!(slowdown < 1.5 && timeouts == 0, "{slowdown} with {number}");
+
+    // The receiver's window does the same. 239 packets of 1,500 B are 245 segments.
+    let with = |room: &str| rest(&format!("[transport]\nmax_window = {number}\nreceive_window = \"{room}\"\n"));
+    let small = with("239pkt");
+    let finding = only(&alone(&small).findings(), &["`receive_window` = 245 packets", "400Gbps"]);
+    let large = with(&would_do(&finding, "receive_window"));
+    assert_eq!(alone(&large).findings(), [""; 0]);
 }
 
 #[test]

@@ -223,7 +223,9 @@ fn each_setting_acts(first: usize) {
                 let set = format!("schemes.{scheme}.{path}={other}");
                 run(folder.path(), scheme, &[set]).is_ok_and(|(_, other)| other != told)
             };
-            if !others(key.kind, value).iter().any(acts) {
+            // The largest window is at least the initial one, and may be that.
+            let least = settings.get("scheme.initial_window").filter(|_| name == "max_window").cloned();
+            if !others(key.kind, value).iter().chain(&least).any(acts) {
                 idle.entry(path.to_owned()).or_default().insert(scheme);
             }
         }

@@ -124,6 +124,16 @@ fn tags__of_answers_have_no_message() {
 }
 
 #[test]
+fn answers__can_be_marked_where_acks_can() {
+    let ecn_of_acks = |ecn_acks| {
+        let mut host = per_flow(TcpParams { ecn_acks, ..params() }, false);
+        host.run("10 < 7 syn\n 10 > 7 syn-ack\n 20 < 7/0\n 20 > 7 ack 1");
+        host.last(7).ecn
+    };
+    assert_eq!([false, true].map(ecn_of_acks), [Ecn::NotCapable, Ecn::Capable]);
+}
+
+#[test]
 fn answers__leave_within_the_call_though_the_host_pauses() {
     let mut host = per_flow(delayed(), true);
     host.run(

@@ -9,8 +9,8 @@ use flowsieve_transport::tcp::Receiver;
 use flowsieve_transport::tcp::header::{AckHeader, GapReport};
 use flowsieve_transport::tcp::receiver::{AckRule, Arrival, Reply};
 
-const EACH: AckRule = AckRule { every: 1, delay: Time::ZERO, span: 478 };
-const SECOND: AckRule = AckRule { every: 2, delay: Time::from_us(500), span: 478 };
+const EACH: AckRule = AckRule { every: 1, quick: 0, delay: Time::ZERO, span: 478 };
+const SECOND: AckRule = AckRule { every: 2, quick: 0, delay: Time::from_us(500), span: 478 };
 
 fn show((header, stamp): Reply) -> String {
     let AckHeader { cumulative, block, marked, duplicate, gap } = header;
@@ -144,7 +144,7 @@ fn complete__each_message_once_with_its_reordering() {
 
 #[test]
 fn take_held__bytes_that_waited_for_earlier_ones_over_time() {
-    let rule = AckRule { every: 1, delay: Time::ZERO, span: 100 };
+    let rule = AckRule { every: 1, quick: 0, delay: Time::ZERO, span: 100 };
     let arrival =
         |seq, last| Arrival { seq, message: 7, last, retransmission: false, marked: false, priority: 0, stamp: 0 };
     let (mut receiver, us) = (Receiver::default(), Time::from_us);
@@ -157,4 +157,12 @@ fn take_held__bytes_that_waited_for_earlier_ones_over_time() {
     let held = Held { most_bytes: 2_000, byte_ns: 30 * 1_000 * 1_000 };
     assert_eq!(receiver.take_held(us(50), 1_000), Some(held));
     assert_eq!(receiver.take_held(us(60), 1_000), None);
+}
+
+#[test]
+fn quick__the_first_of_a_connection_are_acknowledged_one_by_one() {
+    let rule = AckRule { quick: 3, ..SECOND };
+    assert_eq!(acks(rule, "0 1 2 3 4 5"), ["1@0", "2@1", "3@2", "", "5@3", ""]);
+    // Others are answered at once anyway, and do not count.
+    assert_eq!(acks(rule, "0 2 1 3 4 5"), ["1@0", "1[2-2]@1", "3@2", "4@3", "", "6@4"]);
 }

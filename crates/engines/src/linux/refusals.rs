@@ -25,7 +25,7 @@ const MOST_HOSTS: u32 = 64;
 const DCTCP: (f64, f64) = (1.0 / 16.0, 1.0);
 
 /// Settings of a sender that the kernel decides by itself.
-const THE_KERNELS_OWN: [(&str, &str); 12] = [
+const THE_KERNELS_OWN: [(&str, &str); 18] = [
     ("max_window", "it is limited by the memory of sockets"),
     ("initial_rto", "it is 1 s"),
     ("max_backoff", "timeouts double up to 120 s"),
@@ -38,6 +38,12 @@ const THE_KERNELS_OWN: [(&str, &str); 12] = [
     ("nic_backlog", "a host's port is the scheme's"),
     ("nic_order", "a host's port is the scheme's"),
     ("min_window", "it is 2"),
+    ("halves", "a loss halves the window"),
+    ("reduction", "it is proportional"),
+    ("undo", "it takes spurious cuts back"),
+    ("receive_window", "it is limited by the memory of sockets"),
+    ("quick_acks", "it acknowledges at once"),
+    ("ecn_acks", "ACKs can be marked under DCTCP"),
 ];
 
 /// Returns how hosts send; refuses what the kernel cannot do.
@@ -87,6 +93,7 @@ fn of_rules(point: &Point, scope: &Scope<'_>, rules: &TcpRules) -> Result<Sender
     let params = &rules.params;
     let congestion = match &params.congestion {
         CongestionSpec::NewReno(_) => Congestion::Reno,
+        CongestionSpec::Cubic(_) => Congestion::Cubic,
         CongestionSpec::Dctcp(own) if (own.gain, own.initial_alpha) == DCTCP => Congestion::Dctcp,
         CongestionSpec::Dctcp(_) => {
             let problem = "the lab's DCTCP has a gain of 1/16, and an estimate that begins at 1";
@@ -100,9 +107,9 @@ fn of_rules(point: &Point, scope: &Scope<'_>, rules: &TcpRules) -> Result<Sender
         let problem = format!("packets have {} bytes of headers, and the kernel's have {HEADERS}", rules.header);
         return Err(scope_error(scope, "parameters", &problem).expected("parameters = \"rfc\" in [run]").into());
     }
-    let RtoRule::Rfc6298 { min, .. } = params.rto else {
+    let (RtoRule::Rfc6298 { min, .. } | RtoRule::Linux { min, .. }) = params.rto else {
         let problem = "the kernel estimates its timeout";
-        return Err(scope_error(scope, "rto", problem).expected("rto = \"rfc6298\" in [transport]").into());
+        return Err(scope_error(scope, "rto", problem).expected("rto = \"linux\" in [transport]").into());
     };
     if min.0 % 1_000_000_000 != 0 || min == Time::ZERO {
         let problem = format!("the least timeout is {min}, and the kernel's are whole milliseconds");

@@ -177,7 +177,7 @@ impl Check<'_> {
 
     /// Finds such a timer before the first measurement.
     fn hasty_first_timer(&self) -> Option<String> {
-        let RtoRule::Rfc6298 { initial, .. } = self.params.rto else { return None };
+        let (RtoRule::Rfc6298 { initial, .. } | RtoRule::Linux { initial, .. }) = self.params.rto else { return None };
         let least = round_up(ROUND_TRIPS_OF_A_TIMER * self.longest.time.0);
         (initial < self.longest.time).then(|| {
             format!(
@@ -194,8 +194,12 @@ impl Check<'_> {
     fn hasty_for_held_acks(&self) -> Option<String> {
         let (key, rto) = match self.params.rto {
             RtoRule::Constant(rto) => ("rto_min", rto),
-            RtoRule::Rfc6298 { min, initial } if initial < min => ("initial_rto", initial),
+            RtoRule::Rfc6298 { min, initial } | RtoRule::Linux { min, initial } if initial < min => {
+                ("initial_rto", initial)
+            }
             RtoRule::Rfc6298 { min, .. } => ("rto_min", min),
+            // It is added to the round trip.
+            RtoRule::Linux { min, .. } => ("rto_min", min + self.longest.time),
         };
         let needed = self.params.delayed_ack + self.longest.time;
         let held = self.params.ack_every > 1 && self.params.delayed_ack > Time::ZERO;
@@ -216,11 +220,15 @@ impl Check<'_> {
     fn narrow_window(&self) -> Option<String> {
         let needs = |path: &&Path| product(path.rate, path.time).div_ceil(u64::from(self.exchange.packet));
         let path = self.paths.iter().max_by_key(needs)?;
-        let (has, needed) = (u64::from(self.params.max_window), needs(&path));
-        ((has as f64) < (1.0 - LACK) * needed as f64).then(|| {
+        let needed = needs(&path);
+        let (key, has, would_do) = match self.params.receive_window.filter(|&room| room < self.params.max_window) {
+            Some(room) => ("receive_window", room, format!("\"{needed}pkt\"")),
+            None => ("max_window", self.params.max_window, needed.to_string()),
+        };
+        (f64::from(has) < (1.0 - LACK) * needed as f64).then(|| {
             format!(
-                "`max_window` = {has} packets is less than rate times base round trip ({} times {} between {}), so a \
-                 single flow does not fill its path; try max_window = {needed}",
+                "`{key}` = {has} packets is less than rate times base round trip ({} times {} between {}), so a \
+                 single flow does not fill its path; try {key} = {would_do}",
                 units::format_rate(path.rate.bps()),
                 units::format_time(path.time.0),
                 path.ends

@@ -259,7 +259,7 @@ pub(super) fn read(reader: &Reader<'_>, hosts: &Hosts, framing: &Framing, set: P
 pub(super) fn load_counts(scope: &Scope<'_>, set: ParameterSet) -> Result<LoadCounts, SettingsError> {
     let default = match set {
         ParameterSet::Ns2 | ParameterSet::Scaled => LoadCounts::Ns2,
-        ParameterSet::Rfc => LoadCounts::Wire,
+        ParameterSet::Rfc | ParameterSet::Linux => LoadCounts::Wire,
     };
     scope.read_or(&LOAD_COUNTS, default)
 }

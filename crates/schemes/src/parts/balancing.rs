@@ -110,7 +110,7 @@ pub(crate) fn balancing(
 ) -> Result<BalancingName, SettingsError> {
     let of_the_set = match set {
         ParameterSet::Ns2 | ParameterSet::Scaled => BalancingName::Spray,
-        ParameterSet::Rfc => BalancingName::Ecmp,
+        ParameterSet::Rfc | ParameterSet::Linux => BalancingName::Ecmp,
     };
     scope.read_or(&LOAD_BALANCING, of_the_scheme.unwrap_or(of_the_set))
 }

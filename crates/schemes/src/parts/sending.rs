@@ -6,12 +6,14 @@ use flowsieve_core::Time;
 use flowsieve_transport::TransportSpec;
 use flowsieve_transport::open_loop::OpenLoopRules;
 use flowsieve_transport::tcp::NicOrder;
+use flowsieve_transport::tcp::congestion::cubic::CubicRules;
 use flowsieve_transport::tcp::congestion::d2tcp::D2tcpRules;
 use flowsieve_transport::tcp::congestion::dctcp::DctcpRules;
 use flowsieve_transport::tcp::congestion::new_reno::NewReno;
 use flowsieve_transport::tcp::params::{Gaps, LossDetection, MOST_DOUBLINGS, Restart, RtoRule, WindowRule};
 use flowsieve_transport::tcp::{CongestionSpec, Connections, Handshake, TcpParams, TcpRules};
 
+use super::repair::{self, Repair};
 use super::{Part, Parts, port};
 use crate::parameters::{ParameterSet, header, segment};
 use crate::scheme::Nic;
@@ -27,6 +29,8 @@ pub enum TransportName {
     Dctcp,
     /// D2TCP.
     D2tcp,
+    /// CUBIC.
+    Cubic,
     /// pFabric's, with probes.
     Pfabric,
     /// Everything at once.
@@ -48,8 +52,17 @@ enum DetectionName {
     Off,
     DupAck,
     Rack,
+    RackTlp,
     /// By load balancing.
     Auto,
+}
+
+/// The retransmission timer, by the names that settings use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RtoName {
+    Constant,
+    Rfc6298,
+    Linux,
 }
 
 /// No timeout is longer than 60 s, whatever it is estimated from.
@@ -63,6 +76,7 @@ declare! {
             ("tcp", TransportName::Tcp),
             ("dctcp", TransportName::Dctcp),
             ("d2tcp", TransportName::D2tcp),
+            ("cubic", TransportName::Cubic),
             ("pfabric", TransportName::Pfabric),
             ("open-loop", TransportName::OpenLoop),
         ],
@@ -72,18 +86,18 @@ declare! {
         Section::Transport, "initial_window", 1, 1_000_000, "initial congestion window in packets",
     );
     static MAX_WINDOW: Setting<u64> = Setting::count(
-        Section::Transport, "max_window", 1, 1_000_000, "largest congestion window in packets",
+        Section::Transport, "max_window", 1, 1_000_000,
+        "largest congestion window in packets; at least `initial_window`",
     );
     static MIN_WINDOW: Setting<u64> = Setting::count(
         Section::Transport, "min_window", 1, 1_000_000,
         "smallest congestion window in packets that marks leave; not given: 2, as in Linux; \"ns2\": 1",
     );
-    /// Whether the timeout is constant.
-    static RTO: Setting<bool> = Setting::choice(
+    static RTO: Setting<RtoName> = Setting::choice(
         Section::Transport,
         "rto",
-        &[("constant", true), ("rfc6298", false)],
-        "retransmission timer: rto_min always, or estimated with back-off",
+        &[("constant", RtoName::Constant), ("rfc6298", RtoName::Rfc6298), ("linux", RtoName::Linux)],
+        "retransmission timer: rto_min always; estimated with back-off; or Linux's, SRTT + max(4 RTTVAR, rto_min)",
     );
     /// The least retransmission timeout.
     pub static RTO_MIN: Setting<u64> = Setting::time(
@@ -91,11 +105,11 @@ declare! {
     );
     static INITIAL_RTO: Setting<u64> = Setting::time(
         Section::Transport, "initial_rto", 1, LONGEST_RTO_PS,
-        "rto = \"rfc6298\": the timeout of a connection that has measured no round trip yet",
+        "rto not \"constant\": the timeout of a connection that has measured no round trip yet",
     );
     static MAX_BACKOFF: Setting<u64> = Setting::count(
         Section::Transport, "max_backoff", 1, 1 << MOST_DOUBLINGS,
-        "rto = \"rfc6298\": largest multiple of the timeout while nothing is acknowledged, a power of two; not given: up to 60 s",
+        "rto not \"constant\": largest multiple of the timeout while nothing is acknowledged, a power of two; not given: up to 60 s",
     );
     static DCTCP_G: Setting<f64> = Setting::number_above(
         Section::Transport, "dctcp_g", 0.0, 1.0, "DCTCP, D2TCP: weight of the newest window in alpha",
@@ -111,9 +125,11 @@ declare! {
             ("off", DetectionName::Off),
             ("dupack", DetectionName::DupAck),
             ("rack", DetectionName::Rack),
+            ("rack-tlp", DetectionName::RackTlp),
             ("auto", DetectionName::Auto),
         ],
-        "how losses are found without timeouts: by duplicate ACKs, by times (RACK), or as load balancing requires",
+        "how losses are found without timeouts: by duplicate ACKs; by times, for networks that reorder (RACK); by times and \
+        by probes of the tail (all of RFC 8985); or as load balancing requires",
     )
     .with_default(DetectionName::Auto);
     static REORDERING: Setting<ReorderingName> = Setting::choice(
@@ -217,43 +233,59 @@ pub(super) fn transport(
         TransportName::Tcp | TransportName::Pfabric => {
             parts.own_congestion.clone().unwrap_or(CongestionSpec::NewReno(NewReno))
         }
+        TransportName::Cubic => CongestionSpec::Cubic(CubicRules),
         TransportName::Dctcp => CongestionSpec::Dctcp(dctcp(scope, ns2)?),
         TransportName::D2tcp => CongestionSpec::D2tcp(D2tcpRules(dctcp(scope, ns2)?)),
     };
     let initial_window = scope.read_or(&INITIAL_WINDOW, if ns2 { parts.initial_packets } else { 10 })?;
-    // As in ns-2's scripts: one packet less than the queue holds, and no less than the initial window.
+    // As in ns-2's scripts: one packet less than the queue holds.
     let largest = if ns2 && !scope.is_given(&MAX_WINDOW) {
         let queue = port::buffer(scope, parts)? / scope.read(&MTU)?;
-        queue.saturating_sub(1).max(initial_window)
+        queue.saturating_sub(1)
     } else {
         4_096
     };
-    let max_window = scope.read_or(&MAX_WINDOW, largest)?.max(initial_window);
+    let max_window = scope.read_or(&MAX_WINDOW, largest.max(initial_window))?;
+    if max_window < initial_window {
+        return Err(scope.invalid(&MAX_WINDOW, format!("at least `initial_window`, {initial_window} packets")));
+    }
     let ecn = scope.read_or(&ECN, parts.marking != port::MarkingName::Off && name != TransportName::Pfabric)?;
     let min_window = min_window(scope, ecn && !ns2, max_window)?;
     let loss_detection = loss_detection(scope, parts, set, sprayed)?;
     let of_the_set = Time::from_us(if ns2 { 2_000 } else { 10_000 });
     let rto_min = Time(scope.read_or(&RTO_MIN, parts.rto_min.unwrap_or(of_the_set).0)?);
-    let constant = scope.read_or(&RTO, ns2 || parts.rto_min.is_some())?;
-    let (connections, handshake) = (scope.read(&CONNECTIONS)?, scope.read(&HANDSHAKE)?);
+    let rto_name = scope.read_or(&RTO, rto_of_the_set(parts, set))?;
+    let constant = rto_name == RtoName::Constant;
+    let (connections, handshake) = match set.is_linux() {
+        true => (scope.read_or(&CONNECTIONS, Connections::Warm)?, scope.read_or(&HANDSHAKE, Handshake::Never)?),
+        false => (scope.read(&CONNECTIONS)?, scope.read(&HANDSHAKE)?),
+    };
     // A connection of one flow is never idle before it ends.
     let restarts = connections != Connections::PerFlow && scope.read(&SLOW_START_RESTART)?;
     let ack_every = set.ack_every(scope)?;
     let probe_after = match name {
         TransportName::Pfabric => Some(scope.read(&PROBE_AFTER)? as u32).filter(|&timeouts| timeouts > 0),
-        TransportName::Tcp | TransportName::Dctcp | TransportName::D2tcp | TransportName::OpenLoop => None,
+        TransportName::Tcp
+        | TransportName::Dctcp
+        | TransportName::D2tcp
+        | TransportName::Cubic
+        | TransportName::OpenLoop => None,
     };
+    let repair = Repair::read(scope, set, &congestion)?;
     let params = TcpParams {
         segment,
         initial_window: initial_window as u32,
         max_window: max_window as u32,
         min_window: min_window as u32,
         window: if ns2 { WindowRule::FromCumulative } else { WindowRule::Pipe },
-        congestion,
         ecn,
         loss_detection,
-        rto: rto(scope, set, constant, rto_min)?,
+        rto: rto(scope, set, rto_name, rto_min)?,
         most_doublings: most_doublings(scope, constant)?,
+        halves: repair.halves,
+        reduction: repair.reduction,
+        undo: repair.undo,
+        receive_window: repair::receive_window(scope, segment)?,
         restart: match (restarts, ns2) {
             (false, _) => Restart::Off,
             (true, true) => Restart::Initial,
@@ -261,7 +293,10 @@ pub(super) fn transport(
         },
         ack_every,
         delayed_ack: if ack_every > 1 { Time(scope.read(&DELAYED_ACK)?) } else { Time::ZERO },
+        quick_acks: repair::quick_acks(scope, set, ack_every)?,
+        ecn_acks: repair::ecn_acks(scope, set, ecn, &congestion)?,
         probe_after,
+        congestion,
     };
     Ok(TransportSpec::Tcp(Arc::new(TcpRules { params, connections, handshake, header, order: NicOrder::Turns })))
 }
@@ -288,12 +323,24 @@ fn dctcp(scope: &Scope<'_>, ns2: bool) -> Result<DctcpRules, SettingsError> {
 /// Reads the timer. A constant one is `rto_min` from the first packet on. An estimated one begins with `rto_min` in the
 /// papers' lineage, too (`rtxcur_init_` in its scripts), and with a second in RFC 6298 (§2.1). Linux has that second, or
 /// another value if a program sets one (`BPF_SOCK_OPS_TIMEOUT_INIT`).
-fn rto(scope: &Scope<'_>, set: ParameterSet, constant: bool, rto_min: Time) -> Result<RtoRule, SettingsError> {
-    if constant {
-        return Ok(RtoRule::Constant(rto_min));
+fn rto(scope: &Scope<'_>, set: ParameterSet, name: RtoName, min: Time) -> Result<RtoRule, SettingsError> {
+    let of_the_set = if set.is_ns2() { min } else { RtoRule::RFC_INITIAL.max(min) };
+    let initial = || scope.read_or(&INITIAL_RTO, of_the_set.0).map(Time);
+    Ok(match name {
+        RtoName::Constant => RtoRule::Constant(min),
+        RtoName::Rfc6298 => RtoRule::Rfc6298 { min, initial: initial()? },
+        RtoName::Linux => RtoRule::Linux { min, initial: initial()? },
+    })
+}
+
+/// The timer, if none is given. Schemes with a `rto_min` of their own have a constant one.
+fn rto_of_the_set(parts: &Parts, set: ParameterSet) -> RtoName {
+    match set {
+        _ if parts.rto_min.is_some() => RtoName::Constant,
+        ParameterSet::Ns2 | ParameterSet::Scaled => RtoName::Constant,
+        ParameterSet::Rfc => RtoName::Rfc6298,
+        ParameterSet::Linux => RtoName::Linux,
     }
-    let initial = if set.is_ns2() { rto_min } else { RtoRule::RFC_INITIAL.max(rto_min) };
-    Ok(RtoRule::Rfc6298 { min: rto_min, initial: Time(scope.read_or(&INITIAL_RTO, initial.0)?) })
 }
 
 /// Reads how often the timeout may double. A constant one does not.
@@ -348,6 +395,8 @@ fn loss_detection(
     Ok(match (scope.read(&LOSS_DETECTION)?, sprayed) {
         (DetectionName::Off, _) => LossDetection::Off,
         (DetectionName::Auto, true) if set.is_ns2() => LossDetection::Off,
+        (DetectionName::RackTlp, _) => LossDetection::RackTlp,
+        (DetectionName::Auto, _) if set.is_linux() => LossDetection::RackTlp,
         (DetectionName::Rack, _) | (DetectionName::Auto, true) => LossDetection::Rack,
         (DetectionName::DupAck, _) | (DetectionName::Auto, false) => {
             LossDetection::DupAck(scope.read(&DUPACK_THRESHOLD)? as u32)
@@ -378,9 +427,10 @@ pub(super) fn nic_order(
 /// Reads the host's port. A message that arrives whole needs a port that takes it whole. Other messages come from hosts
 /// whose stacks do not drop their own packets, as Linux pushes back. The hosts of the papers' ns-2 scripts have the
 /// switches' queues; experiments that follow them set `nic = "scheme"`.
-pub(super) fn nic(scope: &Scope<'_>, transport: &TransportSpec) -> Result<Nic, SettingsError> {
+/// So do those under `linux`, as the lab's hosts have them.
+pub(super) fn nic(scope: &Scope<'_>, transport: &TransportSpec, set: ParameterSet) -> Result<Nic, SettingsError> {
     let open = matches!(transport, TransportSpec::OpenLoop(_));
-    match scope.read_or(&NIC, !open)? {
+    match scope.read_or(&NIC, !open && !set.is_linux())? {
         true if open => Err(scope.invalid(&NIC, "\"scheme\": an open-loop sender does not pause")),
         true => Ok(Nic::Backpressure { backlog: scope.read(&NIC_BACKLOG)? }),
         false => Ok(Nic::Scheme),

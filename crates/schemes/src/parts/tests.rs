@@ -16,8 +16,8 @@ use crate::scheme::PortSpec;
 use crate::testing::{Facts, none_given};
 use flowsieve_settings::{Key, Kind, Origin, Raw, Settings, Table};
 use flowsieve_transport::tcp::congestion::{Acked, CongestionControl, Lost};
-use flowsieve_transport::tcp::params::{Gaps, LossDetection, RtoRule};
-use flowsieve_transport::tcp::{CongestionSpec, TcpParams};
+use flowsieve_transport::tcp::params::{Gaps, Halves, LossDetection, Reduction, RtoRule};
+use flowsieve_transport::tcp::{CongestionSpec, Connections, Handshake, TcpParams};
 use flowsieve_transport::{CustomTransport, TransportSpec};
 use std::sync::Arc;
 
@@ -402,7 +402,8 @@ enum Outcome {
 }
 
 /// The defaults that are not part of the configuration.
-const UNSAID: [(&str, &str); 3] = [("reordering", "tcp"), ("gaps", "first"), ("nic_order", "turns")];
+const UNSAID: [(&str, &str); 5] =
+    [("reordering", "tcp"), ("gaps", "first"), ("nic_order", "turns"), ("halves", "flight"), ("reduction", "at-once")];
 
 fn outcome(name: &str, situation: &Settings, key: &str, choice: &str) -> Outcome {
     // A scheme that needs one path refuses spraying, for any other choice.
@@ -425,7 +426,7 @@ fn outcome(name: &str, situation: &Settings, key: &str, choice: &str) -> Outcome
 
 #[test]
 fn registry__no_choice_is_taken_and_ignored() {
-    let sets = ["ns2", "rfc"].map(|set| none_given().with(None, "parameters", set));
+    let sets = ["ns2", "rfc", "linux"].map(|set| none_given().with(None, "parameters", set));
     let sprayed = sets.iter().map(|set| set.clone().with(None, "load_balancing", "spray"));
     let situations: Vec<Settings> =
         sprayed.chain(sets.iter().cloned()).chain([none_given().with(None, "queues", 4)]).collect();
@@ -507,6 +508,62 @@ fn nic__hosts_push_back_unless_a_file_says_otherwise() {
         assert_eq!(scheme("fcfs", &settings).unwrap().nic, Nic::Scheme, "an open loop does not pause");
     }
     assert_eq!(scheme("pias", &none_given().with(None, "nic", "scheme")).unwrap().nic, Nic::Scheme);
+}
+
+#[test]
+fn linux__is_what_the_kernel_does() {
+    let linux = none_given().with(None, "parameters", "linux");
+    let dctcp = scheme("dctcp", &linux).unwrap();
+    let TransportSpec::Tcp(rules) = &dctcp.classes[0].transport else { panic!("DCTCP") };
+    let params = &rules.params;
+    let (min, initial) = (Time::from_us(10_000), RtoRule::RFC_INITIAL);
+    assert_eq!((params.rto, params.loss_detection), (RtoRule::Linux { min, initial }, LossDetection::RackTlp));
+    assert_eq!((params.halves, params.reduction, params.undo), (Halves::Window, Reduction::Proportional, true));
+    assert_eq!((params.initial_window, params.min_window, params.ack_every, params.quick_acks), (10, 2, 1, 0));
+    assert!(params.ecn_acks, "DCTCP needs marks");
+    let reno = tcp(&scheme("dctcp", &linux.clone().with(None, "transport", "tcp")).unwrap()).clone();
+    assert!(reno.ecn && !reno.ecn_acks);
+    assert_eq!((rules.connections, rules.handshake), (Connections::Warm, Handshake::Never));
+    assert_eq!(dctcp.nic, Nic::Scheme);
+    // Delayed ACKs are quick at first.
+    let delayed = linux.clone().with(None, "ack_every", 2);
+    assert_eq!(tcp(&scheme("dctcp", &delayed).unwrap()).quick_acks, 16);
+    // What differs may be given.
+    let given = [("rto", "rfc6298"), ("loss_detection", "dupack"), ("reduction", "at-once"), ("nic", "backpressure")];
+    let given = given.iter().fold(linux, |settings, (key, value)| settings.with(None, key, *value));
+    let as_rfc = scheme("dctcp", &given.with(None, "undo", false)).unwrap();
+    let params = tcp(&as_rfc);
+    assert_eq!((params.rto, params.undo), (RtoRule::Rfc6298 { min, initial }, false));
+    assert_eq!((params.loss_detection, params.reduction), (LossDetection::DupAck(3), Reduction::AtOnce));
+    assert_eq!(as_rfc.nic, Nic::Backpressure { backlog: 15_000 });
+}
+
+#[test]
+fn linux__its_parts_are_not_those_of_other_sets_and_may_be_given_there() {
+    for set in ["ns2", "rfc"] {
+        let settings = none_given().with(None, "parameters", set);
+        let dctcp = scheme("dctcp", &settings).unwrap();
+        let params = tcp(&dctcp);
+        assert_eq!((params.halves, params.reduction, params.undo), (Halves::Flight, Reduction::AtOnce, false));
+        let said: Vec<String> = settings.effective().into_iter().map(|(address, _)| address).collect();
+        let of_linux = ["halves", "reduction", "undo", "receive_window", "quick_acks", "ecn_acks"];
+        let is_said = |key: &&str| said.iter().any(|address| address.rsplit('.').next() == Some(key));
+        assert!(!of_linux.iter().any(is_said), "{said:?}");
+    }
+    let rfc = none_given().with(None, "parameters", "rfc");
+    let given = rfc.clone().with(None, "reduction", "proportional").with(None, "receive_window", "10KB");
+    let dctcp = scheme("dctcp", &given.with(None, "undo", true)).unwrap();
+    let params = tcp(&dctcp);
+    assert_eq!((params.reduction, params.undo, params.receive_window), (Reduction::Proportional, true, Some(6)));
+    let refused = |key: &str, value: &str, settings: &Settings| {
+        let error = scheme("dctcp", &settings.clone().with(None, key, value)).unwrap_err();
+        assert_eq!(error.key(), Some(key), "{error}");
+    };
+    refused("reduction", "proportional", &none_given());
+    refused("halves", "window", &none_given());
+    refused("receive_window", "1KB", &rfc);
+    let cubic = scheme("dctcp", &rfc.with(None, "transport", "cubic")).unwrap();
+    assert!(matches!(tcp(&cubic).congestion, CongestionSpec::Cubic(_)));
 }
 
 #[test]

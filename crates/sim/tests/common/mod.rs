@@ -198,7 +198,13 @@ fn fabric_settings() -> impl Strategy<Value = Given> {
 
 fn scheme_settings() -> BoxedStrategy<Given> {
     together(vec![
-        maybe(0.5, "parameters", &["rfc"]),
+        prop_oneof![
+            4 => Just(Given::new()),
+            3 => one_of("parameters", &["rfc"]),
+            3 => one_of("parameters", &["linux"]),
+            1 => one_of("parameters halves reduction", &["rfc; flight; proportional", "linux; window; at-once"]),
+        ]
+        .boxed(),
         maybe(0.8, "load_balancing", &["ecmp", "spray", "spray-random", "flowlet"]),
         maybe(0.5, "flowlet_gap", &["1us", "20us", "100us"]),
         maybe(0.4, "nic", &["backpressure", "scheme"]),
@@ -238,21 +244,33 @@ fn scheme_settings() -> BoxedStrategy<Given> {
         maybe(0.3, "host_thresholds", &["unknown", "equal-split"]),
         maybe(0.5, "message_gap", &["1ns", "5us", "300us"]),
         maybe(0.5, "remaining", &["unacknowledged"]),
-        maybe(0.3, "transport", &["tcp", "dctcp", "d2tcp", "pfabric"]),
-        maybe(0.5, "loss_detection", &["off", "dupack", "rack", "auto"]),
+        maybe(0.3, "transport", &["tcp", "dctcp", "d2tcp", "cubic", "pfabric"]),
+        maybe(0.5, "loss_detection", &["off", "dupack", "rack", "rack-tlp", "auto"]),
+        maybe(0.2, "undo", &["true", "false"]),
+        maybe(0.2, "receive_window", &["2pkt", "9pkt", "80pkt"]),
         prop_oneof![
             6 => Just(Given::new()),
             1 => one_of("reordering", &["tcp", "by-priority"]),
             1 => one_of("reordering gaps", &["by-priority; every"]),
         ]
         .boxed(),
-        maybe(0.4, "initial_window", &["1", "4", "20", "200"]),
-        maybe(0.2, "max_window", &["5", "30"]),
+        prop_oneof![
+            5 => Just(Given::new()),
+            3 => one_of("initial_window", &["1", "4", "20", "200"]),
+            2 => one_of("initial_window max_window", &["1; 5", "5; 5", "4; 30", "20; 30"]),
+        ]
+        .boxed(),
         maybe(0.2, "min_window", &["1", "2", "4"]),
-        maybe(0.3, "ack_every", &["2", "4"]),
+        prop_oneof![
+            6 => Just(Given::new()),
+            2 => one_of("ack_every", &["2", "4"]),
+            1 => one_of("ack_every quick_acks", &["2; 1", "3; 20"]),
+        ]
+        .boxed(),
         maybe(0.3, "delayed_ack", &["0us", "6us", "100us"]),
+        maybe(0.2, "ecn_acks", &["true"]),
         maybe(0.5, "rto_min", &["60us", "250us", "2ms"]),
-        maybe(0.3, "rto", &["constant", "rfc6298"]),
+        maybe(0.4, "rto", &["constant", "rfc6298", "linux"]),
         maybe(0.2, "max_backoff", &["1", "4"]),
         maybe(0.2, "probe_after", &["1", "2"]),
         maybe(0.3, "slow_start_restart", &["false"]),

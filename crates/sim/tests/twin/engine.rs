@@ -193,7 +193,7 @@ pub(crate) fn run<'a>(run_spec: &RunSpec<'a>) -> Twin<'a> {
         pools: vec![Pool::new(run_spec.scheme.shared_buffer); fabric.switches.len()],
         switches: (0..fabric.switches.len()).map(switch).collect(),
         programs,
-        hosts: (0..fabric.hosts).map(|host| Host::new(run_spec.scheme, host, &sites)).collect(),
+        hosts: (0..fabric.hosts).map(|host| Host::new(run_spec, host, &sites)).collect(),
         controllers: kinds(run_spec, &sites),
         tables_sent: vec![0; run_spec.scheme.controllers.len()],
         held: Vec::new(),

@@ -9,10 +9,11 @@ use flowsieve_core::controller::Published;
 use flowsieve_core::message::{Bounds, Effort, Held};
 use flowsieve_core::tagger::FlowEvent;
 use flowsieve_core::{Message, Meta, PortScheduler, Tagger, Time};
+use flowsieve_fabric::round_trip::Exchange;
 use flowsieve_fabric::topology::Sites;
-use flowsieve_schemes::Scheme;
 use flowsieve_schemes::scheme::Nic;
-use flowsieve_sim::FctEnd;
+use flowsieve_sim::{FctEnd, RunSpec};
+use flowsieve_transport::endpoint::BaseRoundTrips;
 use flowsieve_transport::{Effects, HostEndpoint, Out, Packet, Said, Timer, Turn};
 use flowsieve_workload::{Flow, SizeBounds};
 
@@ -38,11 +39,19 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    pub(crate) fn new(scheme: &Scheme, host: u32, sites: &Sites<'_>) -> Host {
+    pub(crate) fn new(run_spec: &RunSpec<'_>, host: u32, sites: &Sites<'_>) -> Host {
+        let scheme = run_spec.scheme;
         let pauses = scheme.nic != Nic::Scheme;
-        let endpoints = (0..)
-            .zip(&scheme.classes)
-            .map(|(number, class)| class.transport.build(number, pauses, None, || sites.endpoint(host, number)));
+        let endpoints = (0..).zip(&scheme.classes).map(|(number, class)| {
+            let facts = class.transport.facts();
+            let exchange = Exchange::new(facts.segment, facts.header, run_spec.wire_overhead);
+            let fabric = run_spec.fabric.clone();
+            // Warm connections know the base round trips.
+            let round_trips = class.transport.wants_round_trips().then(|| {
+                Box::new(move |to: u16| fabric.round_trip(host, to.into(), exchange).time) as Box<BaseRoundTrips>
+            });
+            class.transport.build(number, pauses, round_trips, || sites.endpoint(host, number))
+        });
         let armed = vec![Timer::NEVER; scheme.classes.len()];
         let taggers = scheme.taggers(host, |class| sites.tagger(host, class));
         Host { taggers, endpoints: endpoints.collect(), armed, ring: VecDeque::new(), waits: false }

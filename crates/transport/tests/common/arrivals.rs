@@ -10,7 +10,7 @@ use flowsieve_transport::tcp::header::{AckHeader, GapReport};
 use flowsieve_transport::tcp::params::Gaps;
 use flowsieve_transport::tcp::receiver::{AckRule, Arrival};
 
-pub const EACH: AckRule = AckRule { every: 1, delay: Time::ZERO, span: 478 };
+pub const EACH: AckRule = AckRule { every: 1, quick: 0, delay: Time::ZERO, span: 478 };
 pub const SECOND: AckRule = AckRule { every: 2, delay: Time::from_us(500), ..EACH };
 
 fn arrival(word: &str) -> Arrival {

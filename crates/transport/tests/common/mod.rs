@@ -8,7 +8,8 @@
 //! | `100 < ack 3 sack 5-7 marked dup rtt 90` | an ACK arrives, for a packet sent 90 us ago (100 by default) |
 //! | `100 < ack 3 sack 5-7 retransmit` | its receiver found segment 3 lost; `update`: or did not |
 //! | `100 < syn-ack` | the peer accepts the connection |
-//! | `300 timer` | the sender's next timer is for this instant, and fires: a timeout, or `rack`, or `pace` |
+//! | `100 < ack 3 twice 1` | the same, and segment 1 had arrived before |
+//! | `300 timer` | the sender's next timer is for this instant, and fires: a timeout, or `rack`, `probe` or `pace` |
 //! | `100 > 0-9 r3 syn probe` | since the line before, exactly this was sent (`r`: a retransmission) |
 //! | `100 = cwnd 12.5` | the congestion window; or `alpha`, `flight`, `found` (of the oldest message) |
 //! | `100 done 7` | a message of 7 segments is finished |
@@ -26,7 +27,7 @@ use flowsieve_transport::tcp::congestion::dctcp::DctcpRules;
 use flowsieve_transport::tcp::congestion::new_reno::NewReno;
 use flowsieve_transport::tcp::congestion::{ALPHA, WINDOW};
 use flowsieve_transport::tcp::header::GapReport;
-use flowsieve_transport::tcp::params::{LossDetection, Restart, RtoRule, WindowRule};
+use flowsieve_transport::tcp::params::{Halves, LossDetection, Reduction, Restart, RtoRule, WindowRule};
 use flowsieve_transport::tcp::sender::{Ack, Emission, Timer};
 use flowsieve_transport::tcp::{CongestionSpec, Header, TcpParams, TcpSender};
 
@@ -45,10 +46,28 @@ pub fn rfc() -> TcpParams {
         loss_detection: LossDetection::DupAck(3),
         rto: RtoRule::Rfc6298 { min: Time::from_us(10_000), initial: RtoRule::RFC_INITIAL },
         most_doublings: 16,
+        halves: Halves::Flight,
+        reduction: Reduction::AtOnce,
+        undo: false,
+        receive_window: None,
         restart: Restart::AtMostInitial,
         ack_every: 1,
         delayed_ack: Time::ZERO,
+        quick_acks: 0,
+        ecn_acks: false,
         probe_after: None,
+    }
+}
+
+/// Linux: its timer, RACK with probes, proportional rate reduction, and cuts that are undone.
+pub fn linux() -> TcpParams {
+    TcpParams {
+        rto: RtoRule::Linux { min: Time::from_us(10_000), initial: RtoRule::RFC_INITIAL },
+        loss_detection: LossDetection::RackTlp,
+        halves: Halves::Window,
+        reduction: Reduction::Proportional,
+        undo: true,
+        ..rfc()
     }
 }
 
@@ -120,7 +139,7 @@ impl Trace {
             "timer" => {
                 assert_eq!(due, self.now, "the next timer, at: {line}");
                 let rto = self.tcp.on_timer(self.now, &self.params) == Timer::Timeout;
-                assert_eq!(rto, !matches!(words.get(2), Some(&"rack" | &"pace")), "{line}");
+                assert_eq!(rto, !matches!(words.get(2), Some(&"rack" | &"probe" | &"pace")), "{line}");
             }
             ">" => {
                 assert_eq!(show(&std::mem::take(&mut self.sent)), words[2..].join(" "), "sent at: {line}");
@@ -185,6 +204,10 @@ fn ack(words: &[&str]) -> Ack {
             }
             "marked" => ack.marked = true,
             "dup" => ack.duplicate = true,
+            "twice" => {
+                let seq = words.next().unwrap().parse().unwrap();
+                (ack.duplicate, ack.block) = (true, (seq, seq));
+            }
             "update" => ack.gap = GapReport::Update,
             "retransmit" => ack.gap = GapReport::Retransmit,
             "rtt" => ack.round_trip = Time((number(words.next().unwrap()) * 1e6) as u64),

@@ -258,7 +258,12 @@ impl Path {
             self.arrived.insert(seq);
         }
         self.held.insert(seq);
-        let rule = AckRule { every: self.params.ack_every, delay: self.params.delayed_ack, span: self.params.span() };
+        let rule = AckRule {
+            every: self.params.ack_every,
+            quick: self.params.quick_acks,
+            delay: self.params.delayed_ack,
+            span: self.params.span(),
+        };
         let data = Arrival { seq, message, last, retransmission, marked: false, priority, stamp };
         let reaction = self.receiver.on_data(self.now, &data, rule);
         while let Some((message, _)) = self.receiver.complete() {

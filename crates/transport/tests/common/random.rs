@@ -3,11 +3,12 @@
 use std::num::NonZeroU64;
 
 use flowsieve_core::Time;
+use flowsieve_transport::tcp::congestion::cubic::CubicRules;
 use flowsieve_transport::tcp::congestion::d2tcp::D2tcpRules;
 use flowsieve_transport::tcp::congestion::dctcp::DctcpRules;
 use flowsieve_transport::tcp::congestion::new_reno::NewReno;
 use flowsieve_transport::tcp::congestion::{Acked, CongestionControl, Lost};
-use flowsieve_transport::tcp::params::{Gaps, LossDetection, Restart, RtoRule, WindowRule};
+use flowsieve_transport::tcp::params::{Gaps, Halves, LossDetection, Reduction, Restart, RtoRule, WindowRule};
 use flowsieve_transport::tcp::{CongestionSpec, TcpParams};
 use proptest::prelude::*;
 
@@ -84,6 +85,7 @@ pub fn params() -> impl Strategy<Value = TcpParams> {
         Just(LossDetection::Off),
         (1u32..5).prop_map(LossDetection::DupAck),
         Just(LossDetection::Rack),
+        Just(LossDetection::RackTlp),
         Just(LossDetection::ByPriority(Gaps::First)),
         Just(LossDetection::ByPriority(Gaps::Every))
     ];
@@ -91,20 +93,40 @@ pub fn params() -> impl Strategy<Value = TcpParams> {
     let rto = prop_oneof![
         Just(RtoRule::Constant(Time::from_us(250))),
         Just(RtoRule::Constant(Time::from_us(2_000))),
-        Just(RtoRule::Rfc6298 { min: Time::from_us(1_000), initial: RtoRule::RFC_INITIAL })
+        Just(RtoRule::Rfc6298 { min: Time::from_us(1_000), initial: RtoRule::RFC_INITIAL }),
+        Just(RtoRule::Linux { min: Time::from_us(200), initial: RtoRule::RFC_INITIAL })
     ];
     let congestion = prop_oneof![
         Just(CongestionSpec::NewReno(NewReno)),
+        Just(CongestionSpec::Cubic(CubicRules)),
         (0.0..=1.0).prop_map(|a| CongestionSpec::Dctcp(DctcpRules { gain: 0.0625, initial_alpha: a })),
         (0.0..=1.0).prop_map(|a| CongestionSpec::D2tcp(D2tcpRules(DctcpRules { gain: 0.0625, initial_alpha: a }))),
         prop_oneof![Just(0), 1u64..50_000].prop_map(paced)
     ];
     let restart = prop_oneof![Just(Restart::Off), Just(Restart::Initial), Just(Restart::AtMostInitial)];
     let probe_after = prop_oneof![Just(None), (1u32..6).prop_map(Some)];
-    let windows = (1u32..80, 1u32..300);
-    (detection, window, rto, congestion, restart, probe_after, windows, 1u32..4).prop_map(
-        |(loss_detection, window, rto, congestion, restart, probe_after, (initial_window, max_window), ack_every)| {
+    let windows = (1u32..80, 1u32..300, prop::option::weighted(0.3, 1u32..100));
+    let reduction = prop_oneof![Just(Reduction::AtOnce), Just(Reduction::Proportional)];
+    let halves = prop_oneof![Just(Halves::Flight), Just(Halves::Window)];
+    let repair = (detection, rto, (halves, reduction), any::<bool>());
+    let acks = (1u32..4, prop_oneof![Just(0), 1u32..20]);
+    (repair, window, congestion, restart, probe_after, windows, acks).prop_map(
+        |(
+            (loss_detection, rto, (halves, reduction), undo),
+            window,
+            congestion,
+            restart,
+            probe_after,
+            windows,
+            acks,
+        )| {
+            let ((initial_window, max_window, receive_window), (ack_every, quick_acks)) = (windows, acks);
             TcpParams {
+                halves,
+                reduction,
+                undo,
+                receive_window,
+                quick_acks,
                 initial_window,
                 max_window,
                 window,

@@ -94,6 +94,20 @@ impl Board {
         self.ring.for_each_word(self.una, nxt, |word, mask| word[LOST] |= mask & !word[SACKED]);
     }
 
+    /// Counts every lost segment as in flight again: the timeout was spurious. ACKs may judge them anew.
+    pub(crate) fn lose_none(&mut self) {
+        self.ring.for_each_word(self.una, self.end, |word, mask| word[LOST] &= !mask);
+        self.lost = 0;
+        self.judged = self.una;
+    }
+
+    /// Counts a segment as in flight again if it is lost.
+    pub(crate) fn spare(&mut self, seq: u32) {
+        if self.is_lost(seq) {
+            self.resend(seq);
+        }
+    }
+
     /// Marks the oldest segment, which is outstanding, as lost unless it has been judged or has arrived; returns whether it did.
     pub(crate) fn lose_first(&mut self) -> bool {
         let found = self.una >= self.judged && !self.has_arrived(self.una);

@@ -253,7 +253,8 @@ impl TcpEndpoint {
 
     #[inline(always)]
     fn acknowledge<O: Out + ?Sized>(&mut self, now: Time, tagger: &mut Tagger, out: &mut O, slot: u32, reply: Reply) {
-        out.send(self.receivers.at(slot).ack(now, tagger, slot, self.rules.header, reply));
+        let ecn = if self.rules.params.ecn_acks { Ecn::Capable } else { Ecn::NotCapable };
+        out.send(self.receivers.at(slot).ack(now, tagger, slot, (self.rules.header, ecn), reply));
     }
 
     /// Sends an ACK that was held back.
@@ -367,7 +368,8 @@ impl TcpEndpoint {
                 Said::Data { segment: seq, last, retransmission }
             }
             Some(Header::Ack(AckHeader { cumulative, block, marked, duplicate, .. })) => {
-                Said::Ack { segment: cumulative, sack: block, echo: marked, duplicate }
+                let sack = if block.0 < block.1 { block } else { (0, 0) };
+                Said::Ack { segment: cumulative, sack, echo: marked, duplicate }
             }
             Some(Header::Syn) => Said::Syn,
             Some(Header::SynAck) => Said::SynAck,

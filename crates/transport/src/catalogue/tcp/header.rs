@@ -42,7 +42,8 @@ pub struct AckHeader {
     /// Every segment below this number has arrived.
     pub cumulative: u32,
     /// The run of segments around the packet that caused the ACK has arrived, too: SACK's first block (RFC 2018 §4; with
-    /// `duplicate` the second, RFC 2883 §4). Empty if the packet is below `cumulative`.
+    /// `duplicate` the second, RFC 2883 §4). Empty if the packet is below `cumulative`; both ends are then its number if it
+    /// had arrived before.
     pub block: (u32, u32),
     /// Whether the acknowledged packets were marked (RFC 8257 §3.2).
     pub marked: bool,

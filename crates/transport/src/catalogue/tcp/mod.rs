@@ -7,7 +7,7 @@
 //! | [`congestion`] | its congestion control: NewReno, DCTCP, D2TCP, and the contract for others |
 //! | [`receiver`] | its receiver: ACKs, delayed ACKs, the echo of marks |
 //! | [`rules`] | the rules that hold at every host |
-//! | [`params`] | the parameters of a connection: today's standards, or the ns-2 lineage of the papers |
+//! | [`params`] | the parameters of a connection: today's standards, Linux's, or the ns-2 lineage of the papers |
 //! | [`messages`] | which segments of a connection belong to which message |
 //! | [`steps`] | how long messages were in the steps of QCLIMB, if measured |
 //! | [`header`] | the content of packets between the two ends |
@@ -19,20 +19,24 @@ mod alarms;
 mod asked;
 mod board;
 pub mod congestion;
+mod deviation;
 pub mod endpoint;
 pub mod header;
 mod line;
 pub mod messages;
 pub mod params;
 mod priority_gaps;
+mod probe;
 mod rack;
 pub mod receiver;
 mod receivers;
+mod reduction;
 mod ring;
 mod rto;
 pub mod rules;
 pub mod sender;
 mod senders;
+mod spurious;
 pub mod steps;
 mod waiting;
 

@@ -1,7 +1,8 @@
 //! The parameters of the built-in TCP. Times are [`Time`], windows count segments.
 //!
-//! Two sets are in use: today's standards ([`WindowRule::Pipe`], [`RtoRule::Rfc6298`], [`Restart::AtMostInitial`]), and the
-//! ns-2 lineage of pFabric, PIAS and QCluster ([`WindowRule::FromCumulative`], [`RtoRule::Constant`],
+//! Three sets are in use: today's standards ([`WindowRule::Pipe`], [`RtoRule::Rfc6298`], [`Restart::AtMostInitial`]); the
+//! same with what Linux does beyond them ([`RtoRule::Linux`], [`LossDetection::RackTlp`], [`Reduction::Proportional`],
+//! `undo`); and the ns-2 lineage of pFabric, PIAS and QCluster ([`WindowRule::FromCumulative`], [`RtoRule::Constant`],
 //! [`Restart::Initial`]), as in its `tcp-full.cc`, `tcp.cc` and `spine_empirical.tcl`.
 
 use flowsieve_core::Time;
@@ -37,12 +38,25 @@ pub struct TcpParams {
     /// How often an estimated timeout may double while nothing is acknowledged. ns-2 stops at 6, which is 64 times
     /// (`rtt_backoff` in `tcp.cc`); RFC 6298 and Linux go on up to a limit of time.
     pub most_doublings: u32,
+    /// Of what a loss leaves half.
+    pub halves: Halves,
+    /// How the window falls when a mark or a loss has cut it.
+    pub reduction: Reduction,
+    /// Whether cuts are taken back that turn out to be spurious: after a timeout by F-RTO (RFC 5682), after any by D-SACKs
+    /// (RFC 2883) for all that was sent again.
+    pub undo: bool,
+    /// The segments from the oldest unacknowledged one on for which the receiver has room; `None`: as many as are sent.
+    pub receive_window: Option<u32>,
     /// What happens to the window after an idle time longer than the RTO.
     pub restart: Restart,
     /// The receiver acknowledges every n-th segment; 1: each one.
     pub ack_every: u32,
     /// How long the receiver may hold an ACK back if `ack_every` is above 1.
     pub delayed_ack: Time,
+    /// The first data packets of a connection that are acknowledged one by one, if `ack_every` is above 1.
+    pub quick_acks: u32,
+    /// Whether ACKs can be marked; nobody reacts to that.
+    pub ecn_acks: bool,
     /// After this many timeouts in a row only probes are sent until one is answered (pFabric); `None`: never.
     pub probe_after: Option<u32>,
 }
@@ -54,10 +68,16 @@ impl TcpParams {
         self.max_window.max(1).saturating_mul(2)
     }
 
+    /// Returns the most segments between the oldest that is not acknowledged and the next new one.
+    #[inline]
+    pub(crate) fn room(&self) -> u32 {
+        self.span().min(self.receive_window.unwrap_or(u32::MAX)).max(1)
+    }
+
     /// Returns whether an ACK that only acknowledges selectively is a delivery like any other, and not a sign of loss.
     #[inline]
     pub(crate) fn expects_reordering(&self) -> bool {
-        !matches!(self.loss_detection, LossDetection::DupAck(_))
+        !matches!(self.loss_detection, LossDetection::DupAck(_) | LossDetection::RackTlp)
     }
 
     /// Returns the initial window in use: at least one segment, at most the largest window.
@@ -74,15 +94,36 @@ impl TcpParams {
     pub(crate) fn gaps(&self) -> Option<Gaps> {
         match self.loss_detection {
             LossDetection::ByPriority(gaps) => Some(gaps),
-            LossDetection::Off | LossDetection::DupAck(_) | LossDetection::Rack => None,
+            LossDetection::Off | LossDetection::DupAck(_) | LossDetection::Rack | LossDetection::RackTlp => None,
         }
     }
 
     /// Returns whether anything depends on round-trip times.
     #[inline]
     pub(crate) fn measures_round_trips(&self) -> bool {
-        matches!(self.rto, RtoRule::Rfc6298 { .. }) || self.loss_detection == LossDetection::Rack
+        self.rto.estimates() || matches!(self.loss_detection, LossDetection::Rack | LossDetection::RackTlp)
     }
+}
+
+/// Of what a loss or a timeout leaves half, under [`WindowRule::Pipe`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Halves {
+    /// Of what is not acknowledged, FlightSize (RFC 5681 §3.1), at most the window.
+    Flight,
+    /// Of the window, as in Linux (`tcp_reno_ssthresh` in `net/ipv4/tcp_cong.c`): a loss in a short message does not make
+    /// later messages begin anew.
+    Window,
+}
+
+/// How the window falls when a mark or a loss has cut it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reduction {
+    /// At once. In fast recovery the window stays; after a mark it grows again with the next ACK that has none.
+    AtOnce,
+    /// In proportion to what arrives, over a round trip (RFC 9937), and it does not grow before the reduction has ended.
+    /// After marks, too, as in Linux (`tcp_enter_cwr`, `tcp_cwnd_reduction` in `net/ipv4/tcp_input.c`). For
+    /// [`WindowRule::Pipe`] and the built-in controls.
+    Proportional,
 }
 
 /// What the congestion window limits, and how it grows.
@@ -108,8 +149,11 @@ pub enum LossDetection {
     Off,
     /// By this many segments acknowledged above a hole (RFC 6675).
     DupAck(u32),
-    /// By time (RFC 8985), for networks that reorder.
+    /// By time (RFC 8985 §6), for networks that reorder.
     Rack,
+    /// By time, and by probes where nothing is sent that could show a loss (RFC 8985, §6 and §7). Until a connection has
+    /// seen reordering, three segments that arrived after one are enough to take that one for lost.
+    RackTlp,
     /// By the receiver, which compares the priorities on both sides of a gap (QCLIMB, NSDI 2024, §3.2), for flows that
     /// climb to higher priorities on one path. With equal priorities, the missing segments are lost. A loss where a
     /// priority ends is left to the timer.
@@ -143,9 +187,30 @@ pub enum RtoRule {
         /// The timeout before any estimate.
         initial: Time,
     },
+    /// Linux's: SRTT + max(4 RTTVAR, `min`).
+    Linux {
+        /// Lower bound of what the timeout is above the smoothed round trip (`tcp_rto_min`).
+        min: Time,
+        /// The timeout before any estimate.
+        initial: Time,
+    },
 }
 
+/// What Linux adds to short timers, since its clock ticks (`TCP_TIMEOUT_MIN_US` in `include/net/tcp.h`).
+const TICK: Time = Time(2_000_000_000);
+
 impl RtoRule {
+    /// Returns whether it estimates.
+    #[inline]
+    pub(crate) fn estimates(self) -> bool {
+        !matches!(self, RtoRule::Constant(_))
+    }
+
+    /// Returns what is added to the timers of RACK and of probes.
+    pub(crate) fn tick(self) -> Time {
+        if matches!(self, RtoRule::Linux { .. }) { TICK } else { Time::ZERO }
+    }
+
     /// The timeout before any measurement (RFC 6298 §2.1).
     pub const RFC_INITIAL: Time = Time(1_000_000_000_000);
 }

@@ -1,6 +1,10 @@
 //! The receiver: cumulative and selective acknowledgement (RFC 5681 §4.2, RFC 2018, RFC 2883), delayed ACKs that echo marks
 //! exactly (RFC 8257 §3.2), and counts for measurement.
 //!
+//! The first [`AckRule::quick`] segments of a connection are acknowledged one by one. Linux does so for up to 16
+//! (`tcp_enter_quickack_mode` in `net/ipv4/tcp_input.c`), and begins anew after a pause or a segment out of order; here it
+//! does not begin anew.
+//!
 //! A segment that is out of order, fills a gap, has arrived before or ends a message is acknowledged at once. The exact
 //! echo serves NewReno too, whose sender cuts once per window either way; RFC 3168's latch until CWR is left out. So is a
 //! limit of the receiver's memory other than [`AckRule::span`].
@@ -40,6 +44,8 @@ pub type Reply = (AckHeader, u32);
 pub struct AckRule {
     /// Acknowledge every n-th segment.
     pub every: u32,
+    /// Acknowledge each of the first segments of a connection.
+    pub quick: u32,
     /// How long an ACK may be held back.
     pub delay: Time,
     /// The number of segments from the cumulative edge on that are accepted; others are dropped.
@@ -60,6 +66,8 @@ pub struct Receiver {
     /// Segments that wait for their ACK, and the timestamp of the oldest of them.
     held: u32,
     held_stamp: u32,
+    /// Segments in order that were acknowledged each by itself since the connection is young.
+    quick: u32,
     /// Whether the segments held were marked.
     marked: bool,
     deadline: Option<Time>,
@@ -138,7 +146,9 @@ impl Receiver {
             }
             self.held += 1;
             self.marked = data.marked;
-            if fills_gap || data.last || self.held >= rule.every {
+            let young = self.quick < rule.quick;
+            self.quick += u32::from(young);
+            if fills_gap || data.last || young || self.held >= rule.every {
                 reaction.replies[1] = Some(self.acknowledge((0, 0), data.marked, false, self.held_stamp));
             } else if self.deadline.is_none() {
                 self.deadline = Some(Time(now.0.saturating_add(rule.delay.0)));
@@ -153,7 +163,7 @@ impl Receiver {
     #[inline(never)]
     fn on_disordered(&mut self, now: Time, data: &Arrival, rule: AckRule) -> Reply {
         let (block, known) = if data.seq < self.next {
-            ((0, 0), true)
+            ((data.seq, data.seq), true)
         } else if data.seq - self.next >= rule.span || data.seq == u32::MAX {
             ((0, 0), false)
         } else {

@@ -7,6 +7,7 @@
 
 use std::collections::VecDeque;
 
+use flowsieve_core::meta::Ecn;
 use flowsieve_core::tagger::FlowFacts;
 use flowsieve_core::{Kind, NONE, Tagger, Time};
 use hashbrown::HashTable;
@@ -148,11 +149,18 @@ impl ReceivingSide {
         Packet { peer: self.peer, len, flow: self.flow, kind, tag, ..Packet::default() }
     }
 
-    /// Returns an ACK as a packet; `len`: bytes of headers.
+    /// Returns an ACK as a packet; `len`: bytes of headers; `ecn`: whether it can be marked.
     #[inline(always)]
-    pub(super) fn ack(&self, now: Time, tagger: &mut Tagger, slot: u32, len: u16, (header, stamp): Reply) -> Packet {
+    pub(super) fn ack(
+        &self,
+        now: Time,
+        tagger: &mut Tagger,
+        slot: u32,
+        (len, ecn): (u16, Ecn),
+        (header, stamp): Reply,
+    ) -> Packet {
         let beside = Beside { sender: self.sender, receiver: slot, stamp };
-        header.write(beside, self.answer(now, tagger, len, Kind::Ack))
+        header.write(beside, Packet { ecn, ..self.answer(now, tagger, len, Kind::Ack) })
     }
 
     /// Returns a SYN-ACK as a packet; `stamp`: the timestamp that it echoes.

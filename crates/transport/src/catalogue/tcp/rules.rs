@@ -73,7 +73,7 @@ impl TransportRules for TcpRules {
 impl TcpRules {
     /// Returns how receivers acknowledge.
     pub(super) fn acks(&self) -> AckRule {
-        let TcpParams { ack_every, delayed_ack, .. } = self.params;
-        AckRule { every: ack_every, delay: delayed_ack, span: self.params.span() }
+        let TcpParams { ack_every, quick_acks, delayed_ack, .. } = self.params;
+        AckRule { every: ack_every, quick: quick_acks, delay: delayed_ack, span: self.params.span() }
     }
 }

@@ -12,13 +12,15 @@
 //! | after each of them | [`TcpSender::poll`] until `None` |
 //!
 //! Sources: RFC 5681 and 6675 for windows and recovery, 6298 for the timer, 8985 for RACK, 3168 and 8257 for marks; pFabric
-//! (SIGCOMM 2013 §4.3) for probes; the ns-2 lineage of PIAS where [`crate::tcp::params`] says so.
+//! (SIGCOMM 2013 §4.3) for probes; the ns-2 lineage of PIAS where [`crate::tcp::params`] says so. What parameters may add
+//! is in `repair`: proportional rate reduction (RFC 9937), tail loss probes (RFC 8985 §7), undoing of spurious cuts (RFC
+//! 5682, RFC 3708).
 //!
 //! Left out: early retransmit (RFC 5827), RFC 6675's rescue retransmission and its rule 3 (sending holes again that are not
-//! yet lost), proportional rate reduction (RFC 6937), tail loss probes (RFC 8985 §7), undoing of spurious timeouts (RFC
-//! 5682), Nagle's algorithm (RFC 9293 §3.7.4), the closing of connections.
+//! yet lost), Nagle's algorithm (RFC 9293 §3.7.4), the closing of connections.
 
 mod polling;
+mod repair;
 
 use flowsieve_core::steps::{StepTimes, Steps};
 use flowsieve_core::{Message, Time};
@@ -26,12 +28,15 @@ use flowsieve_core::{Message, Time};
 use crate::endpoint::Observed;
 use crate::tcp::asked::{self, Asked};
 use crate::tcp::board::Board;
-use crate::tcp::congestion::{Acked, Congestion, Lost};
+use crate::tcp::congestion::{Acked, Congestion, Lost, WINDOW};
 use crate::tcp::header::{GapReport, Header};
 use crate::tcp::messages::{Messages, Span};
-use crate::tcp::params::{LossDetection, TcpParams};
-use crate::tcp::rack::Rack;
+use crate::tcp::params::{LossDetection, Reduction, TcpParams};
+use crate::tcp::probe::Probe;
+use crate::tcp::rack::{Rack, Seen};
+use crate::tcp::reduction::Falling;
 use crate::tcp::rto::Rto;
+use crate::tcp::spurious::Spurious;
 use crate::tcp::steps::StepClock;
 use crate::tcp::waiting::Waiting;
 
@@ -111,6 +116,12 @@ pub struct TcpSender {
     silent_timeouts: u32,
     rack: Option<Box<Rack>>,
     asked: Option<Box<Asked>>,
+    /// Present while the window falls in proportion to what arrives.
+    falling: Option<Box<Falling>>,
+    /// Present if cuts can be undone, or reordering has to be seen.
+    spurious: Option<Box<Spurious>>,
+    /// Present if the tail is probed.
+    probe: Option<Box<Probe>>,
     /// Present if the steps of a message are measured.
     steps: Option<Box<StepClock>>,
 }
@@ -132,8 +143,15 @@ impl TcpSender {
             deadline: Time::NEVER,
             last_sent: Time::NEVER,
             silent_timeouts: 0,
-            rack: (params.loss_detection == LossDetection::Rack).then(Box::default),
+            rack: match params.loss_detection {
+                LossDetection::Rack => Some(Box::new(Rack::new(false, params.undo))),
+                LossDetection::RackTlp => Some(Box::new(Rack::new(true, params.undo))),
+                LossDetection::Off | LossDetection::DupAck(_) | LossDetection::ByPriority(_) => None,
+            },
             asked: None,
+            falling: None,
+            spurious: (params.undo || params.loss_detection == LossDetection::RackTlp).then(Box::default),
+            probe: (params.loss_detection == LossDetection::RackTlp).then(Box::default),
             steps: None,
         }
     }
@@ -141,7 +159,7 @@ impl TcpSender {
     /// Sets the first round trip, for a connection that counts as open before.
     pub(crate) fn know_round_trip(&mut self, round_trip: Time, params: &TcpParams) {
         if params.measures_round_trips() {
-            self.rto.sample(round_trip);
+            self.rto.sample(round_trip, params.rto, (0, 0));
         }
     }
 
@@ -189,6 +207,7 @@ impl TcpSender {
     #[inline]
     pub fn deadline(&self) -> Time {
         let timer = self.deadline.min(self.congestion.held_until());
+        let timer = self.probe.as_ref().map_or(timer, |probe| timer.min(probe.deadline));
         self.rack.as_ref().map_or(timer, |rack| timer.min(rack.deadline()))
     }
 
@@ -200,7 +219,14 @@ impl TcpSender {
 
     /// Reports the values of its congestion control.
     pub fn observe(&self, see: &mut dyn FnMut(Observed<'_>)) {
-        self.congestion.observe(see);
+        match &self.falling {
+            None => self.congestion.observe(see),
+            Some(falling) => {
+                let window = f64::from(falling.window());
+                let falls = |&(name, value): &(&'static str, f64)| (name, if name == WINDOW { window } else { value });
+                self.congestion.observe(&mut |values| see(&values.iter().map(falls).collect::<Vec<_>>()));
+            }
+        }
     }
 
     /// Returns the segments believed to be in the network: RFC 6675's pipe.
@@ -243,7 +269,7 @@ impl TcpSender {
             // Which SYN it answers is unknown, so it measures nothing (Karn's algorithm, RFC 6298 §3).
             self.congestion.on_lost_handshake(params);
         } else if params.measures_round_trips() {
-            self.rto.sample(now.since(self.last_sent));
+            self.rto.sample(now.since(self.last_sent), params.rto, (self.board.una, self.nxt));
         }
         self.answered(now, None, params);
         self.phase = Phase::Open;
@@ -267,8 +293,9 @@ impl TcpSender {
         self.silent_timeouts = 0;
         self.answered(now, Some(ack.round_trip), params);
         if params.measures_round_trips() {
-            self.rto.sample(ack.round_trip);
+            self.rto.sample(ack.round_trip, params.rto, (self.board.una.max(ack.cumulative), self.nxt));
         }
+        let original = self.spurious.as_ref().and_then(|spurious| spurious.first_original(&self.board, ack));
         let advanced = ack.cumulative > self.board.una;
         let mut delivered = 0;
         if advanced {
@@ -281,6 +308,11 @@ impl TcpSender {
             self.messages.count_duplicate_ack(ack.cumulative);
         }
         delivered += self.board.sack(ack.block);
+        let probe_twice = match self.spurious.is_some() {
+            true => self.weigh(now, ack, (original, advanced, delivered), params),
+            false => false,
+        };
+        let lost_before = self.board.lost;
         match params.loss_detection {
             LossDetection::Off => {}
             LossDetection::DupAck(threshold) => {
@@ -290,10 +322,17 @@ impl TcpSender {
                 }
                 self.begin_recovery(now, params);
             }
-            LossDetection::Rack => {
-                let round_trips = self.rto.round_trips();
+            LossDetection::Rack | LossDetection::RackTlp => {
+                let seen = Seen {
+                    outstanding: (self.board.una, self.nxt),
+                    round_trips: self.rto.round_trips(),
+                    original,
+                    sacked: self.board.sacked,
+                    repairing: self.recovery != Recovery::Off,
+                    probe_twice,
+                };
                 if let Some(rack) = &mut self.rack {
-                    rack.on_ack(now, ack, (self.board.una, self.nxt), round_trips);
+                    rack.on_ack(now, ack, &seen);
                 }
                 self.mark_late(now, params);
             }
@@ -310,7 +349,7 @@ impl TcpSender {
             advanced,
             marked: ack.marked,
             limited: self.limited,
-            recovering: matches!(self.recovery, Recovery::Fast(_)),
+            recovering: matches!(self.recovery, Recovery::Fast(_)) || self.falling.is_some(),
             una: self.board.una,
             nxt: self.nxt,
             in_flight: in_flight(),
@@ -318,13 +357,23 @@ impl TcpSender {
             round_trip: ack.round_trip,
             messages: &self.messages,
         };
-        self.congestion.on_ack(acked, params);
+        if params.reduction == Reduction::AtOnce {
+            self.congestion.on_ack(acked, params);
+        } else {
+            let last_cut = self.congestion.last_cut();
+            self.congestion.on_ack(acked, params);
+            let found_lost = self.board.lost > lost_before;
+            self.fall(delivered, advanced && !found_lost, self.congestion.last_cut() != last_cut, params);
+        }
+        if self.probe.is_some() {
+            self.time_probe(now, params);
+        }
     }
 
     /// Marks by RACK the segments that were sent long enough before the newest delivery to be lost.
     fn mark_late(&mut self, now: Time, params: &TcpParams) {
         let Some(rack) = &mut self.rack else { return };
-        while let Some(seq) = rack.next_late(now, |seq| self.board.has_arrived(seq)) {
+        while let Some(seq) = rack.next_late(now, params.rto.tick(), |seq| self.board.has_arrived(seq)) {
             self.board.lose(seq);
             self.messages.count_found_lost(&self.board, seq..seq + 1);
         }
@@ -352,7 +401,13 @@ impl TcpSender {
     #[inline]
     fn begin_recovery(&mut self, now: Time, params: &TcpParams) {
         if self.board.lost > 0 && self.recovery == Recovery::Off {
+            if self.spurious.is_some() {
+                self.begin_episode();
+            }
             self.congestion.on_loss(&Lost { now, una: self.board.una, nxt: self.nxt }, params);
+            if params.reduction == Reduction::Proportional {
+                self.begin_fall(false, params);
+            }
             self.recovery = Recovery::Fast(self.nxt);
             self.fast_due = true;
         }
@@ -379,9 +434,16 @@ impl TcpSender {
     pub fn on_timer(&mut self, now: Time, params: &TcpParams) -> Timer {
         if self.rack.as_ref().is_some_and(|rack| rack.deadline() <= now) {
             self.mark_late(now, params);
+            if let Some(falling) = &mut self.falling {
+                falling.by_timer();
+            }
         }
         if let Some(own) = self.congestion.own() {
             own.let_go(now);
+        }
+        if self.probe.as_ref().is_some_and(|probe| probe.deadline <= now) {
+            self.probe_tail(now, params);
+            return Timer::Idle;
         }
         if now < self.deadline {
             return Timer::Idle;
@@ -408,11 +470,18 @@ impl TcpSender {
 
     /// Takes everything in flight for lost, and begins slow start with the oldest segment.
     fn on_timeout(&mut self, now: Time, again: bool, params: &TcpParams) {
+        if self.spurious.is_some() {
+            self.begin_episode_of_timeout(again);
+        }
         self.congestion.on_timeout(&Lost { now, una: self.board.una, nxt: self.nxt }, again, params);
         self.recovery = Recovery::Timeout(self.nxt);
+        self.falling = None;
         self.board.lose_all(self.nxt);
         if let Some(rack) = &mut self.rack {
-            rack.on_timeout();
+            let spared = rack.on_timeout(now, self.board.una);
+            // They still fill the window of one, which has to let the oldest go.
+            self.fast_due |= !spared.is_empty();
+            spared.into_iter().for_each(|seq| self.board.spare(seq));
         }
         if params.probe_after.is_some_and(|most| self.silent_timeouts >= most) {
             self.phase = Phase::ProbeDue;

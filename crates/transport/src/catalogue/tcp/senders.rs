@@ -179,7 +179,7 @@ impl Connection {
 
     /// Returns how urgent its next packet is. What carries no data is as urgent as any data, as its tag is.
     fn urgency(&self, now: Time, rules: &TcpRules, tagger: &Tagger) -> Urgency {
-        let Some((seq, retransmission)) = self.tcp.next_segment() else {
+        let Some((seq, retransmission)) = self.tcp.next_segment(&rules.params) else {
             return Urgency { tag: 0, age: (Time::ZERO, self.flow) };
         };
         let span = self.tcp.span(seq).expect("the next segment is of a message");

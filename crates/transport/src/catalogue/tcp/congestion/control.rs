@@ -7,6 +7,8 @@
 //! | [`CongestionControl::on_ack`] | an ACK arrives on an open connection, marked or not |
 //! | [`CongestionControl::on_loss`] | a loss comes to light before the timer, at most once a window of data |
 //! | [`CongestionControl::on_timeout`] | the retransmission timer fires |
+//! | [`CongestionControl::remember`] | before the first loss or timeout of a window of data, if cuts can be undone |
+//! | [`CongestionControl::undo`] | an ACK proves that the cuts since then were spurious |
 //! | [`CongestionControl::on_lost_handshake`] | the connection opens, and its first SYN was not answered in time |
 //! | [`CongestionControl::on_restart`] | a message begins after an idle time longer than the timeout |
 //! | [`CongestionControl::on_sent`] | a segment leaves |
@@ -90,6 +92,12 @@ pub trait CongestionControl: Send {
     /// Handles the retransmission timer: everything in flight is taken for lost. `again`: it has fired before since the
     /// cumulative edge moved.
     fn on_timeout(&mut self, loss: &Lost, again: bool, params: &TcpParams);
+
+    /// Keeps what [`CongestionControl::undo`] restores.
+    fn remember(&mut self) {}
+
+    /// Restores what was kept, at least: losses and timeouts since then were none (RFC 5682, RFC 3708).
+    fn undo(&mut self, _params: &TcpParams) {}
 
     /// Handles the opening of a connection whose first SYN was not answered in time.
     fn on_lost_handshake(&mut self, _params: &TcpParams) {}

@@ -4,12 +4,13 @@
 //! | --- | --- |
 //! | [`control`] | the contract between a sender and its congestion control |
 //! | `window` | the window that the built-in controls share |
-//! | [`new_reno`], [`dctcp`], [`d2tcp`] | how each of them reacts to marks |
+//! | [`new_reno`], [`dctcp`], [`d2tcp`], [`cubic`] | how each of them reacts to marks, and grows |
 //! | `pacing` | when the segments of a paced control leave |
 //!
 //! This file is the one list of them. A new one is a file here and a line in the list.
 
 pub mod control;
+pub mod cubic;
 pub mod d2tcp;
 pub mod dctcp;
 pub mod new_reno;
@@ -33,7 +34,7 @@ use window::Additive;
 
 catalogue! {
     $ each
-    /// How to build the congestion control of a connection. The built-in ones halve the window on loss and differ in their
+    /// How to build the congestion control of a connection. The built-in ones cut the window on loss and differ in their
     /// response to ECN marks.
     pub CongestionSpec =>
     /// Every congestion control as one type, so that a sender calls it without indirection. Only custom ones can be paced.
@@ -45,6 +46,8 @@ catalogue! {
     Dctcp(dctcp::DctcpRules) => Additive<dctcp::Dctcp>;
     /// D2TCP (Vamanan, Hasan, Vijaykumar, SIGCOMM 2012): DCTCP whose cut depends on the deadline of the message.
     D2tcp(d2tcp::D2tcpRules) => Additive<d2tcp::D2tcp>;
+    /// CUBIC (RFC 9438): a window that is a cubic function of time.
+    Cubic(cubic::CubicRules) => Additive<cubic::Cubic>;
 }
 
 /// Builds the custom congestion control of a connection.
@@ -78,6 +81,22 @@ impl Congestion {
 
     pub(crate) fn on_timeout(&mut self, loss: &Lost, again: bool, params: &TcpParams) {
         each!(part self, control => control.on_timeout(loss, again, params));
+    }
+
+    pub(crate) fn remember(&mut self) {
+        each!(part self, control => control.remember());
+    }
+
+    pub(crate) fn undo(&mut self, params: &TcpParams) {
+        each!(part self, control => control.undo(params));
+    }
+
+    /// Returns up to which segment the last cut of a built-in control counts; it changes with each cut.
+    pub(crate) fn last_cut(&self) -> u32 {
+        match self {
+            each!(built_in Additive { window, .. }) => window.last_cut(),
+            Congestion::Custom(_) => 0,
+        }
     }
 
     pub(crate) fn on_lost_handshake(&mut self, params: &TcpParams) {

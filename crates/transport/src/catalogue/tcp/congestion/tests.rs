@@ -16,12 +16,13 @@ use std::num::NonZeroU64;
 use flowsieve_core::{Message, Time};
 use proptest::prelude::*;
 
+use super::cubic::CubicRules;
 use super::d2tcp::D2tcpRules;
 use super::dctcp::DctcpRules;
 use super::new_reno::NewReno;
 use super::*;
 use crate::tcp::messages::Messages;
-use crate::tcp::params::{LossDetection, Restart, RtoRule, WindowRule};
+use crate::tcp::params::{Halves, LossDetection, Reduction, Restart, RtoRule, WindowRule};
 
 const SEGMENT: u16 = 1_000;
 
@@ -38,9 +39,15 @@ fn params(congestion: CongestionSpec) -> TcpParams {
         loss_detection: LossDetection::DupAck(3),
         rto: RtoRule::Constant(Time::from_us(2_000)),
         most_doublings: 16,
+        halves: Halves::Flight,
+        reduction: Reduction::AtOnce,
+        undo: false,
+        receive_window: None,
         restart: Restart::AtMostInitial,
         ack_every: 1,
         delayed_ack: Time::ZERO,
+        quick_acks: 0,
+        ecn_acks: false,
         probe_after: None,
     }
 }
@@ -245,6 +252,19 @@ fn d2tcp__cuts_less_before_a_near_deadline() {
     Trial::new(params(spec)).run(&format!("sack 9 = 10\n ack 1 marked = {}", 10.0 * keep));
 }
 
+#[test]
+fn cubic__keeps_seven_tenths_of_marks_and_losses() {
+    let cubic = || params(CongestionSpec::Cubic(CubicRules));
+    // At one instant the curve stands still: beyond the threshold the window grows as Reno's does, 9/17 a window.
+    Trial::new(cubic()).run(
+        "ack 10              = 20
+         ack 1 marked        = 14
+         ack 7               = 14.264706
+         loss                = 14.264706",
+    );
+    Trial::new(cubic()).run("ack 10 = 20\n loss = 14\n timeout = 1\n ack 1 = 2");
+}
+
 /// A custom control whose window is the last value that its sender reported.
 struct Wild(u32);
 
@@ -287,6 +307,7 @@ fn any_call() -> impl Strategy<Value = String> {
 fn any_control() -> impl Strategy<Value = CongestionSpec> {
     prop_oneof![
         Just(CongestionSpec::NewReno(NewReno)),
+        Just(CongestionSpec::Cubic(CubicRules)),
         (0.0..=1.0).prop_map(dctcp),
         (0.0..=1.0)
             .prop_map(|initial_alpha| CongestionSpec::D2tcp(D2tcpRules(DctcpRules { gain: 0.0625, initial_alpha }))),

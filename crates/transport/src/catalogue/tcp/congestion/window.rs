@@ -1,14 +1,14 @@
-//! The congestion window that NewReno, DCTCP and D2TCP share: slow start and congestion avoidance (RFC 5681 §3.1), one cut
+//! The congestion window that NewReno, DCTCP, D2TCP and CUBIC share: slow start and congestion avoidance (RFC 5681 §3.1), one cut
 //! per window for a mark (RFC 3168 §6.1.2), the response to losses (RFC 6675 §5, RFC 5681 §3.1). The controls differ in how
-//! much of the window a mark leaves ([`Response`]).
+//! much of the window a mark leaves, and CUBIC in how it grows ([`Response`]).
 //!
 //! Windows count segments and have fractions. Left out: the limit of appropriate byte counting to two segments an ACK in
-//! slow start (RFC 3465 §2.2), which matters only if ACKs are lost; proportional rate reduction (RFC 6937); a timer at a
-//! window of one that is still marked (RFC 3168 §6.1.2).
+//! slow start (RFC 3465 §2.2), which matters only if ACKs are lost; a timer at a window of one that is still marked (RFC
+//! 3168 §6.1.2). A cut is at once; the sender may let the window fall slowly ([`crate::tcp::reduction`]).
 
 use super::control::{ALPHA, Acked, CongestionControl, Lost, WINDOW};
 use crate::endpoint::Observed;
-use crate::tcp::params::{Restart, TcpParams, WindowRule};
+use crate::tcp::params::{Halves, Restart, TcpParams, WindowRule};
 
 /// A control's response to marks.
 pub(crate) trait Response: Send {
@@ -21,6 +21,32 @@ pub(crate) trait Response: Send {
 
     /// Returns the share of the window `cwnd` that a mark leaves.
     fn keep(&self, cwnd: f64, ack: &Acked<'_>) -> f64;
+
+    /// Returns the share of what a loss halves elsewhere that it leaves.
+    fn keep_at_loss(&self) -> f64 {
+        0.5
+    }
+
+    /// Returns by how much a window beyond the threshold grows for these segments: by one for a window of them.
+    #[inline]
+    fn increase(&mut self, cwnd: f64, segments: f64, _: &Acked<'_>) -> f64 {
+        segments / cwnd
+    }
+
+    /// Handles a cut of the window `cwnd`, for a mark, a loss or a timeout.
+    fn on_cut(&mut self, _cwnd: f64) {}
+
+    /// Handles a timeout, after [`Response::on_cut`].
+    fn on_timeout(&mut self) {}
+
+    /// Handles the beginning of a message after an idle time.
+    fn on_restart(&mut self) {}
+
+    /// Keeps what [`Response::undo`] restores.
+    fn remember(&mut self) {}
+
+    /// Restores what was kept.
+    fn undo(&mut self) {}
 
     /// Returns the smoothed fraction of marked segments, if it is estimated.
     fn alpha(&self) -> Option<f64>;
@@ -38,6 +64,8 @@ pub(crate) struct Window {
     cut_for_mark: bool,
     /// The previous ACK was marked.
     in_run: bool,
+    /// Window and threshold before the cuts that may be undone.
+    kept: (f64, f64),
 }
 
 impl Window {
@@ -47,6 +75,11 @@ impl Window {
         self.cwnd as u32
     }
 
+    /// Returns the segment up to which the last cut counts.
+    pub(super) fn last_cut(&self) -> u32 {
+        self.cut_until
+    }
+
     /// As [`CongestionControl::is_cut`].
     #[inline(always)]
     pub(super) fn is_cut(&self, params: &TcpParams) -> bool {
@@ -54,25 +87,28 @@ impl Window {
         self.ssthresh < most && self.cwnd < most
     }
 
-    /// Grows by one for each of `steps` segments up to the threshold, and by one for each window of them beyond.
+    /// Grows by one for each of `steps` segments up to the threshold, and beyond as `increase` says, of the window and the
+    /// segments that are left.
     #[inline]
-    fn grow(&mut self, steps: f64) {
+    fn grow(&mut self, steps: f64, increase: impl FnOnce(f64, f64) -> f64) {
         let slow = (self.ssthresh - self.cwnd).max(0.0).min(steps);
         self.cwnd += slow;
-        self.cwnd += (steps - slow) / self.cwnd;
+        if steps > slow {
+            self.cwnd += increase(self.cwnd, steps - slow);
+        }
     }
 
     /// Returns RFC 5681's FlightSize, what is not cumulatively acknowledged, but no more than the window: with holes, it
-    /// spans more than was ever in the network at once. ns-2 uses the window instead.
+    /// spans more than was ever in the network at once. ns-2 and Linux use the window instead.
     fn flight(&self, loss: &Lost, params: &TcpParams) -> f64 {
-        match params.window {
-            WindowRule::FromCumulative => self.cwnd,
-            WindowRule::Pipe => f64::from(loss.nxt - loss.una).min(self.cwnd),
+        match (params.window, params.halves) {
+            (WindowRule::FromCumulative, _) | (_, Halves::Window) => self.cwnd,
+            (WindowRule::Pipe, Halves::Flight) => f64::from(loss.nxt - loss.una).min(self.cwnd),
         }
     }
 }
 
-/// A window that grows additively and is cut to a share. The window is the first field, so that a sender finds it in one
+/// A window that grows, additively but for CUBIC, and is cut to a share. The window is the first field, so that a sender finds it in one
 /// place for every response.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -89,6 +125,7 @@ impl<R: Response> Additive<R> {
             cut_until: 0,
             cut_for_mark: false,
             in_run: false,
+            kept: (0.0, 0.0),
         };
         Additive { window, response }
     }
@@ -97,8 +134,8 @@ impl<R: Response> Additive<R> {
 impl<R: Response> CongestionControl for Additive<R> {
     #[inline]
     fn on_ack(&mut self, ack: &Acked<'_>, params: &TcpParams) {
-        self.response.estimate(ack);
-        let window = &mut self.window;
+        let Additive { window, response } = self;
+        response.estimate(ack);
         let ns2 = params.window == WindowRule::FromCumulative;
         if ack.recovering || (ns2 && !ack.advanced) {
             return;
@@ -107,29 +144,33 @@ impl<R: Response> CongestionControl for Additive<R> {
         if ack.marked && ack.una > window.cut_until {
             // After a timeout the window is below its least, and stays there.
             let least = params.least().min(window.cwnd);
-            window.cwnd = (window.cwnd * self.response.keep(window.cwnd, ack)).max(least);
+            let keep = response.keep(window.cwnd, ack);
+            response.on_cut(window.cwnd);
+            window.cwnd = (window.cwnd * keep).max(least);
             window.ssthresh = window.cwnd.max(2.0);
             window.cut_until = ack.nxt;
             window.cut_for_mark = true;
         }
         if !ack.marked || (ns2 && in_run) {
-            window.grow(match params.window {
+            let steps = match params.window {
                 WindowRule::FromCumulative => 1.0,
                 WindowRule::Pipe if ack.limited && (ack.advanced || params.expects_reordering()) => {
                     f64::from(ack.delivered)
                 }
                 WindowRule::Pipe => return,
-            });
+            };
+            window.grow(steps, |cwnd, segments| response.increase(cwnd, segments, ack));
             window.cwnd = window.cwnd.min(f64::from(params.max_window.max(1)));
         }
     }
 
     fn on_loss(&mut self, loss: &Lost, params: &TcpParams) {
-        let window = &mut self.window;
+        let Additive { window, response } = self;
         if !R::LOSS_CUTS_AGAIN && loss.una < window.cut_until && window.cut_for_mark {
             return;
         }
-        window.ssthresh = (window.flight(loss, params) / 2.0).max(2.0);
+        response.on_cut(window.cwnd);
+        window.ssthresh = (window.flight(loss, params) * response.keep_at_loss()).max(2.0);
         window.cwnd = window.ssthresh;
         window.cut_until = loss.nxt;
         window.cut_for_mark = false;
@@ -137,8 +178,12 @@ impl<R: Response> CongestionControl for Additive<R> {
 
     /// Handles a timeout. A second timeout of one segment leaves the threshold (RFC 5681 §3.1).
     fn on_timeout(&mut self, loss: &Lost, again: bool, params: &TcpParams) {
-        let window = &mut self.window;
-        let halved = (window.flight(loss, params) / 2.0).max(2.0);
+        let Additive { window, response } = self;
+        let halved = (window.flight(loss, params) * response.keep_at_loss()).max(2.0);
+        if !again {
+            response.on_cut(window.cwnd);
+        }
+        response.on_timeout();
         window.cut_until = loss.nxt;
         match params.window {
             WindowRule::Pipe if again => {}
@@ -152,6 +197,20 @@ impl<R: Response> CongestionControl for Additive<R> {
         window.cwnd = 1.0;
     }
 
+    fn remember(&mut self) {
+        self.window.kept = (self.window.cwnd, self.window.ssthresh);
+        self.response.remember();
+    }
+
+    /// Restores the window and the threshold, as Linux does (`tcp_undo_cwnd_reduction`, `tcp_reno_undo_cwnd`).
+    fn undo(&mut self, params: &TcpParams) {
+        let window = &mut self.window;
+        let (cwnd, ssthresh) = window.kept;
+        window.cwnd = window.cwnd.max(cwnd).min(f64::from(params.max_window.max(1)));
+        window.ssthresh = window.ssthresh.max(ssthresh);
+        self.response.undo();
+    }
+
     /// Sets the first window to one segment (RFC 5681 §3.1). ns-2 does not do this.
     fn on_lost_handshake(&mut self, params: &TcpParams) {
         if params.window == WindowRule::Pipe {
@@ -161,6 +220,7 @@ impl<R: Response> CongestionControl for Additive<R> {
 
     fn on_restart(&mut self, params: &TcpParams) {
         let initial = params.initial();
+        self.response.on_restart();
         match params.restart {
             Restart::Off => {}
             Restart::Initial => self.window.cwnd = initial,

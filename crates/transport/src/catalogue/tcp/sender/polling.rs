@@ -22,32 +22,75 @@ impl TcpSender {
 
     /// Returns the segment that [`TcpSender::poll`] would emit next if the window allowed it, and whether that was sent
     /// before; `None` if it is no segment, or there is none.
-    pub(crate) fn next_segment(&self) -> Option<(u32, bool)> {
+    pub(crate) fn next_segment(&self, params: &TcpParams) -> Option<(u32, bool)> {
         if self.phase != Phase::Open {
             return None;
         }
-        let lost = if self.board.lost > 0 { self.board.first_lost() } else { None };
+        if let Some(probe) = self.next_probe(params) {
+            return Some(probe);
+        }
+        let lost = if self.repairs() { self.board.first_lost() } else { None };
         lost.map(|seq| (seq, true)).or_else(|| (self.nxt < self.messages.end()).then_some((self.nxt, false)))
+    }
+
+    /// Returns whether lost segments go before new ones.
+    #[inline]
+    fn repairs(&self) -> bool {
+        self.board.lost > 0 && self.spurious.as_ref().is_none_or(|spurious| !spurious.holds_lost())
     }
 
     #[inline(always)]
     fn poll_open(&mut self, now: Time, params: &TcpParams) -> Option<Emission> {
-        if self.board.lost > 0 {
+        if self.repairs() {
             return self.poll_lost(now, params);
+        }
+        if self.next_probe(params).is_some() {
+            return self.poll_probe(now, params);
         }
         let seq = self.nxt;
         if seq == self.messages.end() {
             self.limited = false;
             return None;
         }
-        if !self.allows(seq, params) || seq - self.board.una >= params.span() {
-            self.limited = true;
+        if !self.allows(seq, params) || seq - self.board.una >= params.room() {
+            // A window that the receiver's is smaller than does not grow (RFC 7661).
+            self.limited = params.receive_window.is_none_or(|room| seq - self.board.una < room);
             self.waiting.hold_back(now);
             return None;
         }
         self.nxt += 1;
         self.sent(now, seq, params);
+        if self.probe.is_some() {
+            self.time_probe(now, params);
+        }
         Some(Emission::Segment { seq, retransmission: false })
+    }
+
+    /// Sends the tail's probe, whatever the window says.
+    #[inline(never)]
+    fn poll_probe(&mut self, now: Time, params: &TcpParams) -> Option<Emission> {
+        let (seq, retransmission) = self.take_probe(params)?;
+        if !retransmission {
+            self.nxt += 1;
+            self.sent(now, seq, params);
+            return Some(Emission::Segment { seq, retransmission });
+        }
+        self.sent_again(seq);
+        self.last_sent = now;
+        if let Some(rack) = &mut self.rack {
+            rack.on_probe(now, seq);
+        }
+        Some(Emission::Segment { seq, retransmission })
+    }
+
+    /// Notes that a segment is sent again.
+    fn sent_again(&mut self, seq: u32) {
+        if let Some(span) = self.messages.of_mut(seq) {
+            span.effort.retransmissions += 1;
+        }
+        if let Some(spurious) = &mut self.spurious {
+            spurious.on_sent_again(seq);
+        }
     }
 
     /// Does the same with a custom congestion control, which may pace segments and hears of those that leave.
@@ -71,11 +114,15 @@ impl TcpSender {
 
     /// Returns whether an open connection has a segment that its window allows.
     fn may_send(&self, params: &TcpParams) -> bool {
-        match self.board.first_lost() {
+        if self.next_probe(params).is_some() {
+            return true;
+        }
+        let lost = if self.repairs() { self.board.first_lost() } else { None };
+        match lost {
             Some(seq) => self.fast_due || self.allows(seq, params),
             None => {
                 let seq = self.nxt;
-                seq < self.messages.end() && self.allows(seq, params) && seq - self.board.una < params.span()
+                seq < self.messages.end() && self.allows(seq, params) && seq - self.board.una < params.room()
             }
         }
     }
@@ -107,16 +154,14 @@ impl TcpSender {
             return None;
         }
         self.board.resend(seq);
-        if let Some(span) = self.messages.of_mut(seq) {
-            span.effort.retransmissions += 1;
-        }
+        self.sent_again(seq);
         self.sent(now, seq, params);
         Some(Emission::Segment { seq, retransmission: true })
     }
 
     #[inline]
     fn allows(&self, seq: u32, params: &TcpParams) -> bool {
-        let window = self.congestion.window(params);
+        let window = self.falling.as_ref().map_or_else(|| self.congestion.window(params), |falling| falling.window());
         match params.window {
             WindowRule::FromCumulative if !matches!(self.recovery, Recovery::Fast(_)) => seq - self.board.una < window,
             _ => self.in_flight() < window,
@@ -128,6 +173,9 @@ impl TcpSender {
         self.arm(now, seq == self.board.una, params);
         if let Some(rack) = &mut self.rack {
             rack.on_sent(now, seq);
+        }
+        if let Some(falling) = &mut self.falling {
+            falling.on_sent();
         }
     }
 
