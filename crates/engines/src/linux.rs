@@ -119,6 +119,7 @@ impl Engine for Linux {
         let run = self.run_of(point, seed)?;
         let mut warnings = reading.warnings;
         warnings.extend(run.duration_in_words());
+        warnings.extend(refusals::replaced(&run.setup));
         Ok(Reading { warnings, ..reading })
     }
 
@@ -172,6 +173,7 @@ impl Run {
             seed: self.seed,
             with_source: &with_source,
             expected: self.setup.workload.expected_flows(),
+            announcements: self.setup.announcements.as_ref(),
             host: &self.sender.host,
             congestion: self.sender.congestion,
             connections: self.connections,

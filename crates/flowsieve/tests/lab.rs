@@ -132,6 +132,44 @@ fn value(out: &Path, scheme: &str, class: &str, name: &str) -> f64 {
     row.expect("a row of the scheme and class")[column(name)].parse().expect("a number")
 }
 
+/// Controllers learn from the messages of real connections, and their tables reach hosts.
+#[test]
+fn lab_run__controllers_act() {
+    let Some(_machine) = machine("lab_run__controllers_act") else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = SECOND.split("[sweep]").next().expect("a text").to_owned()
+        + r#"
+[sweep]
+scheme = ["nos2", "awafs"]
+
+[schemes.nos2]
+transport = "tcp"
+controller = "equal-split"
+controller_period = "100ms"
+controller_delay = "1ms"
+
+[schemes.awafs]
+transport = "tcp"
+place_of_thresholds = "host"
+update_period = "100ms"
+update_window = "500ms"
+"#;
+    let out = folder.path().join("out");
+    let output = flowsieve().args(["lab", "run"]).arg(written(folder.path(), &text)).arg("--out").arg(&out).output();
+    let output = output.expect("a run");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    for scheme in ["nos2", "awafs"] {
+        assert_eq!(value(&out, scheme, "all", "flows"), 150.0);
+        assert_eq!(value(&out, scheme, "all", "unfinished"), 0.0);
+    }
+    let manifest = fs::read_to_string(out.join("manifest.json")).expect("a manifest");
+    for part in ["threshold controller", "thresholds of hosts"] {
+        let ticks = manifest.rsplit(&format!("\"{part}\"")).next().and_then(|rest| rest.split("\"ticks\":").nth(1));
+        let ticks = ticks.and_then(|rest| rest.trim().split([',', '}']).next()).expect(part);
+        assert!(ticks.trim().parse::<u64>().expect("a number") > 3, "{part}: {ticks}");
+    }
+}
+
 /// What the machine permits, and what two hosts carry.
 #[test]
 fn lab_doctor__says_what_the_machine_carries() {

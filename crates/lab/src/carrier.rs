@@ -10,11 +10,13 @@
 
 use std::io::ErrorKind;
 
-use flowsieve_core::Time;
+use flowsieve_core::controller::HostEvent;
 use flowsieve_core::meta::Ecn;
+use flowsieve_core::{Meta, Tagger, Time};
 use flowsieve_linux::{FRAME, Frames, Outgoing, Received};
 
-use crate::fabric::InMemory;
+use crate::control::{Controllers, Followers};
+use crate::fabric::{Arrived, InMemory};
 use crate::hosts::{Begin, Hosts};
 use crate::io::PacketIo;
 use crate::wire::{self, Content};
@@ -93,6 +95,7 @@ pub struct Carrier<I> {
     io: I,
     fabric: InMemory,
     hosts: Hosts,
+    controllers: Option<Controllers>,
     frames: Frames,
     /// By frame: its bytes.
     lengths: Vec<u16>,
@@ -123,6 +126,7 @@ impl<I: PacketIo> Carrier<I> {
             io,
             fabric,
             hosts,
+            controllers: None,
             frames: Frames::new(frames),
             lengths: vec![0; frames],
             mtu,
@@ -136,6 +140,17 @@ impl<I: PacketIo> Carrier<I> {
             carried: Carried::default(),
             problem: None,
         }
+    }
+
+    /// Has controllers hear the hosts, and their tables reach hosts and ports.
+    #[must_use]
+    pub fn with_controllers(self, controllers: Option<Controllers>) -> Carrier<I> {
+        Carrier { controllers, ..self }
+    }
+
+    /// Returns the controllers of the whole fabric, if there are any.
+    pub fn controllers(&self) -> Option<&Controllers> {
+        self.controllers.as_ref()
     }
 
     /// Returns what was carried.
@@ -257,8 +272,17 @@ impl<I: PacketIo> Carrier<I> {
     }
 
     fn work_off(&mut self, until: Time) {
-        let due = &mut self.due;
-        self.fabric.work_off(until, |arrived, _| due.push((arrived.packet, arrived.host as u16, arrived.at)));
+        let mut following = Following { hosts: &mut self.hosts, due: &mut self.due };
+        match &mut self.controllers {
+            Some(controllers) => {
+                following.hosts.take_events().for_each(|event| controllers.hear(event));
+                controllers.work_off(&mut self.fabric, &mut following, until);
+            }
+            None => {
+                drop(following.hosts.take_events());
+                self.fabric.work_off(until, |arrived, _| following.arrive(arrived));
+            }
+        }
     }
 
     /// Sends what is due.
@@ -314,6 +338,28 @@ impl<I: PacketIo> Carrier<I> {
         let release = self.fabric.next_release().0.div_ceil(1_000);
         let until_ns = self.base_ns.saturating_add(release).saturating_sub(self.io.now_ns());
         self.io.sleep_ns(until_ns.min(self.longest_sleep_ns));
+    }
+}
+
+/// Hosts that follow controllers, and the packets that come to them.
+struct Following<'a> {
+    hosts: &'a mut Hosts,
+    due: &'a mut Vec<(u32, u16, Time)>,
+}
+
+impl Following<'_> {
+    fn arrive(&mut self, arrived: Arrived) {
+        self.due.push((arrived.packet, arrived.host as u16, arrived.at));
+    }
+}
+
+impl Followers for Following<'_> {
+    fn tagger(&mut self, host: u32, class: u8) -> &mut Tagger {
+        self.hosts.tagger(host as u16, class)
+    }
+
+    fn arrived(&mut self, packet: Arrived, _: &Meta, _: &mut Vec<HostEvent>) {
+        self.arrive(packet);
     }
 }
 

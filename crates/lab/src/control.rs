@@ -8,13 +8,14 @@
 //! What an owner cannot tell, its controllers do not know: an end that is learnt from an ACK at the host's port is as late
 //! as the way from there.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use flowsieve_core::coflow::Announcements;
 use flowsieve_core::controller::{Audience, Gauges, HostEvent, Published};
 use flowsieve_core::readings::Reading;
 use flowsieve_core::{Meta, Node, Place, PortScheduler, Tagger, Time};
-use flowsieve_fabric::control::{Control, Follow, HearsAtOnce};
+use flowsieve_fabric::control::{Control, Follow, HearsAtOnce, Periodic};
 use flowsieve_fabric::topology::Fabric;
 use flowsieve_schemes::Scheme;
 
@@ -92,6 +93,16 @@ impl Controllers {
     /// Returns when the controllers do something next, if nothing else happens until then; [`Time::NEVER`]: nothing.
     pub fn next(&self) -> Time {
         self.control.next()
+    }
+
+    /// Returns the periodic parts of the controllers, and how often each has acted by an instant.
+    pub fn periodic(&self, end: Time) -> impl Iterator<Item = Periodic> {
+        self.control.periodic(end)
+    }
+
+    /// Returns what decisions up to an instant have added to each counter, by name.
+    pub fn counts(&self, end: Time) -> BTreeMap<&'static str, u64> {
+        self.control.counts(end)
     }
 
     /// Passes on the readings of the controllers at a host, or of those of the whole fabric.

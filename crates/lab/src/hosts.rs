@@ -11,6 +11,7 @@
 use std::hash::BuildHasher;
 
 use arrayvec::ArrayVec;
+use flowsieve_core::controller::HostEvent;
 use flowsieve_core::message::{Effort, Message};
 use flowsieve_core::tagger::{FlowEvent, FlowFacts};
 use flowsieve_core::{Kind, Meta, NONE, Tag, Tagger, Time};
@@ -105,8 +106,13 @@ pub struct Hosts {
     most: usize,
     /// Where to look next for a direction without messages, once all slots are taken.
     hand: usize,
+    /// What happened to messages since [`Hosts::take_events`].
+    events: Vec<HostEvent>,
     counts: HostCounts,
 }
+
+/// The most events between two looks: those of a turn.
+const EVENTS: usize = 1_024;
 
 impl Hosts {
     /// Builds the hosts of a fabric for at most this many directions of connections at once. If there are more, a new one
@@ -123,6 +129,7 @@ impl Hosts {
             directions: Vec::with_capacity(connections),
             most: connections,
             hand: 0,
+            events: Vec::with_capacity(EVENTS),
             counts: HostCounts::default(),
         }
     }
@@ -130,6 +137,16 @@ impl Hosts {
     /// Returns what they have seen.
     pub fn counts(&self) -> HostCounts {
         self.counts
+    }
+
+    /// Hands over what happened to messages, for controllers.
+    pub fn take_events(&mut self) -> std::vec::Drain<'_, HostEvent> {
+        self.events.drain(..)
+    }
+
+    /// Returns a host's tagger for a class of flow.
+    pub fn tagger(&mut self, host: u16, class: u8) -> &mut Tagger {
+        tagger(&mut self.taggers, host, class)
     }
 
     /// Returns the number of directions of connections that are known.
@@ -144,7 +161,7 @@ impl Hosts {
         if direction.messages.is_full() {
             // Its ACKs did not pass here.
             let told = direction.messages.remove(0);
-            end(&mut self.taggers, direction, told, now);
+            self.events.push(end(&mut self.taggers, direction, told, now));
         }
         let told = begin.message;
         let deadline = told.deadline.map(|deadline| now + (deadline - told.start));
@@ -153,6 +170,7 @@ impl Hosts {
         let event = FlowEvent::MessageStart { flow: direction.key, message, idle };
         direction.messages.push(Told { message, offset: begin.offset, retransmissions: 0 });
         tagger(&mut self.taggers, direction.host, message.class).on_event(&event, now);
+        self.events.push(HostEvent { at: now, host: direction.host.into(), class: message.class, event });
         self.counts.began += 1;
     }
 
@@ -243,7 +261,7 @@ impl Hosts {
             && told.offset + told.message.bytes <= direction.acknowledged
         {
             let told = direction.messages.remove(0);
-            end(&mut self.taggers, direction, told, now);
+            self.events.push(end(&mut self.taggers, direction, told, now));
             self.counts.ended += 1;
         }
     }
@@ -320,12 +338,14 @@ fn tagger(taggers: &mut [Vec<Tagger>], host: u16, class: u8) -> &mut Tagger {
 }
 
 /// Tells that all of a message is acknowledged.
-fn end(taggers: &mut [Vec<Tagger>], direction: &mut Direction, told: Told, now: Time) {
+fn end(taggers: &mut [Vec<Tagger>], direction: &mut Direction, told: Told, now: Time) -> HostEvent {
     direction.ended = Some(now);
     let effort = Effort { retransmissions: told.retransmissions, ..Effort::default() };
     let event = FlowEvent::MessageEnd { flow: direction.key, message: told.message, effort: Some(effort) };
-    tagger(taggers, direction.host, told.message.class).on_event(&event, now);
+    let class = told.message.class;
+    tagger(taggers, direction.host, class).on_event(&event, now);
     direction.last = Some(told);
+    HostEvent { at: now, host: direction.host.into(), class, event }
 }
 
 /// Returns the place in a stream that a sequence number of 32 bits names, of all such places the one nearest to `near`.

@@ -103,6 +103,7 @@ fn measure() -> Result<Measured, Error> {
         seed: 1,
         with_source: &with_source,
         expected: orders().len() as f64,
+        announcements: None,
         host: &host,
         congestion: Congestion::Reno,
         connections: 8,

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use flowsieve_core::Time;
+use flowsieve_core::{TaggerSpec, Time};
 use flowsieve_experiment::{Error, Point};
 use flowsieve_lab::linux::{Congestion, HostSettings};
-use flowsieve_schemes::scheme::Nic;
+use flowsieve_schemes::scheme::{Class, Nic};
 use flowsieve_settings::{Key, Origin, Scope, SettingsError};
 use flowsieve_sim::FctEnd;
 use flowsieve_transport::TransportSpec;
 use flowsieve_transport::tcp::congestion::CongestionSpec;
-use flowsieve_transport::tcp::params::{Restart, RtoRule};
+use flowsieve_transport::tcp::params::{LossDetection, Restart, RtoRule};
 use flowsieve_transport::tcp::{Connections, Handshake, TcpRules};
 
 use super::Sender;
@@ -55,8 +55,10 @@ pub(super) fn sender(point: &Point, setup: &Setup) -> Result<Sender, Error> {
         return Err(Error::Input(format!("{problem}; expected at most {MOST_HOSTS}")));
     }
     refuse_what_is_the_kernels(&scope)?;
-    if !scheme.controllers.is_empty() {
-        return Err(refused(point, "has a controller, which the lab does not have yet"));
+    if scheme.classes.iter().any(|class| matches!(&class.tagger, TaggerSpec::Coflow(rules) if rules.holds)) {
+        let problem = "hosts hold a coflow's data until its place is known, and the kernel's TCP sends at once";
+        let expected = "until_placed = \"first\" or \"last\"";
+        return Err(scope_error(&scope, "until_placed", problem).expected(expected).into());
     }
     if scheme.classes.iter().any(|class| class.inference > Time::ZERO) {
         return Err(refused(point, "has hosts that take time to predict, which the lab does not have"));
@@ -87,6 +89,17 @@ pub(super) fn sender(point: &Point, setup: &Setup) -> Result<Sender, Error> {
         sender = Some(of_class);
     }
     sender.ok_or_else(|| refused(point, "has no senders"))
+}
+
+/// Says what of a scheme's senders the kernel's replace.
+pub(super) fn replaced(setup: &Setup) -> Option<String> {
+    let by_priority = |class: &Class| match &class.transport {
+        TransportSpec::Tcp(rules) => matches!(rules.params.loss_detection, LossDetection::ByPriority(_)),
+        _ => false,
+    };
+    let name = &setup.scheme.name;
+    let sentence = || format!("on Linux {name} has the kernel's loss recovery, and not its own by priorities");
+    setup.scheme.classes.iter().any(by_priority).then(sentence)
 }
 
 fn of_rules(point: &Point, scope: &Scope<'_>, rules: &TcpRules) -> Result<Sender, Error> {

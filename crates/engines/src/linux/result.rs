@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
 use flowsieve_core::Time;
+use flowsieve_fabric::control::Periodic;
 use flowsieve_lab::linux::{Finished, Order, Outcome};
-use flowsieve_record::{Drops, FlowRow, Goodput, LinkClass, PointResult};
+use flowsieve_record::{Drops, FlowRow, Goodput, LinkClass, PeriodicPart, PointResult};
 use flowsieve_sim::{FctEnd, Flows, Partitioning, RunSpec};
 use flowsieve_workload::Flow;
 
-use super::{Run, source};
+use super::{Run, refusals, source};
 
 /// Builds the result.
 pub(super) fn of(run: &Run, outcome: &Outcome) -> PointResult {
@@ -70,6 +71,7 @@ pub(super) fn of(run: &Run, outcome: &Outcome) -> PointResult {
         packet_hops: outcome.links.iter().map(|link| link.port.sent).sum(),
         events: outcome.carried.turns,
         counts: counts(outcome),
+        periodic: outcome.periodic.iter().map(periodic).collect(),
         warnings: warnings(run, outcome),
         flows: rows,
         ideal_ccts_ps,
@@ -141,6 +143,11 @@ fn add(sum: &mut Vec<u64>, more: &[u64]) {
     sum.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
 }
 
+/// Returns a part of a controller that acts once in a period.
+fn periodic(Periodic { name, period, ticks }: &Periodic) -> PeriodicPart {
+    PeriodicPart { name: (*name).into(), period_ps: period.0, ticks: *ticks }
+}
+
 /// Returns what only the lab counts, by name; zeros are left out.
 fn counts(outcome: &Outcome) -> BTreeMap<String, u64> {
     let carried = &outcome.carried;
@@ -158,8 +165,9 @@ fn counts(outcome: &Outcome) -> BTreeMap<String, u64> {
         ("lab CPU us of the fabric", outcome.cpu.as_micros() as u64),
     ];
     let own = own.map(|(name, count)| (name.to_owned(), count));
+    let controllers = outcome.controllers.iter().map(|(name, count)| ((*name).to_owned(), *count));
     let kernel = outcome.counters.iter().map(|(name, count)| (format!("kernel {name}"), *count));
-    own.into_iter().chain(kernel).filter(|(_, count)| *count > 0).collect()
+    own.into_iter().chain(controllers).chain(kernel).filter(|(_, count)| *count > 0).collect()
 }
 
 /// Lists what you must know before you trust a number.
@@ -178,6 +186,7 @@ fn warnings(run: &Run, outcome: &Outcome) -> Vec<String> {
         let packets = outcome.hosts.untold + outcome.hosts.unknown;
         said.push(format!("{packets} data packets were of no known message and had no tag"));
     }
+    said.extend(refusals::replaced(&run.setup));
     said.extend(outcome.problem.clone());
     said
 }

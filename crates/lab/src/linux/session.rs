@@ -1,5 +1,6 @@
 //! One run of the lab: namespaces, the fabric's thread and the generator's, from set-up to the last message.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,6 +8,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use flowsieve_core::Time;
+use flowsieve_core::coflow::Announcements;
+use flowsieve_fabric::control::Periodic;
 use flowsieve_fabric::topology::Fabric;
 use flowsieve_schemes::Scheme;
 use rtrb::{Consumer, RingBuffer};
@@ -17,6 +20,7 @@ use super::devices::Devices;
 use super::generator::{self, Finished, Sent, Signals, Source};
 use super::network::{HostSettings, Network};
 use crate::carrier::{Carried, Carrier};
+use crate::control::Controllers;
 use crate::error::{Doing, LabError};
 use crate::fabric::{Counts, Event, InMemory, PortCounts};
 use crate::hosts::{Begin, HostCounts, Hosts};
@@ -46,6 +50,8 @@ pub struct Plan<'a> {
     pub with_source: WithSource<'a>,
     /// How many messages are expected, for progress.
     pub expected: f64,
+    /// The flows of all coflows, if a coordinator hears of them at once.
+    pub announcements: Option<&'a Arc<Announcements>>,
     /// What hosts are set to.
     pub host: &'a HostSettings,
     /// The congestion control of all connections.
@@ -89,6 +95,10 @@ pub struct Outcome {
     pub hosts: HostCounts,
     /// By link.
     pub links: Vec<LinkTally>,
+    /// What controllers have counted, by name, with what was before the first message.
+    pub controllers: BTreeMap<&'static str, u64>,
+    /// How often their periodic parts have acted.
+    pub periodic: Vec<Periodic>,
     /// Counters of the kernel's TCP, by name.
     pub counters: Vec<(&'static str, u64)>,
     /// Segments that the kernel has sent again.
@@ -211,7 +221,10 @@ fn carry(
     let hosts = Hosts::new(plan.fabric, plan.scheme, plan.seed, connections.max(1_024));
     let real_time = flowsieve_linux::real_time(PRIORITIES.0).is_ok();
     let _ = pin(true);
-    let mut carrier = Carrier::new(devices, fabric, hosts, PACKETS, plan.host.mtu);
+    let announcements = plan.announcements.cloned().unwrap_or_default();
+    let controllers = Controllers::new(plan.fabric, plan.scheme, &announcements, plan.seed)
+        .map_err(|error| LabError::failed("run the controllers", error))?;
+    let mut carrier = Carrier::new(devices, fabric, hosts, PACKETS, plan.host.mtu).with_controllers(controllers);
     ready.set(Some(true));
     let mut from: Option<Mark> = None;
     while !(signals.stop.load(Ordering::Acquire) && carrier.is_empty()) {
@@ -222,6 +235,7 @@ fn carry(
     }
     let from = from.unwrap_or_default();
     let to = Mark::of(&mut carrier, &tallies);
+    let end = carrier.fabric().now();
     Ok(Outcome {
         carried: to.carried.since(&from.carried),
         packets: to.packets.since(&from.packets),
@@ -230,6 +244,8 @@ fn carry(
         real_time,
         length: from.at.map_or(Duration::ZERO, |at| at.elapsed()),
         cpu: to.cpu.saturating_sub(from.cpu),
+        periodic: carrier.controllers().map_or(Vec::new(), |controllers| controllers.periodic(end).collect()),
+        controllers: carrier.controllers().map_or(BTreeMap::new(), |controllers| controllers.counts(end)),
         problem: carrier.problem().map(str::to_owned),
         ..Outcome::default()
     })
