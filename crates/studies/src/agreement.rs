@@ -134,7 +134,11 @@ impl Agreement {
         if let Some((first, ..)) = self.correlations.first().filter(|_| !self.gains.is_empty()) {
             let _ = writeln!(text, "\nmean FCT over that of {first}: simulator / Linux, and the second over the first");
             for Gain { point, class, simulator, linux } in &self.gains {
-                let _ = writeln!(text, "{point:width$}  {class:>12}  {simulator:.3} / {linux:.3}  {:.2}", linux / simulator);
+                let _ = writeln!(
+                    text,
+                    "{point:width$}  {class:>12}  {simulator:.3} / {linux:.3}  {:.2}",
+                    linux / simulator
+                );
             }
         }
         text.push_str("\ncorrelation of the logarithms of FCTs: simulator and Linux; Linux and its second run\n");
@@ -251,7 +255,11 @@ mod tests {
 
     #[test]
     fn correlation__of_equal_and_of_opposite_times() {
-        let pairs = [pair(0, 1, [10.0, 10.0, 1_000.0]), pair(1, 1, [100.0, 100.0, 100.0]), pair(2, 1, [1_000.0, 1_000.0, 10.0])];
+        let pairs = [
+            pair(0, 1, [10.0, 10.0, 1_000.0]),
+            pair(1, 1, [100.0, 100.0, 100.0]),
+            pair(2, 1, [1_000.0, 1_000.0, 10.0]),
+        ];
         assert!((correlation(&pairs, (0, 1)) - 1.0).abs() < 1e-12);
         assert!((correlation(&pairs, (1, 2)) + 1.0).abs() < 1e-12);
     }
