@@ -173,7 +173,10 @@ mod tests {
                 cwnd
             })
             .collect();
-        let law = |seconds: f64| 0.4 * (seconds - libm::cbrt(750.0)).powi(3) + 1_000.0;
+        let law = |seconds: f64| {
+            let from_flat = seconds - libm::cbrt(750.0);
+            0.4 * from_flat * from_flat * from_flat + 1_000.0
+        };
         // At first Reno is ahead, by its half a segment.
         for (tenth, &cwnd) in at.iter().enumerate().skip(1) {
             // Each ACK of a whole window takes it to where the curve is a round trip later.
