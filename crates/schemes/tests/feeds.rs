@@ -70,7 +70,6 @@ fn of__what_ports_read() {
     assert!(awafs.contains(&Priority) && awafs.contains(&Rank), "a FIN and the bytes sent: {awafs:?}");
     assert!(at("qc-las", Place::Leaf).contains(&Flow), "it counts by flow");
     assert!(at("qc-fq", Place::Leaf).contains(&Flow), "it counts by flow");
-    assert!(at("qc-fq", Place::Leaf).contains(&Flow), "it counts by flow");
     assert_eq!(at("nos2", Place::Nic), [Rank], "the level of the host");
 }
 

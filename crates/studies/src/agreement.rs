@@ -166,9 +166,14 @@ fn name(point: &flowsieve_results::PointInfo) -> String {
     point.scheme.clone() + &load.into_iter().chain(axes).collect::<String>()
 }
 
+/// A flow by its point, seed and number.
+type Key = (u32, u64, u32);
+/// Its payload, and its FCT in each result in which it finished.
+type Times = (u64, [Option<f64>; 3]);
+
 /// Returns the flows that all three have finished, by point, seed and number.
 fn paired(results: [&ResultDir; 3]) -> Result<Vec<Pair>, Error> {
-    let mut all: BTreeMap<(u32, u64, u32), (u64, [Option<f64>; 3])> = BTreeMap::new();
+    let mut all: BTreeMap<Key, Times> = BTreeMap::new();
     for (which, result) in results.into_iter().enumerate() {
         if !result.keeps_all_flows() {
             return Err(Error::Input("a comparison by flow needs flow_records = \"full\" in [run]".to_owned()));
@@ -180,7 +185,7 @@ fn paired(results: [&ResultDir; 3]) -> Result<Vec<Pair>, Error> {
             }
         })?;
     }
-    let pair = |((point, _, flow), (bytes, times)): ((u32, u64, u32), (u64, [Option<f64>; 3]))| {
+    let pair = |((point, _, flow), (bytes, times)): (Key, Times)| {
         let [Some(simulator), Some(linux), Some(again)] = times else { return None };
         Some(Pair { point, flow, bytes, fct_us: [simulator, linux, again] })
     };

@@ -138,7 +138,7 @@ fn orders() -> Vec<Order> {
     let wire = BYTES as f64 * FRAME / PAYLOAD * 8.0;
     let every = wire / (LOAD * RATE_MBPS as f64 * 1e6);
     let of = |number: u32| {
-        let (from, to) = if number % 2 == 0 { (0, 1) } else { (1, 0) };
+        let (from, to) = if number.is_multiple_of(2) { (0, 1) } else { (1, 0) };
         let start = Time((f64::from(number / 2) * every * 1e12) as u64);
         Order { from, message: Message { id: number, to, bytes: BYTES, start, ..Message::default() } }
     };

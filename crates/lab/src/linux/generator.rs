@@ -275,7 +275,7 @@ impl Pools {
             if at_ns(next) <= now {
                 let order = match self.upcoming.first_entry().filter(|first| first.key().0 <= next) {
                     Some(first) => first.remove(),
-                    None => match std::mem::replace(&mut open, None) {
+                    None => match open.take() {
                         Some(order) => {
                             open = source.next();
                             order

@@ -334,7 +334,7 @@ fn cpu() -> Duration {
 fn pin(last: bool) -> rustix::io::Result<()> {
     let allowed = sched_getaffinity(None)?;
     let mut processors = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu));
-    let chosen = if last { processors.last() } else { processors.next() };
+    let chosen = if last { processors.next_back() } else { processors.next() };
     let mut set = CpuSet::new();
     chosen.into_iter().for_each(|cpu| set.set(cpu));
     sched_setaffinity(None, &set)
