@@ -62,7 +62,7 @@ impl Names {
 
     /// Gives the command these names in place of free texts.
     fn put_into(&self, command: Command) -> Command {
-        let places: [(&str, &str, &[String]); 12] = [
+        let mut places: Vec<(&str, &str, &[String])> = vec![
             ("run", "file", &self.experiments),
             ("run", "set", &self.keys),
             ("flows", "file", &self.experiments),
@@ -76,10 +76,24 @@ impl Names {
             ("thresholds", "workload", &self.workloads),
             ("convert", "from", &self.formats),
         ];
-        places.into_iter().fold(command, |command, (subcommand, argument, names)| {
-            let of = |arg: Arg| arg.value_parser(PossibleValuesParser::new(names));
-            command.mut_subcommand(subcommand, |command| command.mut_arg(argument, of))
+        if cfg!(target_os = "linux") {
+            for of_lab in ["lab run", "lab compare"] {
+                places.extend([(of_lab, "file", &self.experiments[..]), (of_lab, "set", &self.keys[..])]);
+            }
+        }
+        places.into_iter().fold(command, |command, (path, argument, names)| {
+            at(command, path, |command| {
+                command.mut_arg(argument, |arg: Arg| arg.value_parser(PossibleValuesParser::new(names)))
+            })
         })
+    }
+}
+
+/// Changes the command of a path below another, such as `lab run`.
+fn at(command: Command, path: &str, change: impl FnOnce(Command) -> Command) -> Command {
+    match path.split_once(' ') {
+        Some((first, rest)) => command.mut_subcommand(first, |below| below.mut_subcommand(rest, change)),
+        None => command.mut_subcommand(path, change),
     }
 }
 
@@ -137,11 +151,14 @@ mod tests {
         );
     }
 
+    /// Commands that take an experiment and settings: `run`, `flows` and `vectors`; `lab run` and `lab compare`.
+    const PLANNING: usize = if cfg!(target_os = "linux") { 5 } else { 3 };
+
     #[test]
     fn script__of_zsh_keeps_files_and_adds_no_space_to_keys() {
         let script = script_for(Shell::Zsh);
-        assert_eq!(script.matches(":{_files; compadd -- ").count(), 2);
-        assert_eq!(script.matches(":{compadd -S \"\" -- kind= ").count(), 2);
+        assert_eq!(script.matches(":{_files; compadd -- ").count(), PLANNING);
+        assert_eq!(script.matches(":{compadd -S \"\" -- kind= ").count(), PLANNING);
     }
 
     #[test]
@@ -150,7 +167,7 @@ mod tests {
         let after = |index: usize| script.lines().nth(index + 1).unwrap();
         let nospace: Vec<usize> =
             script.lines().enumerate().filter(|(_, line)| line.contains("nospace")).map(|(index, _)| index).collect();
-        assert_eq!(nospace.len(), 2);
+        assert_eq!(nospace.len(), PLANNING);
         assert!(nospace.iter().all(|&index| after(index).contains("\"kind= ")), "{script}");
     }
 

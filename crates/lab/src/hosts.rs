@@ -25,6 +25,9 @@ use crate::wire::{Connection, FlowKeys, Segment};
 /// its way.
 const MESSAGES: usize = 4;
 
+/// The number of messages that open connections, before those of the workload. Controllers do not hear of them.
+pub const SET_UP: u32 = u32::MAX;
+
 /// A message as its sender tells it, before it writes the first byte.
 #[derive(Clone, Copy, Debug)]
 pub struct Begin {
@@ -161,7 +164,8 @@ impl Hosts {
         if direction.messages.is_full() {
             // Its ACKs did not pass here.
             let told = direction.messages.remove(0);
-            self.events.push(end(&mut self.taggers, direction, told, now));
+            let number = told.message.id;
+            tell(&mut self.events, number, end(&mut self.taggers, direction, told, now));
         }
         let told = begin.message;
         let deadline = told.deadline.map(|deadline| now + (deadline - told.start));
@@ -170,7 +174,8 @@ impl Hosts {
         let event = FlowEvent::MessageStart { flow: direction.key, message, idle };
         direction.messages.push(Told { message, offset: begin.offset, retransmissions: 0 });
         tagger(&mut self.taggers, direction.host, message.class).on_event(&event, now);
-        self.events.push(HostEvent { at: now, host: direction.host.into(), class: message.class, event });
+        let host = direction.host.into();
+        tell(&mut self.events, message.id, HostEvent { at: now, host, class: message.class, event });
         self.counts.began += 1;
     }
 
@@ -261,7 +266,8 @@ impl Hosts {
             && told.offset + told.message.bytes <= direction.acknowledged
         {
             let told = direction.messages.remove(0);
-            self.events.push(end(&mut self.taggers, direction, told, now));
+            let number = told.message.id;
+            tell(&mut self.events, number, end(&mut self.taggers, direction, told, now));
             self.counts.ended += 1;
         }
     }
@@ -335,6 +341,13 @@ fn tagger(taggers: &mut [Vec<Tagger>], host: u16, class: u8) -> &mut Tagger {
     let of_host = &mut taggers[usize::from(host)];
     let last = of_host.len() - 1;
     &mut of_host[usize::from(class).min(last)]
+}
+
+/// Keeps an event of a message for controllers.
+fn tell(events: &mut Vec<HostEvent>, number: u32, event: HostEvent) {
+    if number != SET_UP {
+        events.push(event);
+    }
 }
 
 /// Tells that all of a message is acknowledged.

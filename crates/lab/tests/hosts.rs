@@ -5,7 +5,7 @@ mod common;
 use common::{ACK, DATA, Tcp, connection, pias};
 use flowsieve_core::message::Message;
 use flowsieve_core::{Kind, Tag, Time};
-use flowsieve_lab::hosts::{Begin, HostCounts, Hosts};
+use flowsieve_lab::hosts::{Begin, HostCounts, Hosts, SET_UP};
 
 fn hosts(connections: usize) -> Hosts {
     let (fabric, scheme) = pias(2);
@@ -146,4 +146,23 @@ fn begin__without_room_is_counted() {
         hosts.begin(us(10), &begin);
     }
     assert_eq!(hosts.counts(), HostCounts { began: 2, no_room: 1, ..HostCounts::default() });
+}
+
+/// Controllers hear of the beginning and the end of each message, and of no message that only opened a connection.
+#[test]
+fn take_events__messages_of_the_workload_alone() {
+    let mut hosts = hosts(4);
+    priority(&mut hosts, us(0), Tcp { syn: true, payload: 0, sequence: 99, ..DATA });
+    let mut opening = begin(0, 1);
+    opening.message.id = SET_UP;
+    hosts.begin(us(10), &opening);
+    priority(&mut hosts, us(20), Tcp { sequence: 100, payload: 1, ..DATA });
+    hosts.packet(us(30), 1, &Tcp { acknowledges: 101, ..ACK }.segment());
+    assert_eq!(hosts.take_events().count(), 0);
+    hosts.begin(us(40), &begin(1, 1_000));
+    priority(&mut hosts, us(50), Tcp { sequence: 101, payload: 1_000, ..DATA });
+    hosts.packet(us(60), 1, &Tcp { acknowledges: 1_101, ..ACK }.segment());
+    let events: Vec<_> = hosts.take_events().map(|event| (event.at, event.host)).collect();
+    assert_eq!(events, [(us(40), 0), (us(60), 0)]);
+    assert_eq!(hosts.counts(), HostCounts { began: 2, ended: 2, ..HostCounts::default() });
 }

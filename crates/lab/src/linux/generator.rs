@@ -22,7 +22,7 @@ use super::devices::now_ns;
 use super::enter;
 use super::network::{Network, ip_of};
 use crate::error::{Doing, LabError};
-use crate::hosts::Begin;
+use crate::hosts::{Begin, SET_UP};
 use crate::wire::Connection;
 
 /// The port of every receiver.
@@ -233,7 +233,7 @@ impl Pools {
         let mut events = Vec::with_capacity(EVENTS);
         for number in 0..self.connections.len() {
             let from_ns = now_ns();
-            let message = Message { id: u32::MAX, bytes: 1, ..Message::default() };
+            let message = Message { id: SET_UP, bytes: 1, ..Message::default() };
             self.begin(number, message);
             self.write(number).doing(|| "write to a connection".to_owned())?;
             while self.read(number).doing(|| "read from a connection".to_owned())? > 0 {

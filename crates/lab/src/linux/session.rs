@@ -144,8 +144,9 @@ pub fn run(plan: &Plan<'_>, hear: &mut dyn FnMut(f64) -> ControlFlow<()>) -> Res
             if !ready.wait() {
                 return Ok(Sent::default());
             }
-            let real_time = flowsieve_linux::real_time(PRIORITIES.1);
-            let _ = (real_time, pin(false));
+            // Where the fabric's thread may not have it, the result says so.
+            let _ = flowsieve_linux::real_time(PRIORITIES.1);
+            let _ = pin(false);
             let with = (congestion.name.as_str(), plan.connections);
             let (mut producer, mut sent) = (Some(producer), Ok(Sent::default()));
             (plan.with_source)(&mut |source| {
