@@ -133,7 +133,7 @@ impl Controllers {
         self.control.hear(self.events.drain(..));
     }
 
-    /// Acts at an instant of which nothing has happened yet, and lets begin what begins by that.
+    /// Lets controllers act at an instant, before anything else happens in it, and then begins the messages that they release.
     fn act(&mut self, memory: &mut InMemory, hosts: &mut impl Followers, at: Time) {
         let Controllers { control, places, uplinks, ports, classes, .. } = self;
         let mut view = View { memory, hosts, places, uplinks, ports, classes: *classes, has_told_hosts: false };

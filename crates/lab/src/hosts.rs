@@ -2,9 +2,8 @@
 //!
 //! A sending program tells each message before it writes the first byte ([`Begin`]): the connection, where in the stream the
 //! message begins, and its length. It cannot know sequence numbers, so they are learned from the packet that opens a
-//! connection. From then on a packet's sequence number says which bytes of which message it carries, and a
-//! retransmission has the facts, and so the tag, of its bytes. What is acknowledged, and when a message has ended, is read
-//! from the ACKs that pass.
+//! connection. Then the sequence number of a packet says which message it belongs to, and which of its bytes it carries. A
+//! retransmission has the tag of its bytes. ACKs that pass say what is acknowledged, and when a message has ended.
 //!
 //! Not seen in a network: timeouts (they look like other retransmissions), and what receivers have acknowledged selectively.
 
@@ -54,7 +53,7 @@ pub struct HostCounts {
     pub no_room: u64,
     /// Messages that began.
     pub began: u64,
-    /// Messages of which all bytes were acknowledged.
+    /// Messages that were acknowledged completely.
     pub ended: u64,
 }
 

@@ -1,28 +1,15 @@
 //! Nothing is allocated in the fabric after set-up, switches' programs included: on real packets, memory that grows is a
 //! pause.
 
+mod common;
+
+use common::Unknown;
 use flowsieve_core::{Kind, Meta, Time};
 use flowsieve_fabric::topology::{FABRIC_SETTINGS, Fabric};
 use flowsieve_lab::InMemory;
-use flowsieve_schemes::{Context, WorkloadFacts, registry};
+use flowsieve_schemes::{Context, registry};
 use flowsieve_settings::Settings;
 use flowsieve_workload::random::{Purpose, below, stream};
-
-struct Nothing;
-
-impl WorkloadFacts for Nothing {
-    fn distribution(&self) -> Option<&str> {
-        None
-    }
-
-    fn load(&self) -> Option<f64> {
-        None
-    }
-
-    fn quantile_bytes(&self, _: f64) -> Option<u64> {
-        None
-    }
-}
 
 /// Half a million packets between random hosts over HULA's paths, and its probes beside them.
 #[test]
@@ -36,7 +23,7 @@ fn in_memory__allocates_nothing_under_hula() {
         .with(None, "load_balancing", "hula")
         .with(None, "probe_interval", "100us");
     let entry = registry::find("dctcp").expect("a scheme");
-    let scheme = (entry.build)(&Context { scope: settings.scheme("dctcp"), workload: &Nothing }).expect("it is built");
+    let scheme = (entry.build)(&Context { scope: settings.scheme("dctcp"), workload: &Unknown }).expect("it is built");
     let fabric = Fabric::from_settings(&settings).expect("a fabric");
     let mut memory = InMemory::new(&fabric, &scheme, 24, 1, 1 << 13);
     let mut random = stream(1, Purpose::OwnPart, 5);

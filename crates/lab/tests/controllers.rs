@@ -1,16 +1,15 @@
 //! Controllers beside the fabric in memory: under each kind of them the packets leave every port as in the simulator.
 
 mod fabrics;
+mod limited;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use flowsieve_core::controller::{Audience, Controller, Gauges, Hears, HostEvent, Publish, Published, Table};
+use flowsieve_core::controller::{Audience, Controller, Gauges, Hears, HostEvent, Publish, Table};
 use flowsieve_core::controllers::{ControllerKind, ControllerSpec};
 use flowsieve_core::readings::Reading;
-use flowsieve_core::{
-    FlowEvent, Meta, Node, Place, PortContext, PortKind, PortScheduler, Site, TaggerSpec, Time, Verdict,
-};
+use flowsieve_core::{FlowEvent, Node, Place, PortKind, Site, TaggerSpec, Time};
 use flowsieve_fabric::topology::Fabric;
 use flowsieve_lab::control::{ControlError, Controllers};
 use flowsieve_schemes::scheme::PortSpec;
@@ -18,6 +17,8 @@ use flowsieve_schemes::{Context, Scheme, registry};
 use flowsieve_settings::Raw;
 use flowsieve_transport::TransportSpec;
 use flowsieve_workload::random::{Purpose, stream};
+
+use limited::Limited;
 
 use fabrics::{FULL, SHAPES, Uniform, compare, flows, in_memory, settings, settings_with, simulated};
 
@@ -80,44 +81,6 @@ fn controllers__awafs_at_hosts() {
 fn controllers__coordinators_of_coflows() {
     for name in ["sincronia", "sebf", "aalo", "pcoflow-drop"] {
         plays(name, &[("coordinator_delay", Raw::from("700us"))], |_, _| {});
-    }
-}
-
-/// One queue, whose limit in packets a table sets.
-struct Limited {
-    queue: VecDeque<u32>,
-    limit: u64,
-}
-
-impl PortScheduler for Limited {
-    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, _: &mut PortContext<'_>) -> Verdict {
-        metas[packet as usize].queue = 0;
-        let queued_before = self.queue.len() as u64;
-        if queued_before >= self.limit {
-            return Verdict::Dropped { queued_before };
-        }
-        self.queue.push_back(packet);
-        Verdict::Accepted { queued_before }
-    }
-
-    fn dequeue(&mut self, _: &mut [Meta], _: &mut PortContext<'_>) -> Option<u32> {
-        self.queue.pop_front()
-    }
-
-    fn backlog_bytes(&self) -> u64 {
-        self.queue.len() as u64
-    }
-
-    fn observe(&self, see: &mut dyn FnMut(Reading)) {
-        see(Reading::Count { name: "limit", count: self.limit });
-    }
-
-    fn on_table(&mut self, published: &Published) {
-        self.limit = published.table.get(0).unwrap_or(self.limit);
-    }
-
-    fn queues(&self) -> usize {
-        1
     }
 }
 

@@ -1,18 +1,21 @@
 //! Conformance vectors: made by core's schedulers, replayed through the fabric in memory, and refused where they are wrong.
 
+mod limited;
+
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::io::BufRead;
 
 use flowsieve_core::admission::Admission;
 use flowsieve_core::controller::{Published, Table};
-use flowsieve_core::{Meta, Node, PortContext, PortKind, PortScheduler, Time, Verdict};
+use flowsieve_core::{Node, PortKind, Time};
 use flowsieve_fabric::topology::{FABRIC_SETTINGS, Fabric};
 use flowsieve_lab::InMemory;
 use flowsieve_lab::vectors::{Case, Differs, Field, LIMITS, Memory, Problem, Reader, Replayed, record, replay};
 use flowsieve_schemes::scheme::{ByPlace, PortSpec};
 use flowsieve_schemes::{Context, REGISTRY, Scheme, WorkloadFacts};
 use flowsieve_settings::{Place, Settings};
+use limited::Limited;
 use proptest::prelude::*;
 
 const OVERHEAD: u16 = 24;
@@ -130,40 +133,6 @@ fn replay__names_the_line_and_the_decision_that_differs() {
             Err(Differs::Field { line, field: found, .. }) => assert_eq!((line, found), (number as u64 + 1, field)),
             other => panic!("{from}: {other:?}"),
         }
-    }
-}
-
-/// One queue with a limit that a table sets.
-struct Limited {
-    queue: std::collections::VecDeque<u32>,
-    limit: u64,
-}
-
-impl PortScheduler for Limited {
-    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, _: &mut PortContext<'_>) -> Verdict {
-        metas[packet as usize].queue = 0;
-        let queued_before = self.queue.len() as u64;
-        if queued_before >= self.limit {
-            return Verdict::Dropped { queued_before };
-        }
-        self.queue.push_back(packet);
-        Verdict::Accepted { queued_before }
-    }
-
-    fn dequeue(&mut self, _: &mut [Meta], _: &mut PortContext<'_>) -> Option<u32> {
-        self.queue.pop_front()
-    }
-
-    fn backlog_bytes(&self) -> u64 {
-        self.queue.len() as u64
-    }
-
-    fn on_table(&mut self, published: &Published) {
-        self.limit = published.table.get(0).unwrap_or(self.limit);
-    }
-
-    fn queues(&self) -> usize {
-        1
     }
 }
 

@@ -1,7 +1,7 @@
 //! The simulator beside real packets, flow by flow: two results of the same flows, and the real one a second time.
 //!
-//! Real runs of the same flows differ. So each ratio stands beside that of the second real run to the first: less than that
-//! nobody can ask for.
+//! Real runs of the same flows differ. So each ratio is shown with the ratio of the second real run to the first. Simulator and
+//! Linux cannot agree better than Linux agrees with itself.
 
 use flowsieve_experiment::Error;
 use flowsieve_results::{Figures, ResultDir, SizeClass, Statistic};

@@ -11,7 +11,7 @@ use flowsieve_lab::carrier::address_of;
 use flowsieve_lab::wire::{self, Connection, Content, Segment};
 
 /// Thresholds are given, so nothing is asked of it.
-struct Unknown;
+pub(crate) struct Unknown;
 
 impl WorkloadFacts for Unknown {
     fn distribution(&self) -> Option<&str> {

@@ -55,7 +55,7 @@ pub struct TcpParams {
     pub delayed_ack: Time,
     /// The first data packets of a connection that are acknowledged one by one, if `ack_every` is above 1.
     pub quick_acks: u32,
-    /// Whether ACKs can be marked; nobody reacts to that.
+    /// Whether ACKs can be marked. No sender reacts to such marks.
     pub ecn_acks: bool,
     /// After this many timeouts in a row only probes are sent until one is answered (pFabric); `None`: never.
     pub probe_after: Option<u32>,
