@@ -18,8 +18,6 @@ pub struct TcpInfo {
     pub timestamps: bool,
     /// The largest segment that it sends, in bytes of payload.
     pub segment: u32,
-    /// The smoothed round trip, in microseconds.
-    pub round_trip_us: u32,
 }
 
 /// Asks for the state of a connection.
@@ -34,11 +32,5 @@ pub fn tcp_info(socket: impl AsFd) -> Result<TcpInfo> {
     // SAFETY: the kernel writes at most `size` bytes to `info`, and both outlive the call.
     check(unsafe { libc::getsockopt(fd, libc::IPPROTO_TCP, libc::TCP_INFO, (&raw mut info).cast(), &raw mut size) })?;
     let has = |option: u8| info.tcpi_options & option != 0;
-    Ok(TcpInfo {
-        retransmitted: info.tcpi_total_retrans,
-        ecn: has(8),
-        timestamps: has(1),
-        segment: info.tcpi_snd_mss,
-        round_trip_us: info.tcpi_rtt,
-    })
+    Ok(TcpInfo { retransmitted: info.tcpi_total_retrans, ecn: has(8), timestamps: has(1), segment: info.tcpi_snd_mss })
 }

@@ -20,7 +20,7 @@ use rustix::net::{
 
 use super::devices::now_ns;
 use super::enter;
-use super::network::{Network, ip_of};
+use super::network::{HostSettings, Network, ip_of};
 use crate::error::{Doing, LabError};
 use crate::hosts::{Begin, SET_UP};
 use crate::wire::Connection;
@@ -147,9 +147,11 @@ pub(super) fn send_all(
     (congestion, each): (&str, usize),
     begins: Producer<Begin>,
     (signals, max_time): (&Signals, Option<Time>),
+    host: &HostSettings,
 ) -> Result<Sent, LabError> {
     let mut pools = Pools::open((network, hosts), (congestion, each), begins)?;
     pools.warm_up(signals)?;
+    pools.check(host)?;
     std::thread::sleep(REST);
     let before = counters(network, hosts)?;
     signals.ready.store(true, Ordering::Release);
@@ -246,6 +248,21 @@ impl Pools {
                 self.look(1_000_000, &mut events)?;
             }
             self.sent.one_way_ns.push(now_ns() - from_ns);
+        }
+        Ok(())
+    }
+
+    /// Reads back from each connection what hosts were set to: both ends have agreed on it, or not.
+    fn check(&self, host: &HostSettings) -> Result<(), LabError> {
+        for open in &self.connections {
+            let info =
+                flowsieve_linux::tcp_info(&open.sender).doing(|| "ask for the state of a connection".to_owned())?;
+            let found = (info.ecn, info.timestamps, info.segment);
+            let wanted = (host.ecn, false, host.segment());
+            if found != wanted {
+                let problem = format!("(ECN, timestamps, bytes of a segment) are {found:?}, and not {wanted:?}");
+                return Err(LabError::failed(format!("set up a connection of host{}", open.from), problem));
+            }
         }
         Ok(())
     }

@@ -52,6 +52,11 @@ impl HostSettings {
         ]
     }
 
+    /// Returns the payload of a full segment: no header has options.
+    pub(super) fn segment(&self) -> u32 {
+        u32::from(self.mtu) - 40
+    }
+
     /// Returns the attributes of a host's route to all others.
     fn route(&self) -> String {
         format!("rto_min {}ms initcwnd {} quickack 1", self.rto_min.as_millis(), self.initial_window)

@@ -151,7 +151,8 @@ pub fn run(plan: &Plan<'_>, hear: &mut dyn FnMut(f64) -> ControlFlow<()>) -> Res
             let (mut producer, mut sent) = (Some(producer), Ok(Sent::default()));
             (plan.with_source)(&mut |source| {
                 if let Some(producer) = producer.take() {
-                    sent = generator::send_all((&network, hosts), source, with, producer, (&signals, plan.max_time));
+                    let until = (&signals, plan.max_time);
+                    sent = generator::send_all((&network, hosts), source, with, producer, until, plan.host);
                 }
             });
             sent
