@@ -4,9 +4,9 @@
 //! the model's order, and a frame leaves once its instant of arrival has come. Nothing can be due before its stamp and the
 //! delays of its links, so nothing is late that is worked off within those, and the thread sleeps until the next release.
 //!
-//! The order in a turn: clock, frames, messages, then frames by stamp, then releases. The clock is first, since a frame that
-//! is received after it and has an older stamp belongs before it. Messages are after frames, since each is told before its
-//! first packet is sent.
+//! The order in a turn: clock, frames, then messages and frames by their instants, then releases. The clock is first, since a
+//! frame that is received after it and has an older stamp belongs before it. Messages are heard of after frames, since each
+//! is told before its first packet is sent.
 
 use std::io::ErrorKind;
 
@@ -107,8 +107,12 @@ pub struct Carrier<I> {
     /// Frames to receive into.
     room: Vec<u32>,
     received: Vec<Received>,
+    /// The next message that begins, if that is after all that was received.
+    upcoming: Option<Begin>,
     /// Frames that have arrived at their hosts: frame, host, when.
     due: Vec<(u32, u16, Time)>,
+    /// Frames that their hosts keep back until the place of a message is known: frame, host. In the order of their stamps.
+    held: Vec<(u32, u16)>,
     outgoing: Vec<Outgoing>,
     last_stamp_ns: u64,
     carried: Carried,
@@ -134,7 +138,9 @@ impl<I: PacketIo> Carrier<I> {
             base_ns,
             room,
             received: Vec::with_capacity(BATCH),
+            upcoming: None,
             due: Vec::with_capacity(frames),
+            held: Vec::with_capacity(frames),
             outgoing: Vec::with_capacity(BATCH),
             last_stamp_ns: 0,
             carried: Carried::default(),
@@ -178,26 +184,30 @@ impl<I: PacketIo> Carrier<I> {
         self.problem.as_deref()
     }
 
+    /// Returns the number of frames that hosts keep back.
+    pub fn held(&self) -> usize {
+        self.held.len()
+    }
+
     /// Returns whether nothing is inside.
     pub fn is_empty(&self) -> bool {
         self.fabric.held() == 0
     }
 
-    /// Makes one turn, and then sleeps until the next has something to do. Messages that begin come from `begins`.
+    /// Makes one turn, and then sleeps until the next has something to do. Messages that begin come from `begins`, in the order of
+    /// time.
     pub fn turn(&mut self, mut begins: impl FnMut() -> Option<Begin>) {
         self.carried.turns += 1;
         let now_ns = self.io.now_ns();
         self.receive();
-        while let Some(begin) = begins() {
-            self.hosts.begin(self.fabric.now(), &begin);
-        }
         let any = !self.received.is_empty();
-        self.take_in();
+        self.take_in(&mut begins);
+        self.begin(now_ns, &mut begins);
         self.work_off(self.virtual_time(now_ns));
         if !self.due.is_empty() {
             self.release();
             // What they answer may be there already.
-        } else if self.is_empty() && !any {
+        } else if self.is_empty() && self.held.is_empty() && !any {
             self.io.wait_ns(IDLE_NS);
         } else {
             self.sleep();
@@ -227,17 +237,30 @@ impl<I: PacketIo> Carrier<I> {
         self.received.sort_by_key(|one| one.stamp_ns);
     }
 
-    /// Hands each frame to its host's port at the instant of its stamp.
-    fn take_in(&mut self) {
+    /// Hands each frame to its host's port at the instant of its stamp, after the messages that begin before it.
+    fn take_in(&mut self, begins: &mut impl FnMut() -> Option<Begin>) {
         for index in 0..self.received.len() {
             let one = self.received[index];
             self.carried.stamps_back_ns =
                 self.carried.stamps_back_ns.max(self.last_stamp_ns.saturating_sub(one.stamp_ns));
             self.last_stamp_ns = self.last_stamp_ns.max(one.stamp_ns);
+            self.begin(one.stamp_ns, begins);
             self.work_off(self.virtual_time(one.stamp_ns));
             if !self.take(&one) {
                 self.fabric.release(one.frame);
             }
+        }
+    }
+
+    /// Has hosts hear of the messages that begin up to an instant.
+    fn begin(&mut self, until_ns: u64, begins: &mut impl FnMut() -> Option<Begin>) {
+        while let Some(begin) = self.upcoming.take().or_else(&mut *begins) {
+            if begin.at_ns > until_ns {
+                self.upcoming = Some(begin);
+                return;
+            }
+            self.work_off(self.virtual_time(begin.at_ns));
+            self.hosts.begin(self.fabric.now(), &begin);
         }
     }
 
@@ -254,33 +277,37 @@ impl<I: PacketIo> Carrier<I> {
         } else {
             wire::read(bytes, self.mtu)
         };
-        let now = self.fabric.now();
-        let mut meta = match content {
-            Ok(Content::Tcp(segment)) => self.hosts.packet(now, device, &segment),
-            Ok(Content::Other) => self.hosts.other(now, device, to, (len - ETHERNET) as u16),
+        match content {
+            Ok(content) => {
+                self.lengths[one.frame as usize] = len as u16;
+                let (mut following, _, fabric) = self.parts();
+                following.hand_over(fabric, (one.frame, device, to), &content);
+                true
+            }
             Err(error) => {
                 self.carried.too_long += 1;
                 self.problem.get_or_insert_with(|| format!("host{device} sent {error}"));
-                return false;
+                false
             }
-        };
-        meta.dst = to;
-        *self.fabric.meta(one.frame) = meta;
-        self.lengths[one.frame as usize] = len as u16;
-        self.fabric.send(device.into(), one.frame);
-        true
+        }
+    }
+
+    /// Returns the hosts that follow controllers, the controllers, and the fabric.
+    fn parts(&mut self) -> (Following<'_>, Option<&mut Controllers>, &mut InMemory) {
+        let Carrier { hosts, due, held, frames, lengths, mtu, controllers, fabric, .. } = self;
+        (Following { hosts, due, held, frames, lengths, mtu: *mtu }, controllers.as_mut(), fabric)
     }
 
     fn work_off(&mut self, until: Time) {
-        let mut following = Following { hosts: &mut self.hosts, due: &mut self.due };
-        match &mut self.controllers {
+        let (mut following, controllers, fabric) = self.parts();
+        match controllers {
             Some(controllers) => {
                 following.hosts.take_events().for_each(|event| controllers.hear(event));
-                controllers.work_off(&mut self.fabric, &mut following, until);
+                controllers.work_off(fabric, &mut following, until);
             }
             None => {
                 drop(following.hosts.take_events());
-                self.fabric.work_off(until, |arrived, _| following.arrive(arrived));
+                fabric.work_off(until, |arrived, _| following.arrive(arrived));
             }
         }
     }
@@ -333,7 +360,7 @@ impl<I: PacketIo> Carrier<I> {
     }
 
     /// Sleeps until something is due at a host. What happens inside before that needs no turn of its own: it is worked off
-    /// later, at its own instant.
+    /// later, at its own instant. A table that frees frames is as far from a host as a frame that enters.
     fn sleep(&mut self) {
         let release = self.fabric.next_release().0.div_ceil(1_000);
         let until_ns = self.base_ns.saturating_add(release).saturating_sub(self.io.now_ns());
@@ -341,15 +368,34 @@ impl<I: PacketIo> Carrier<I> {
     }
 }
 
-/// Hosts that follow controllers, and the packets that come to them.
+/// Hosts that follow controllers, the packets that come to them, and those that they keep back.
 struct Following<'a> {
     hosts: &'a mut Hosts,
     due: &'a mut Vec<(u32, u16, Time)>,
+    held: &'a mut Vec<(u32, u16)>,
+    frames: &'a Frames,
+    lengths: &'a [u16],
+    mtu: u16,
 }
 
 impl Following<'_> {
     fn arrive(&mut self, arrived: Arrived) {
         self.due.push((arrived.packet, arrived.host as u16, arrived.at));
+    }
+
+    /// Hands a frame of a host for another to its own port, now, unless the host keeps it back.
+    fn hand_over(&mut self, fabric: &mut InMemory, (frame, from, to): (u32, u16, u16), content: &Content) {
+        let now = fabric.now();
+        let meta = match content {
+            Content::Tcp(segment) if self.hosts.holds(segment) => {
+                self.held.push((frame, from));
+                return;
+            }
+            Content::Tcp(segment) => self.hosts.packet(now, from, segment),
+            Content::Other => self.hosts.other(now, from, to, self.lengths[frame as usize] - ETHERNET as u16),
+        };
+        *fabric.meta(frame) = Meta { dst: to, ..meta };
+        fabric.send(from.into(), frame);
     }
 }
 
@@ -360,6 +406,21 @@ impl Followers for Following<'_> {
 
     fn arrived(&mut self, packet: Arrived, _: &Meta, _: &mut Vec<HostEvent>) {
         self.arrive(packet);
+    }
+
+    fn release(&mut self, _: Time, fabric: &mut InMemory, events: &mut Vec<HostEvent>) {
+        let kept = self.held.len();
+        for place in 0..kept {
+            let (frame, from) = self.held[place];
+            let bytes = &self.frames.get(frame)[..usize::from(self.lengths[frame as usize])];
+            // It was read before, so that it has both.
+            if let (Some(to), Ok(content)) = (host_of(bytes, fabric.hosts()), wire::read(bytes, self.mtu)) {
+                // What has no place yet joins the end: the order of those that stay is the same.
+                self.hand_over(fabric, (frame, from, to), &content);
+            }
+        }
+        self.held.drain(..kept);
+        events.extend(self.hosts.take_events());
     }
 }
 

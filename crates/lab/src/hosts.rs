@@ -13,7 +13,7 @@ use arrayvec::ArrayVec;
 use flowsieve_core::controller::HostEvent;
 use flowsieve_core::message::{Effort, Message};
 use flowsieve_core::tagger::{FlowEvent, FlowFacts};
-use flowsieve_core::{Kind, Meta, NONE, Tag, Tagger, Time};
+use flowsieve_core::{Kind, Meta, NONE, Tag, Tagger, TaggerSpec, Time};
 use flowsieve_fabric::topology::{Fabric, Sites};
 use flowsieve_schemes::Scheme;
 use hashbrown::HashTable;
@@ -30,13 +30,15 @@ pub const SET_UP: u32 = u32::MAX;
 /// A message as its sender tells it, before it writes the first byte.
 #[derive(Clone, Copy, Debug)]
 pub struct Begin {
+    /// When it begins, in the clock of the devices.
+    pub at_ns: u64,
     /// The sending host.
     pub host: u16,
     /// The connection, in the direction of the message.
     pub connection: Connection,
     /// Bytes that the sender has written to the connection before.
     pub offset: u64,
-    /// The message. Its start is when the fabric's thread hears of it, and its deadline is as much later as here.
+    /// The message. Its start is [`Begin::at_ns`], and its deadline is as much later as here.
     pub message: Message,
 }
 
@@ -80,6 +82,13 @@ struct Told {
     retransmissions: u32,
 }
 
+impl Told {
+    /// Returns whether a byte of the connection is of this message.
+    fn carries(&self, at: u64) -> bool {
+        (self.offset..self.offset + self.message.bytes).contains(&at)
+    }
+}
+
 /// One direction of a connection.
 struct Direction {
     connection: Connection,
@@ -101,6 +110,8 @@ struct Direction {
 pub struct Hosts {
     /// By host and class of flow.
     taggers: Vec<Vec<Tagger>>,
+    /// Whether a tagger may hold messages back.
+    may_hold: bool,
     keys: FlowKeys,
     /// Slots of `directions`, by connection.
     table: HashTable<u32>,
@@ -124,8 +135,10 @@ impl Hosts {
         let mut taggers: Vec<Vec<Tagger>> =
             (0..fabric.hosts).map(|host| scheme.taggers(host, |class| sites.tagger(host, class))).collect();
         taggers.iter_mut().flatten().for_each(|tagger| tagger.reserve(connections));
+        let holds = |tagger: &TaggerSpec| matches!(tagger, TaggerSpec::Coflow(rules) if rules.holds);
         Hosts {
             taggers,
+            may_hold: scheme.classes.iter().any(|class| holds(&class.tagger)),
             keys: FlowKeys::default(),
             table: HashTable::with_capacity(connections),
             directions: Vec::with_capacity(connections),
@@ -176,6 +189,20 @@ impl Hosts {
         let host = direction.host.into();
         tell(&mut self.events, message.id, HostEvent { at: now, host, class: message.class, event });
         self.counts.began += 1;
+    }
+
+    /// Returns whether the host keeps a segment back: its data is of a message whose place is not known yet.
+    pub fn holds(&self, segment: &Segment) -> bool {
+        if !self.may_hold || segment.kind() != Kind::Data {
+            return false;
+        }
+        let Some(direction) = self.find(&segment.connection).map(|slot| &self.directions[slot]) else { return false };
+        let Some(at) = direction.first.map(|first| nearest(direction.sent, first, segment.sequence)) else {
+            return false;
+        };
+        let told = direction.messages.iter().chain(&direction.last).find(|told| told.carries(at));
+        let taggers = &self.taggers[usize::from(direction.host)];
+        told.is_some_and(|told| taggers[place(taggers, told.message.class)].holds(&told.message))
     }
 
     /// Returns what ports see of a segment that a host hands to its own port now, and learns from it.
@@ -230,8 +257,8 @@ impl Hosts {
         let again = at < direction.sent;
         self.counts.retransmitted += u64::from(again);
         direction.sent = direction.sent.max(at + u64::from(segment.payload));
-        let carries = |told: &&mut Told| (told.offset..told.offset + told.message.bytes).contains(&at);
-        let Some(told) = direction.messages.iter_mut().chain(&mut direction.last).find(carries) else {
+        let of_connection = direction.messages.iter_mut().chain(&mut direction.last);
+        let Some(told) = of_connection.into_iter().find(|told| told.carries(at)) else {
             self.counts.untold += 1;
             return None;
         };
@@ -338,8 +365,13 @@ impl Direction {
 /// Returns a host's tagger of a class of flow.
 fn tagger(taggers: &mut [Vec<Tagger>], host: u16, class: u8) -> &mut Tagger {
     let of_host = &mut taggers[usize::from(host)];
-    let last = of_host.len() - 1;
-    &mut of_host[usize::from(class).min(last)]
+    let place = place(of_host, class);
+    &mut of_host[place]
+}
+
+/// Returns where a host's tagger of a class is; a class beyond the last has that of the last.
+fn place(of_host: &[Tagger], class: u8) -> usize {
+    usize::from(class).min(of_host.len() - 1)
 }
 
 /// Keeps an event of a message for controllers.

@@ -2,10 +2,14 @@
 
 mod common;
 
-use common::{ACK, DATA, Tcp, pias};
+use std::sync::Arc;
+
+use common::{ACK, DATA, Tcp, built, pias};
+use flowsieve_core::message::Message;
 use flowsieve_lab::InMemory;
 use flowsieve_lab::carrier::Carrier;
-use flowsieve_lab::hosts::Hosts;
+use flowsieve_lab::control::Controllers;
+use flowsieve_lab::hosts::{Begin, Hosts};
 use flowsieve_lab::io::Script;
 
 /// A carrier of a fabric with links of 12 Mbit/s and 100 us, and these arrivals.
@@ -32,7 +36,7 @@ fn run(carrier: &mut Carrier<Script>) {
 /// Every frame is accounted for.
 fn assert_accounted(carrier: &mut Carrier<Script>) {
     let (carried, packets) = (carrier.carried(), carrier.fabric().counts());
-    assert_eq!(carried.received, packets.taken + carried.too_long + carried.elsewhere);
+    assert_eq!(carried.received, packets.taken + carrier.held() as u64 + carried.too_long + carried.elsewhere);
     assert_eq!(packets.taken, packets.delivered + packets.dropped + carrier.fabric().held());
     assert_eq!(packets.delivered, carried.all_sent() + carried.not_sent);
 }
@@ -134,4 +138,33 @@ fn turn__more_frames_than_room() {
     run(&mut carrier);
     let counts = carrier.fabric().counts();
     assert_eq!((counts.taken, counts.delivered, counts.dropped), (2_000, 2_000, 0));
+}
+
+/// A message of a coflow begins at 4.9 ms. Its coordinator is 500 us away, so that its place is there at 5.9 ms, and its
+/// host keeps its packet back until then. What hosts acknowledge meanwhile goes at once.
+#[test]
+fn turn__frames_of_a_coflow_wait_for_its_place() {
+    const PACKETS: usize = 256;
+    let (fabric, scheme) = built(2, "sincronia", &[("until_placed", "hold"), ("coordinator_delay", "500us")]);
+    let memory = InMemory::new(&fabric, &scheme, 0, 1, PACKETS);
+    let hosts = Hosts::new(&fabric, &scheme, 1, 16);
+    let controllers = Controllers::new(&fabric, &scheme, &Arc::default(), 1).expect("a controller");
+    let syn = Tcp { syn: true, payload: 0, ..DATA };
+    let data = Tcp { sequence: 1, ..DATA };
+    let arrivals = vec![(us(10), 0, syn.frame()), (us(5_000), 0, data.frame()), (us(5_010), 1, ACK.frame())];
+    let carrier = Carrier::new(Script::new(arrivals), memory, hosts, PACKETS, 1_500);
+    let mut carrier = carrier.with_controllers(controllers);
+    let message = Message { id: 7, to: 1, bytes: 1_460, coflow: Some(3), ..Message::default() };
+    let connection = DATA.segment().connection;
+    let mut begin = Some(Begin { at_ns: us(4_900), host: 0, connection, offset: 0, message });
+    let mut most_held = 0;
+    while !(carrier.io().is_over() && carrier.is_empty() && carrier.held() == 0) {
+        carrier.turn(|| begin.take());
+        most_held = most_held.max(carrier.held());
+    }
+    assert_accounted(&mut carrier);
+    assert_eq!((most_held, carrier.hosts().counts().untold), (1, 0));
+    let sent: Vec<(u64, u16)> = carrier.io().sent.iter().map(|(at, device, _)| (*at / 1_000, *device)).collect();
+    // A short packet takes 26.7 us and 100 us on each line, the held one 1 ms and 100 us, from 5.9 ms on.
+    assert_eq!(sent, [(263, 1), (5_263, 0), (8_100, 1)]);
 }

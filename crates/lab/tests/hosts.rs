@@ -17,7 +17,8 @@ fn us(us: u64) -> Time {
 }
 
 fn begin(offset: u64, bytes: u64) -> Begin {
-    Begin { host: 0, connection: connection(), offset, message: Message { bytes, to: 1, ..Message::default() } }
+    let message = Message { bytes, to: 1, ..Message::default() };
+    Begin { at_ns: 0, host: 0, connection: connection(), offset, message }
 }
 
 /// The priority that a packet of host 0 gets, which PIAS demotes after 2,000 bytes of its message.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use flowsieve_core::{TaggerSpec, Time};
+use flowsieve_core::Time;
 use flowsieve_experiment::{Error, Point};
 use flowsieve_lab::linux::{Congestion, HostSettings};
 use flowsieve_schemes::scheme::{Class, Nic};
@@ -55,11 +55,6 @@ pub(super) fn sender(point: &Point, setup: &Setup) -> Result<Sender, Error> {
         return Err(Error::Input(format!("{problem}; expected at most {MOST_HOSTS}")));
     }
     refuse_what_is_the_kernels(&scope)?;
-    if scheme.classes.iter().any(|class| matches!(&class.tagger, TaggerSpec::Coflow(rules) if rules.holds)) {
-        let problem = "hosts hold a coflow's data until its place is known, and the kernel's TCP sends at once";
-        let expected = "until_placed = \"first\" or \"last\"";
-        return Err(scope_error(&scope, "until_placed", problem).expected(expected).into());
-    }
     if scheme.classes.iter().any(|class| class.inference > Time::ZERO) {
         return Err(refused(point, "has hosts that take time to predict, which the lab does not have"));
     }

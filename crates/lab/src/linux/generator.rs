@@ -375,7 +375,8 @@ impl Pools {
     /// Tells the fabric's thread of a message, before its first byte.
     fn begin(&mut self, number: usize, message: Message) {
         let open = &mut self.connections[number];
-        let mut begin = Begin { host: open.from, connection: open.connection, offset: open.offset, message };
+        let (host, connection, offset) = (open.from, open.connection, open.offset);
+        let mut begin = Begin { at_ns: now_ns(), host, connection, offset, message };
         while let Err(rtrb::PushError::Full(back)) = self.begins.push(begin) {
             // The fabric's thread takes all that is there every turn.
             begin = back;

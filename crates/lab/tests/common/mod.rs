@@ -4,7 +4,7 @@
 use etherparse::{IpEcn, Ipv4Header, PacketBuilder};
 use flowsieve_fabric::topology::{FABRIC_SETTINGS, Fabric};
 use flowsieve_schemes::{Context, REGISTRY, Scheme, WorkloadFacts};
-use flowsieve_settings::Settings;
+use flowsieve_settings::{Raw, Settings};
 use std::net::IpAddr;
 
 use flowsieve_lab::carrier::address_of;
@@ -30,6 +30,11 @@ impl WorkloadFacts for Unknown {
 /// One switch with this many hosts of 12 Mbit/s, so that a full packet takes 1 ms, and links of 100 us. Two queues under PIAS,
 /// demoted after 2,000 bytes.
 pub(crate) fn pias(hosts: i64) -> (Fabric, Scheme) {
+    built(hosts, "pias", &[("queues", "2"), ("thresholds", "2KB")])
+}
+
+/// The same switch under a scheme with these settings.
+pub(crate) fn built(hosts: i64, name: &str, given: &[(&str, &str)]) -> (Fabric, Scheme) {
     let settings = Settings::of([flowsieve_schemes::SETTINGS, FABRIC_SETTINGS].concat().concat())
         .with(None, "parameters", "rfc")
         .with(None, "kind", "single-switch")
@@ -39,11 +44,17 @@ pub(crate) fn pias(hosts: i64) -> (Fabric, Scheme) {
         .with(None, "host_delay", "0us")
         .with(None, "nic", "scheme")
         .with(None, "buffer", "30KB")
-        .with(None, "ecn_threshold", "3KB")
-        .with(None, "queues", 2)
-        .with(Some("pias"), "thresholds", ["2KB"].as_slice());
-    let entry = REGISTRY.iter().find(|entry| entry.name == "pias").expect("a scheme");
-    let context = Context { scope: settings.scheme("pias"), workload: &Unknown };
+        .with(None, "ecn_threshold", "3KB");
+    let value = |text: &str| match text.parse::<i64>() {
+        Ok(number) => Raw::from(number),
+        Err(_) => Raw::from(text),
+    };
+    let given = given
+        .iter()
+        .map(|&(key, text)| (key, if key == "thresholds" { [text].as_slice().into() } else { value(text) }));
+    let settings = given.fold(settings, |settings, (key, value): (_, Raw)| settings.with(Some(name), key, value));
+    let entry = REGISTRY.iter().find(|entry| entry.name == name).expect("a scheme");
+    let context = Context { scope: settings.scheme(name), workload: &Unknown };
     (Fabric::from_settings(&settings).expect("a fabric"), (entry.build)(&context).expect("a scheme"))
 }
 
