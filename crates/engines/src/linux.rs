@@ -12,9 +12,10 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use flowsieve_core::Time;
+use flowsieve_core::{Node, Time};
 use flowsieve_experiment::engine::{Engine, OnProgress, Progress, Reading};
 use flowsieve_experiment::{Error, Point};
+use flowsieve_fabric::topology::Link;
 use flowsieve_lab::LabError;
 use flowsieve_lab::linux::{self, Congestion, HostSettings, Outcome, Plan, Source};
 pub use flowsieve_lab::linux::{clean, remove_own};
@@ -25,6 +26,7 @@ use flowsieve_sim::Flows;
 
 use crate::setup::Setup;
 use crate::simulator::{MAX_TIME, Packets};
+use doctor::Measured;
 use source::Messages;
 
 /// What carries packets.
@@ -53,8 +55,8 @@ const ATTEMPTS: u32 = 3;
 /// The share of frames more than 1 ms late above which a run is not valid.
 const MOST_LATE: f64 = 0.005;
 
-/// Runs use all of the machine, so there is one at a time.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+/// Runs use all of the machine, so there is one at a time. What it carries is measured before the first.
+static ONE_AT_A_TIME: Mutex<Option<Measured>> = Mutex::new(None);
 
 /// The lab on this machine.
 pub struct Linux {
@@ -125,7 +127,12 @@ impl Engine for Linux {
 
     fn run(&self, point: &Point, seed: u64, hear: OnProgress<'_>, _: Option<&Path>) -> Result<PointResult, Error> {
         let run = self.run_of(point, seed)?;
-        let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let machine = match *alone {
+            Some(known) => known,
+            None => *alone.insert(Measured::before_a_run()?),
+        };
+        run.refuse_too_much(&machine)?;
         let (mut result, mut problem) = run.carry_out(hear)?;
         for _ in 1..ATTEMPTS {
             if problem.is_none() {
@@ -190,6 +197,66 @@ impl Run {
             LabError::NotPermitted { .. } => Error::Input(error.to_string()),
             error => Error::Simulation { point: self.label.clone(), problem: error.to_string() },
         }
+    }
+
+    /// Refuses more frames a second than the fabric's thread carries here, and lines so short that each frame would be late.
+    fn refuse_too_much(&self, machine: &Measured) -> Result<(), Error> {
+        let wrong = |problem: String, expected: String| {
+            Err(Error::Input(format!("{}: {problem}; expected {expected}", self.label)))
+        };
+        let (needed, most) = (self.frames_a_second(), machine.most_frames());
+        if needed > most {
+            let problem = format!(
+                "its hosts send {needed:.0} frames a second, ACKs included, and this machine carries {most:.0}"
+            );
+            let share = 100.0 * most / needed;
+            return wrong(problem, format!("rates or a load of at most {share:.0} % of these, or fewer hosts"));
+        }
+        let (crossing, least) = (self.least_crossing(), machine.host_delay);
+        if crossing < least {
+            let problem =
+                format!("a frame's first and last line delay it by {crossing}, and this machine needs {least}");
+            return wrong(problem, format!("link_delay of at least {}", Time(least.0.div_ceil(2))));
+        }
+        Ok(())
+    }
+
+    /// Returns the least delay of the first and the last line of a packet together.
+    fn least_crossing(&self) -> Time {
+        let fabric = self.setup.fabric.without_host_delay();
+        let least = |end: &dyn Fn(&Link) -> Node| {
+            let of_hosts = fabric.links.iter().filter(|link| matches!(end(link), Node::Host(_)));
+            of_hosts.map(|link| link.delay).min().unwrap_or(Time::ZERO)
+        };
+        least(&|link| link.from) + least(&|link| link.to)
+    }
+
+    /// Returns how many frames hosts send a second, with an ACK for each packet, as far as flows say before the run: those of
+    /// closed loops and queries do not.
+    fn frames_a_second(&self) -> f64 {
+        /// Bytes of a full packet's data, and of its frame on a line.
+        const PACKET: (u64, f64) = (1_460, 1_538.0);
+        let fabric = &self.setup.fabric;
+        let hosts = fabric.hosts as usize;
+        // By host: packets from it, and packets to it.
+        let (mut from, mut to) = (vec![0u64; hosts], vec![0u64; hosts]);
+        let last_ps = self.setup.with_flows(self.seed, |_, flows, _| {
+            let mut last_ps = 0;
+            if let Flows::Given(flows) = flows {
+                for flow in flows() {
+                    from[flow.src as usize] += flow.bytes.div_ceil(PACKET.0);
+                    to[flow.dst as usize] += flow.bytes.div_ceil(PACKET.0);
+                    last_ps = flow.start_ps;
+                }
+            }
+            last_ps
+        });
+        // A line carries no more than its rate, whatever is offered.
+        let line = |host: usize| fabric.links[fabric.host_uplink[host] as usize].rate.bps() as f64 / (8.0 * PACKET.1);
+        let seconds = (last_ps as f64 / 1e12).max(1e-9);
+        let carried =
+            |packets: &[u64]| -> f64 { (0..hosts).map(|host| (packets[host] as f64 / seconds).min(line(host))).sum() };
+        2.0 * carried(&from).min(carried(&to))
     }
 
     /// Says how long it takes, if that is known.

@@ -33,6 +33,10 @@ pub const SUMMARY: &str = "summary.md";
 /// The file in a paper's folder that ends its page: what was checked where a claim and the measured value disagree.
 pub const CHECKS: &str = "checks.md";
 
+/// The folder of experiments with real packets. Their claims repeat those of papers, as `PAPER/CLAIM`, for a column of the
+/// papers' pages.
+pub const LINUX: &str = "lab";
+
 /// The subfolder of a paper's folder for measured values.
 pub const MEASURED: &str = "measured";
 
@@ -58,6 +62,8 @@ pub struct Reproduction {
     pub paper: String,
     /// Its figures by name.
     pub figures: Vec<Figure>,
+    /// The measured figures of [`LINUX`], unless this is it.
+    pub on_linux: Vec<Figure>,
     /// The text of [`SUMMARY`] in its folder; empty if there is none.
     pub summary: String,
     /// The text of [`CHECKS`] in its folder, about claims that measurements do not confirm; empty if there is none.
@@ -100,30 +106,52 @@ pub fn read(
     if !papers.iter().any(|(name, _)| name == paper) {
         return Err(unknown(folder, what, "paper", paper, papers));
     }
-    let files = entries(&folder.join(paper), |path| path.extension().is_some_and(|extension| extension == "toml"));
+    let files = entries(&folder.join(paper), is_experiment);
     let wanted: Vec<_> = files.iter().filter(|(name, _)| figure.is_none_or(|figure| figure == name)).cloned().collect();
     if wanted.is_empty() {
         return Err(unknown(&folder.join(paper), what, "figure", figure.unwrap_or("*"), files));
     }
-    let measured = folder.join(paper).join(MEASURED);
-    let plan_of = |(name, file): (String, PathBuf)| {
-        let mut plan = plan::read(&file, changes, engines)?;
-        let kept_in = measured.join(format!("{name}.{}.json", changes.scale.name()));
-        let kept = if fresh { Kept::none(&plan.experiment) } else { read_kept(&kept_in, &plan.experiment)? };
-        if changes.resolve {
-            take_seeds(&mut plan, &kept);
-        }
-        Ok(Figure { name, file, plan, kept, kept_in })
-    };
     if figure.is_none() {
-        refuse_orphans(&measured, &files)?;
+        refuse_orphans(&folder.join(paper).join(MEASURED), &files)?;
     }
-    let figures = wanted.into_iter().map(plan_of).collect::<Result<Vec<_>, Error>>()?;
+    let read_all = |files: Vec<(String, PathBuf)>| -> Result<Vec<Figure>, Error> {
+        files.into_iter().map(|(name, file)| read_figure(name, file, changes, fresh, engines)).collect()
+    };
+    let figures = read_all(wanted)?;
     if figure.is_none() {
         refuse_unread_words(&figures)?;
     }
+    let of_lab = entries(&folder.join(LINUX), is_experiment);
+    let is_measured = |name: &str, file: &Path| flowsieve_builtin::is_file(&kept_in(name, file, changes));
+    let measured = of_lab.into_iter().filter(|(name, file)| paper != LINUX && is_measured(name, file));
+    let on_linux = read_all(measured.collect())?;
     let text = |name: &str| read_text(&folder.join(paper).join(name));
-    Ok(Reproduction { paper: paper.to_owned(), figures, summary: text(SUMMARY)?, checks: text(CHECKS)? })
+    Ok(Reproduction { paper: paper.to_owned(), figures, on_linux, summary: text(SUMMARY)?, checks: text(CHECKS)? })
+}
+
+fn is_experiment(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "toml")
+}
+
+/// Returns the file with the measured values of an experiment.
+fn kept_in(name: &str, file: &Path, changes: &Changes) -> PathBuf {
+    file.with_file_name(MEASURED).join(format!("{name}.{}.json", changes.scale.name()))
+}
+
+fn read_figure(
+    name: String,
+    file: PathBuf,
+    changes: &Changes,
+    fresh: bool,
+    engines: &Engines,
+) -> Result<Figure, Error> {
+    let mut plan = plan::read(&file, changes, engines)?;
+    let kept_in = kept_in(&name, &file, changes);
+    let kept = if fresh { Kept::none(&plan.experiment) } else { read_kept(&kept_in, &plan.experiment)? };
+    if changes.resolve {
+        take_seeds(&mut plan, &kept);
+    }
+    Ok(Figure { name, file, plan, kept, kept_in })
 }
 
 /// Reads a text for a page; empty if there is no such file.
@@ -170,11 +198,12 @@ fn refuse_orphans(measured: &Path, files: &[(String, PathBuf)]) -> Result<(), Er
     Ok(())
 }
 
-/// Refuses a claim that repeats one which the paper's experiments do not have.
+/// Refuses a claim that repeats one which the paper's experiments do not have, unless it is another paper's.
 fn refuse_unread_words(figures: &[Figure]) -> Result<(), Error> {
     let claims =
         || figures.iter().flat_map(|figure| figure.plan.experiment.claims.iter().map(move |claim| (figure, claim)));
-    let is_literal = |id: &str| claims().any(|(_, claim)| claim.id == id && claim.repeats.is_none());
+    let is_literal =
+        |id: &str| id.contains('/') || claims().any(|(_, claim)| claim.id == id && claim.repeats.is_none());
     let lost = |(_, claim): &(&Figure, &Claim)| claim.repeats.as_ref().is_some_and(|id| !is_literal(id));
     let Some((figure, claim)) = claims().find(lost) else { return Ok(()) };
     let id = claim.repeats.as_deref().unwrap_or_default();
@@ -228,6 +257,16 @@ impl Figure {
         Ok(self.kept.write(&self.kept_in)?)
     }
 
+    fn of_page(&self) -> PageFigure {
+        PageFigure {
+            name: self.name.clone(),
+            experiment: self.plan.experiment.clone(),
+            measured: self.measured(),
+            notes: self.kept.notes().to_vec(),
+            made: self.kept.made().to_vec(),
+        }
+    }
+
     /// Returns the values that its claims are compared with.
     pub fn measured(&self) -> Measured {
         self.kept.measured(&self.plan.experiment).unwrap_or_default()
@@ -268,7 +307,8 @@ impl Reproduction {
         let drawn = |figure: &PageFigure| figure.drawn().map(|_| path(figure));
         let Reproduction { paper, summary, checks, .. } = self;
         let texts = Texts { paper, summary, checks };
-        flowsieve_report::reproduction(&texts, &self.page_figures(), &self.left_out(), &drawn)
+        let on_linux: Vec<PageFigure> = self.on_linux.iter().map(Figure::of_page).collect();
+        flowsieve_report::reproduction(&texts, &self.page_figures(), &on_linux, &self.left_out(), &drawn)
     }
 
     /// The claims that twice their seeds would resolve, cheapest first, if seeds were added to some: the budget ended before
@@ -298,14 +338,7 @@ impl Reproduction {
     }
 
     fn page_figures(&self) -> Vec<PageFigure> {
-        let of = |figure: &Figure| PageFigure {
-            name: figure.name.clone(),
-            experiment: figure.plan.experiment.clone(),
-            measured: figure.measured(),
-            notes: figure.kept.notes().to_vec(),
-            made: figure.kept.made().to_vec(),
-        };
-        self.figures.iter().map(of).collect()
+        self.figures.iter().map(Figure::of_page).collect()
     }
 }
 

@@ -11,6 +11,7 @@ use flowsieve_experiment::execute::{How, execute};
 use flowsieve_experiment::{Error, machine, plan};
 use flowsieve_studies::agreement::Agreement;
 use std::fmt::Write as _;
+use std::path::Path;
 
 pub(crate) fn lab(what: Lab, engines: &Engines) -> Result<(), Error> {
     match what {
@@ -51,12 +52,22 @@ fn compare(args: &LabCompare, engines: &Engines) -> Result<(), Error> {
     let (linux, again) = (run("linux", "linux", 1)?, run("linux", "linux-again", 1)?);
     let agreement = Agreement::of(&simulator, &linux, &again)?;
     let path = out.join("flows.csv");
-    std::fs::write(&path, agreement.flows_csv())
-        .map_err(|error| Error::Input(format!("{}: cannot write it: {error}", path.display())))?;
+    write(&path, &agreement.flows_csv())?;
+    let mut drawn = String::new();
+    for (point, svg) in agreement.drawings() {
+        let kept = |letter: char| if letter.is_ascii_alphanumeric() || letter == '.' { letter } else { '-' };
+        let path = out.join(format!("agreement-{}.svg", point.chars().map(kept).collect::<String>()));
+        write(&path, &svg)?;
+        let _ = writeln!(drawn, "Distribution and flows of {point}: {}", path.display());
+    }
     if args.json {
         return print_json(&agreement);
     }
-    print(&format!("{}\nThe times of all flows: {}\n", agreement.in_words(), path.display()))
+    print(&format!("{}\nThe times of all flows: {}\n{drawn}", agreement.in_words(), path.display()))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Error> {
+    std::fs::write(path, text).map_err(|error| Error::Input(format!("{}: cannot write it: {error}", path.display())))
 }
 
 fn clean() -> Result<(), Error> {

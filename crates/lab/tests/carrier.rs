@@ -9,7 +9,7 @@ use flowsieve_core::message::Message;
 use flowsieve_lab::InMemory;
 use flowsieve_lab::carrier::Carrier;
 use flowsieve_lab::control::Controllers;
-use flowsieve_lab::hosts::{Begin, Hosts};
+use flowsieve_lab::hosts::{Begin, Hosts, SET_UP};
 use flowsieve_lab::io::Script;
 
 /// A carrier of a fabric with links of 12 Mbit/s and 100 us, and these arrivals.
@@ -141,7 +141,7 @@ fn turn__more_frames_than_room() {
 }
 
 /// A message of a coflow begins at 4.9 ms. Its coordinator is 500 us away, so that its place is there at 5.9 ms, and its
-/// host keeps its packet back until then. What hosts acknowledge meanwhile goes at once.
+/// host keeps its packet back until then. The byte that opened the connection went at once, and so does an acknowledgement.
 #[test]
 fn turn__frames_of_a_coflow_wait_for_its_place() {
     const PACKETS: usize = 256;
@@ -150,21 +150,29 @@ fn turn__frames_of_a_coflow_wait_for_its_place() {
     let hosts = Hosts::new(&fabric, &scheme, 1, 16);
     let controllers = Controllers::new(&fabric, &scheme, &Arc::default(), 1).expect("a controller");
     let syn = Tcp { syn: true, payload: 0, ..DATA };
-    let data = Tcp { sequence: 1, ..DATA };
-    let arrivals = vec![(us(10), 0, syn.frame()), (us(5_000), 0, data.frame()), (us(5_010), 1, ACK.frame())];
+    let first = Tcp { sequence: 1, payload: 1, ..DATA };
+    let data = Tcp { sequence: 2, ..DATA };
+    let arrivals = vec![
+        (us(10), 0, syn.frame()),
+        (us(1_000), 0, first.frame()),
+        (us(5_000), 0, data.frame()),
+        (us(5_010), 1, ACK.frame()),
+    ];
     let carrier = Carrier::new(Script::new(arrivals), memory, hosts, PACKETS, 1_500);
     let mut carrier = carrier.with_controllers(controllers);
     let message = Message { id: 7, to: 1, bytes: 1_460, coflow: Some(3), ..Message::default() };
     let connection = DATA.segment().connection;
-    let mut begin = Some(Begin { at_ns: us(4_900), host: 0, connection, offset: 0, message });
+    let begin = |at, offset, message| Begin { at_ns: us(at), host: 0, connection, offset, message };
+    let opens = Message { id: SET_UP, to: 1, bytes: 1, ..Message::default() };
+    let mut begins = [begin(900, 0, opens), begin(4_900, 1, message)].into_iter();
     let mut most_held = 0;
     while !(carrier.io().is_over() && carrier.is_empty() && carrier.held() == 0) {
-        carrier.turn(|| begin.take());
+        carrier.turn(|| begins.next());
         most_held = most_held.max(carrier.held());
     }
     assert_accounted(&mut carrier);
     assert_eq!((most_held, carrier.hosts().counts().untold), (1, 0));
     let sent: Vec<(u64, u16)> = carrier.io().sent.iter().map(|(at, device, _)| (*at / 1_000, *device)).collect();
     // A short packet takes 26.7 us and 100 us on each line, the held one 1 ms and 100 us, from 5.9 ms on.
-    assert_eq!(sent, [(263, 1), (5_263, 0), (8_100, 1)]);
+    assert_eq!(sent, [(263, 1), (1_254, 1), (5_263, 0), (8_100, 1)]);
 }

@@ -4,6 +4,7 @@
 //! page, which holds its styles, its plots' data and plotly.js, once; it loads nothing from a network. The same result gives
 //! the same bytes. Without scripts it still shows all tables.
 
+mod agreement;
 mod axes;
 mod cases;
 mod claims;
@@ -44,6 +45,7 @@ use std::path::PathBuf;
 
 use flowsieve_results::{ResultDir, ResultError};
 
+pub use agreement::agreement_svg;
 pub use cases::{Layout, UnknownKey};
 pub use comparison::{CompareError, Compared, compared};
 pub use doctor::{doctor, doctor_json};

@@ -1,6 +1,6 @@
 //! The measured values of a paper's figures as one page of Markdown: first the verdict on each claim, then figure by figure.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write};
 
 use flowsieve_results::claims::{LOOKS, Made, Measured, Quantity, TABLE};
@@ -17,6 +17,9 @@ use crate::text_table::paragraph;
 
 /// The smallest scale among the changes of an experiment.
 const SMOKE: &str = "scale=smoke";
+
+/// What stands for a value that was not measured.
+const NOTHING: &str = "–";
 
 /// A figure of a paper.
 #[derive(Debug)]
@@ -82,11 +85,12 @@ impl fmt::Display for LeftOut {
 }
 
 /// The paper's claims next to the measured values: first what holds in plain words, then the verdict on each claim, then figure
-/// by figure. `left_out` are the claims that more time would resolve. `drawn` is the path of a figure's drawing, by its name, if
-/// it exists.
+/// by figure. `on_linux` are figures whose claims repeat the paper's with real packets. `left_out` are the claims that more time
+/// would resolve. `drawn` is the path of a figure's drawing, by its name, if it exists.
 pub fn reproduction(
     texts: &Texts<'_>,
     figures: &[PageFigure],
+    on_linux: &[PageFigure],
     left_out: &[LeftOut],
     drawn: &dyn Fn(&PageFigure) -> Option<String>,
 ) -> String {
@@ -97,15 +101,19 @@ pub fn reproduction(
         let _ = writeln!(text, "{}\n", summary.trim());
     }
     let stated = || claims.iter().flatten().filter(|claim| claim.repeats.is_none());
-    let _ = writeln!(text, "{} claims:\n", stated().count());
-    for (verdict, count, shorter) in counts(&claims) {
-        let shorter = match shorter {
-            0 => String::new(),
-            some => format!(" ({some} of them in runs shorter or smaller than the paper's)"),
-        };
-        let _ = writeln!(text, "- {}: {count}{shorter}", verdict.in_words());
+    // The lab's claims are all other papers'.
+    if stated().next().is_some() || figures.is_empty() {
+        let _ = writeln!(text, "{} claims:\n", stated().count());
+        for (verdict, count, shorter) in counts(&claims) {
+            let shorter = match shorter {
+                0 => String::new(),
+                some => format!(" ({some} of them in runs shorter or smaller than the paper's)"),
+            };
+            let _ = writeln!(text, "- {}: {count}{shorter}", verdict.in_words());
+        }
+        text.push('\n');
     }
-    text += "\nA claim agrees if the whole 95 % interval of the measurement, paired over the same flows, lies within \
+    text += "A claim agrees if the whole 95 % interval of the measurement, paired over the same flows, lies within \
         the claim and its tolerance. It disagrees if the whole interval lies outside.\n";
     let stand_ins = stated().filter(|claim| claim.stands_in).count();
     if stand_ins > 0 {
@@ -123,13 +131,21 @@ pub fn reproduction(
     }
     made(&mut text, figures);
     in_short(&mut text, figures, &claims);
+    let on_linux = of_paper(paper, on_linux);
     for (figure, claims) in figures.iter().zip(&claims) {
-        section(&mut text, figure, claims, drawn(figure));
+        section(&mut text, figure, claims, &on_linux, drawn(figure));
     }
     if !checks.is_empty() {
         let _ = write!(text, "\n## What was checked\n\n{}\n", checks.trim());
     }
     text
+}
+
+/// What the claims measured that repeat a paper's, by the paper's: those of other folders are named `PAPER/CLAIM`.
+fn of_paper(paper: &str, elsewhere: &[PageFigure]) -> BTreeMap<String, String> {
+    let rows = elsewhere.iter().flat_map(|figure| rows(&figure.experiment, &figure.measured, Naming::Names));
+    let of = |row: ClaimRow| Some((row.repeats?.strip_prefix(paper)?.strip_prefix('/')?.to_owned(), row.measured));
+    rows.filter_map(of).filter(|(_, measured)| measured != NOTHING).collect()
 }
 
 /// The same for a terminal: the claims of each figure that has any, next to the measured values, without tables.
@@ -277,8 +293,12 @@ fn anchor(heading: &str) -> String {
     heading.to_lowercase().chars().filter_map(kept).collect()
 }
 
-fn row_of<const N: usize>(text: &mut String, cells: [&String; N]) {
-    let _ = writeln!(text, "| {} |", cells.map(|cell| cell.replace('|', "\\|")).join(" | "));
+fn row_of<const N: usize>(text: &mut String, of: [&String; N]) {
+    let _ = writeln!(text, "| {} |", cells(of));
+}
+
+fn cells<const N: usize>(of: [&String; N]) -> String {
+    of.map(|cell| cell.replace('|', "\\|")).join(" | ")
 }
 
 /// Makes claims unresolved if a repetition has another direction, and adds to the others what their repetitions show.
@@ -300,7 +320,13 @@ fn hold_together(figures: &mut [Vec<ClaimRow>]) {
     }
 }
 
-fn section(text: &mut String, figure: &PageFigure, claims: &[ClaimRow], drawn: Option<String>) {
+fn section(
+    text: &mut String,
+    figure: &PageFigure,
+    claims: &[ClaimRow],
+    on_linux: &BTreeMap<String, String>,
+    drawn: Option<String>,
+) {
     let PageFigure { experiment, measured, .. } = figure;
     let points = || 0..experiment.points.len();
     let seeds = experiment.points.iter().map(|point| point.parts.len()).max().unwrap_or(0);
@@ -327,8 +353,10 @@ fn section(text: &mut String, figure: &PageFigure, claims: &[ClaimRow], drawn: O
         let _ = writeln!(text, "\n![{}]({path})", figure.experiment.title);
     }
     if !claims.is_empty() {
-        let _ = writeln!(text, "\n| claim | where | what | claimed | measured | verdict |");
-        let _ = writeln!(text, "| --- | --- | --- | ---: | ---: | --- |");
+        let with_linux = claims.iter().any(|claim| on_linux.contains_key(&claim.id));
+        let (name, line) = if with_linux { ("on Linux | ", "---: | ") } else { ("", "") };
+        let _ = writeln!(text, "\n| claim | where | what | claimed | measured | {name}verdict |");
+        let _ = writeln!(text, "| --- | --- | --- | ---: | ---: | {line}--- |");
         for claim in claims {
             let what = match (&claim.reading, &claim.repeats) {
                 (Some(why), Some(literal)) => format!("{}; a reading of {literal}: {why}", claim.in_full()),
@@ -337,7 +365,14 @@ fn section(text: &mut String, figure: &PageFigure, claims: &[ClaimRow], drawn: O
             let said = [&claim.beyond, &claim.contradicts].into_iter().flatten();
             let judged = [&claim.judged].into_iter().chain(said).cloned().collect::<Vec<_>>().join("; ");
             let judged = claim.with_cause(&judged);
-            row_of(text, [&claim.id, &claim.place, &what, &claim.claimed, &claim.measured, &judged]);
+            let found = on_linux.get(&claim.id).map_or(NOTHING, String::as_str);
+            let measured = if with_linux { format!("{} | {found}", claim.measured) } else { claim.measured.clone() };
+            let _ = writeln!(
+                text,
+                "| {} | {measured} | {} |",
+                cells([&claim.id, &claim.place, &what, &claim.claimed]),
+                cells([&judged])
+            );
         }
     }
     let _ = writeln!(text, "\n| load | scheme | mean FCT (µs) | p99 FCT (µs) | mean slowdown |");
@@ -404,7 +439,7 @@ mod tests {
             "4 claims: agrees 2 (1 of them in runs shorter or smaller than the paper's), disagrees 0, same direction 1, \
              not resolved 0, not tested here 1"
         );
-        let page = reproduction(&Texts { paper: "p", summary: " It holds.\n", checks: "" }, &[], &[], &|_| None);
+        let page = reproduction(&Texts { paper: "p", summary: " It holds.\n", checks: "" }, &[], &[], &[], &|_| None);
         assert!(
             page.starts_with(
                 "# p\n\nIt holds.\n\n0 claims:\n\n- agrees: 0\n- disagrees: 0\n- not resolved: 0\n\nA claim"

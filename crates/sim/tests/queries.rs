@@ -126,7 +126,7 @@ fn is_answered(case: &Case) -> bool {
 }
 
 proptest! {
-    #![proptest_config(common::config(100))]
+    #![proptest_config(common::config(60))]
 
     #[test]
     fn queries__the_same_however_the_fabric_is_cut(case in case(1), count in 1u32..40, stop_us in 100u64..20_000) {

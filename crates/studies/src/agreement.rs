@@ -148,6 +148,17 @@ impl Agreement {
         text
     }
 
+    /// Draws each point's flows as SVG, by the point in words.
+    pub fn drawings(&self) -> impl Iterator<Item = (&str, String)> {
+        (0..).zip(&self.correlations).filter_map(|(point, (name, ..))| {
+            let of_point = self.flows.iter().filter(|pair| pair.point == point);
+            let fcts: Vec<[f64; 3]> = of_point.map(|pair| pair.fct_us.map(|us| us / 1e3)).collect();
+            let title = format!("{name}: simulator and Linux");
+            let svg = flowsieve_report::agreement_svg(&title, ["simulator", "Linux", "Linux again"], &fcts)?;
+            Some((name.as_str(), svg))
+        })
+    }
+
     /// Writes the flows as CSV.
     #[must_use]
     pub fn flows_csv(&self) -> String {

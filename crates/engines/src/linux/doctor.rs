@@ -14,10 +14,12 @@ use flowsieve_settings::{Raw, Settings, SettingsError};
 /// The rate of the two hosts that are measured, and the one-way delay of each of their links.
 const RATE_MBPS: u64 = 100;
 const DELAY_US: u64 = 250;
-/// Bytes of a message, and the share of the rate that messages take, for about two seconds.
+/// Bytes of a message, and the share of the rate that messages take.
 const BYTES: u64 = 300_000;
 const LOAD: f64 = 0.9;
+/// How long the two hosts are measured for a person, and before a run.
 const SECONDS: f64 = 2.0;
+const BEFORE_A_RUN: f64 = 0.5;
 /// Bytes of a full frame on a line, and its packet's bytes of payload.
 const FRAME: f64 = 1_538.0;
 const PAYLOAD: f64 = 1_460.0;
@@ -45,9 +47,19 @@ pub struct Measured {
 }
 
 impl Measured {
+    /// Measures it briefly, before a run.
+    pub(super) fn before_a_run() -> Result<Measured, Error> {
+        measure(BEFORE_A_RUN)
+    }
+
+    /// Returns how many frames a second the fabric's thread may have to carry.
+    pub(super) fn most_frames(&self) -> f64 {
+        MOST_BUSY * self.frames_per_cpu_second
+    }
+
     /// Returns the largest rate of each of this many hosts, in Mbit/s, at a load of 0.6 with an ACK for each packet.
     pub fn most_mbps(&self, hosts: u32) -> f64 {
-        let frames = MOST_BUSY * self.frames_per_cpu_second / f64::from(hosts);
+        let frames = self.most_frames() / f64::from(hosts);
         frames / 2.0 * FRAME * 8.0 / 0.6 / 1e6
     }
 }
@@ -76,11 +88,11 @@ impl WorkloadFacts for NoWorkload {
 pub fn examine() -> Result<Findings, Error> {
     let permissions = permissions();
     let able = permissions.iter().all(|permission| permission.problem.is_none() || !permission.needed);
-    let measured = if able { Some(measure()?) } else { None };
+    let measured = if able { Some(measure(SECONDS)?) } else { None };
     Ok(Findings { permissions, measured })
 }
 
-fn measure() -> Result<Measured, Error> {
+fn measure(seconds: f64) -> Result<Measured, Error> {
     let problem = |error: SettingsError| Error::Input(error.to_string());
     let settings = Settings::of([flowsieve_schemes::SETTINGS, FABRIC_SETTINGS].concat().concat())
         .with(None, "parameters", "rfc")
@@ -94,7 +106,7 @@ fn measure() -> Result<Measured, Error> {
         .with(Some("dctcp"), "transport", "tcp");
     let fabric = Fabric::from_settings(&settings).map_err(problem)?;
     let scheme = plain(&settings).map_err(problem)?;
-    let with_source = |use_it: &mut dyn FnMut(&mut dyn Source)| use_it(&mut Both(orders().into_iter()));
+    let with_source = |use_it: &mut dyn FnMut(&mut dyn Source)| use_it(&mut Both(orders(seconds).into_iter()));
     let host = usual_hosts();
     let plan = Plan {
         fabric: &fabric,
@@ -102,7 +114,7 @@ fn measure() -> Result<Measured, Error> {
         overhead: (FRAME - PAYLOAD) as u16 - 40,
         seed: 1,
         with_source: &with_source,
-        expected: orders().len() as f64,
+        expected: orders(seconds).len() as f64,
         announcements: None,
         host: &host,
         congestion: Congestion::Reno,
@@ -134,7 +146,7 @@ impl Source for Both {
 }
 
 /// Messages in both directions, evenly spread.
-fn orders() -> Vec<Order> {
+fn orders(seconds: f64) -> Vec<Order> {
     let wire = BYTES as f64 * FRAME / PAYLOAD * 8.0;
     let every = wire / (LOAD * RATE_MBPS as f64 * 1e6);
     let of = |number: u32| {
@@ -142,7 +154,7 @@ fn orders() -> Vec<Order> {
         let start = Time((f64::from(number / 2) * every * 1e12) as u64);
         Order { from, message: Message { id: number, to, bytes: BYTES, start, ..Message::default() } }
     };
-    (0..2 * (SECONDS / every) as u32).map(of).collect()
+    (0..2 * (seconds / every) as u32).map(of).collect()
 }
 
 /// Returns what hosts add to the time of a byte on idle connections: its median less the fabric's part, at both ends.

@@ -193,7 +193,7 @@ fn check_until(case: &Case, (every, later): (usize, u64)) -> Result<(), TestCase
 }
 
 proptest! {
-    #![proptest_config(common::config(2_000))]
+    #![proptest_config(common::config(1_200))]
 
     #[test]
     fn run__agrees_with_the_twin(case in case(100)) {
