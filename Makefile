@@ -1,7 +1,7 @@
 # What a person needs of Flowsieve in addition to cargo: `make help` says it. How is in scripts/.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: run lab test test-random test-cluster generate wheel wheel-release bench fuzz doc book pictures prose clean help
+.PHONY: run lab lab-compare test test-random test-cluster generate wheel wheel-release bench fuzz doc book pictures prose clean help
 
 # Everything is built with the versions of Cargo.lock, or not at all.
 CARGO := cargo
@@ -16,6 +16,11 @@ lab: ## run experiments/lab/demonstration.toml on the TCP of this machine's Linu
 	@scripts/setup.sh lab
 	$(CARGO) build --locked --release -p flowsieve
 	$(CARGO) run --locked --release --quiet -p flowsieve -- lab run experiments/lab/demonstration.toml --out results/lab --replace
+
+lab-compare: ## compare the simulator with the TCP of this machine's Linux, flow by flow: four schemes, ten minutes, as root
+	@scripts/setup.sh lab
+	$(CARGO) run --locked --release --quiet -p flowsieve -- lab compare experiments/lab/agreement.toml \
+		--set scheme=dctcp,pias,qc-las,nos2 --out results/lab-compare --replace
 
 # One optimised profile with every check on, which clippy, tests and documentation share.
 test: ## everything that has to pass: format, lints, tests, documentation, licences

@@ -48,6 +48,11 @@ declare! {
         "connections that are open from each host to each other one; a flow that finds none idle waits for one",
     )
     .with_default(48);
+    static DSCP: Setting<bool> = Setting::flag(
+        Section::Lab, "dscp",
+        "whether a frame has its packet's priority as DSCP when it reaches a host, for captures",
+    )
+    .with_default(false);
 }
 
 /// How often a run is made whose frames left too late.
@@ -75,12 +80,13 @@ impl Linux {
         let sender = refusals::sender(point, &setup)?;
         let common = point.settings.common();
         let connections = common.read(&POOL)? as usize;
+        let dscp = common.read(&DSCP)?;
         let max_time = common.optional(&MAX_TIME)?.map(Time);
         for (name, value) in sender.host.in_words() {
             point.settings.note(&format!("lab.host.{name}"), &value);
         }
         let label = format!("{}, seed {seed}", point.label());
-        Ok(Run { setup, sender, connections, max_time, seed, label })
+        Ok(Run { setup, sender, connections, dscp, max_time, seed, label })
     }
 }
 
@@ -94,6 +100,7 @@ struct Run {
     setup: Setup,
     sender: Sender,
     connections: usize,
+    dscp: bool,
     max_time: Option<Time>,
     seed: u64,
     label: String,
@@ -142,7 +149,7 @@ impl Engine for Linux {
         }
         match problem {
             None => Ok(result),
-            Some(problem) => Err(run.failed(&LabError::Invalid(problem))),
+            Some(problem) => Err(Error::NotValid { point: run.label, problem }),
         }
     }
 
@@ -184,6 +191,7 @@ impl Run {
             host: &self.sender.host,
             congestion: self.sender.congestion,
             connections: self.connections,
+            dscp: self.dscp,
             max_time: self.max_time,
         };
         let mut show = |share: f64| -> ControlFlow<()> { hear(Progress { share, packet_hops: 0 }) };

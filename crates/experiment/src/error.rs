@@ -55,6 +55,14 @@ pub enum Error {
         /// The reason.
         problem: String,
     },
+    /// A run says nothing of its point: what carried it could not keep up. Other runs go on, and a result leaves it out.
+    #[error("{point}: not valid: {problem}")]
+    NotValid {
+        /// The point and the seed, in words.
+        point: String,
+        /// The reason.
+        problem: String,
+    },
 }
 
 /// Where an error is, and what would be right.
@@ -184,7 +192,7 @@ impl Error {
             Error::Output(_) => ("output", None),
             Error::Results(_) | Error::Unreported(_) => ("result", None),
             Error::Stopped => ("stopped", None),
-            Error::Simulation { .. } => ("simulation", None),
+            Error::Simulation { .. } | Error::NotValid { .. } => ("simulation", None),
         };
         let text = self.to_string();
         let expected = text.rsplit_once("; expected ").map(|(_, expected)| expected.to_owned());

@@ -2,13 +2,14 @@
 //!
 //! Results do not depend on which thread makes a run, or when. A run depends only on its settings and seed, and is
 //! written as a part under their name. At the end the parts are joined in the plan's order. A stopped execution keeps
-//! its finished parts, and the next one finds them.
+//! its finished parts, and the next one finds them. A run that is not valid has no part: the result says so, and has
+//! the others.
 
 use crate::engine::{Engines, Progress};
 use crate::error::Error;
 use crate::machine::{self, Clock};
 use crate::plan::{Plan, PlannedRun};
-use flowsieve_results::{ResultDir, ResultWriter, RunInfo, refuse_loss};
+use flowsieve_results::{Experiment, ResultDir, ResultWriter, RunInfo, refuse_loss};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -66,8 +67,8 @@ pub fn execute_sharing(
         refuse_loss(out, &plan.experiment)?;
     }
     let writer = ResultWriter::create_with_parts(out, parts)?.of(&plan.experiment);
-    let Made { jobs, run, found } = make(plan, engines, &writer, how, show)?;
-    let result = writer.join(plan.experiment.clone())?;
+    let (Made { jobs, run, found }, not_valid) = make(plan, engines, &writer, how, show)?;
+    let result = writer.join(joined(plan, not_valid)?)?;
     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     writer.write_run(&RunInfo {
         date: clock.date().to_owned(),
@@ -81,6 +82,20 @@ pub fn execute_sharing(
     })?;
     Ok(result)
 }
+
+/// Returns the experiment without the runs that are not valid.
+fn joined(plan: &Plan, not_valid: Vec<NotValid>) -> Result<Experiment, Error> {
+    let of = |key: &str| not_valid.iter().any(|(index, _)| plan.runs[*index].key == key);
+    if not_valid.is_empty() || plan.runs.iter().all(|run| of(&run.key)) {
+        return not_valid.into_iter().next().map_or_else(|| Ok(plan.experiment.clone()), |(_, error)| Err(error));
+    }
+    let missing_runs = plan.runs.iter().filter(|run| of(&run.key)).count() as u64;
+    let why = not_valid.iter().map(|(_, error)| error.to_string()).collect();
+    Ok(Experiment { missing_runs, not_valid: why, ..plan.without(of).experiment })
+}
+
+/// A run that is not valid, by its index in the plan, and the error that says why.
+type NotValid = (usize, Error);
 
 /// What happened to the runs of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,10 +111,17 @@ pub struct Made {
 /// Makes the runs of a plan into the parts of the folder `out`, without joining them. Other processes may do the same
 /// at once, and make other runs of the same experiment there.
 pub fn execute_parts(plan: &Plan, engines: &Engines, out: &Path, how: How, show: Show<'_>) -> Result<Made, Error> {
-    make(plan, engines, &ResultWriter::create(out)?.of(&plan.experiment), how, show)
+    let (made, not_valid) = make(plan, engines, &ResultWriter::create(out)?.of(&plan.experiment), how, show)?;
+    not_valid.into_iter().next().map_or(Ok(made), |(_, error)| Err(error))
 }
 
-fn make(plan: &Plan, engines: &Engines, writer: &ResultWriter, how: How, show: Show<'_>) -> Result<Made, Error> {
+fn make(
+    plan: &Plan,
+    engines: &Engines,
+    writer: &ResultWriter,
+    how: How,
+    show: Show<'_>,
+) -> Result<(Made, Vec<NotValid>), Error> {
     if how.fresh {
         plan.runs.iter().try_for_each(|run| writer.remove_part(&run.key))?;
     }
@@ -108,8 +130,8 @@ fn make(plan: &Plan, engines: &Engines, writer: &ResultWriter, how: How, show: S
     let left: f64 = todo.iter().map(|&index| plan.runs[index].packet_hops).sum();
     and_on(show(Event::Found(found, plan.packet_hops() - left)))?;
     let jobs = how.jobs.clamp(1, run.max(1));
-    run_all(plan, engines, writer, todo, jobs, show)?;
-    Ok(Made { jobs, run, found })
+    let not_valid = run_all(plan, engines, writer, todo, jobs, show)?;
+    Ok((Made { jobs, run: run - not_valid.len(), found }, not_valid))
 }
 
 /// Returns the runs without parts.
@@ -137,7 +159,8 @@ fn run_all(
     todo: Vec<usize>,
     jobs: usize,
     show: Show<'_>,
-) -> Result<(), Error> {
+) -> Result<Vec<NotValid>, Error> {
+    let not_valid = Mutex::new(Vec::new());
     // The next runs, until none is left or one has failed, and the failure of the earliest run that failed.
     let queue = Mutex::new((todo.into_iter(), None::<(usize, Error)>));
     let locked = || queue.lock().unwrap_or_else(PoisonError::into_inner);
@@ -155,6 +178,9 @@ fn run_all(
             };
             match made() {
                 Ok(()) => {}
+                Err(error @ Error::NotValid { .. }) => {
+                    not_valid.lock().unwrap_or_else(PoisonError::into_inner).push((index, error));
+                }
                 Err(error) => {
                     let failed = &mut locked().1;
                     if failed.as_ref().is_none_or(|(earlier, _)| index < *earlier) {
@@ -170,7 +196,9 @@ fn run_all(
         }
     });
     let failed = queue.into_inner().unwrap_or_else(PoisonError::into_inner).1;
-    failed.map_or(Ok(()), |(_, error)| Err(error))
+    let mut not_valid = not_valid.into_inner().unwrap_or_else(PoisonError::into_inner);
+    not_valid.sort_by_key(|(index, _)| *index);
+    failed.map_or(Ok(not_valid), |(_, error)| Err(error))
 }
 
 fn run_one(

@@ -228,6 +228,7 @@ fn plan_document(input: &ExperimentText, folder: &Folder, changes: &Changes, eng
         record,
         looks: changes.resolve,
         missing_runs: 0,
+        not_valid: Vec::new(),
         claims,
         unmeasured: document.claims.unmeasured.clone(),
         schemes: scheme_infos(&points, &schemes, engines)?,

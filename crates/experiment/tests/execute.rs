@@ -6,6 +6,7 @@ use flowsieve_experiment::engine::{Progress, go_on};
 use flowsieve_experiment::execute::{Event, How, execute};
 use flowsieve_experiment::plan::{Changes, Plan, plan};
 use flowsieve_experiment::{Error, ExperimentText, Point, Scale};
+use flowsieve_results::ResultDir;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -45,6 +46,35 @@ fn bytes(folder: &Path) -> BTreeMap<String, Vec<u8>> {
         }
     }
     found
+}
+
+/// The runs of `few` are not valid: all others are made, the result has those alone and says why. The same command makes the
+/// missing ones once the machine permits.
+#[test]
+fn execute__a_run_that_is_not_valid_is_in_no_figure() {
+    let folder = tempfile::tempdir().unwrap();
+    let how = How { jobs: 2, fresh: false, replace: false };
+    let late = Made { is_late: Some("few"), ..Made::default() };
+    let result = execute(&planned(&late, &Changes::default()), &late.engines(), folder.path(), how, &go_on).unwrap();
+    let experiment = &result.manifest().experiment;
+    assert_eq!((experiment.points.len(), experiment.missing_runs, late.runs.load(Ordering::Relaxed)), (4, 4, 12));
+    let warnings: Vec<String> = result.warnings().into_iter().map(|warning| warning.text).collect();
+    assert!(
+        warnings[0].starts_with("4 of 12 runs are not valid, and no figure has them: few, load 0.6"),
+        "{warnings:?}"
+    );
+    assert!(warnings[0].contains("not valid: frames left late"), "{warnings:?}");
+
+    let quiet = Made::default();
+    assert_eq!(run(&quiet, folder.path(), 1).unwrap(), 4);
+    let all = ResultDir::open(folder.path()).unwrap();
+    assert_eq!((all.manifest().experiment.points.len(), all.manifest().experiment.missing_runs), (6, 0));
+
+    // If none is valid, there is no result.
+    let other = tempfile::tempdir().unwrap();
+    let plan = planned(&late, &Changes { sets: vec!["scheme=few".into()], ..Changes::default() });
+    let error = execute(&plan, &late.engines(), other.path(), how, &go_on).unwrap_err();
+    assert!(matches!(error, Error::NotValid { .. }), "{error}");
 }
 
 fn keys_of(plan: &Plan) -> BTreeSet<String> {

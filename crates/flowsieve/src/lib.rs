@@ -86,7 +86,11 @@ pub fn carry_out(
         Err(error) if is_closed_output(&error) => 0,
         Err(error) => {
             tell(error.render(errors_in_colour()));
-            if matches!(error, Error::Simulation { .. } | Error::Unreported(_)) { FAILED } else { WRONG }
+            if matches!(error, Error::Simulation { .. } | Error::NotValid { .. } | Error::Unreported(_)) {
+                FAILED
+            } else {
+                WRONG
+            }
         }
     }
 }

@@ -31,6 +31,9 @@ const IDLE_NS: u64 = 20_000_000;
 /// Bytes of Ethernet's header, which ends with the kind of content.
 const ETHERNET: usize = 14;
 
+/// The last code point: that of all priorities beyond.
+const LAST_DSCP: u8 = 63;
+
 /// How late frames left: the upper bounds of the classes but the last, in ns.
 pub const LATENESS_NS: [u64; 4] = [50_000, 100_000, 250_000, 1_000_000];
 
@@ -115,6 +118,7 @@ pub struct Carrier<I> {
     held: Vec<(u32, u16)>,
     outgoing: Vec<Outgoing>,
     last_stamp_ns: u64,
+    writes_dscp: bool,
     carried: Carried,
     problem: Option<String>,
 }
@@ -143,6 +147,7 @@ impl<I: PacketIo> Carrier<I> {
             held: Vec::with_capacity(frames),
             outgoing: Vec::with_capacity(BATCH),
             last_stamp_ns: 0,
+            writes_dscp: false,
             carried: Carried::default(),
             problem: None,
         }
@@ -152,6 +157,13 @@ impl<I: PacketIo> Carrier<I> {
     #[must_use]
     pub fn with_controllers(self, controllers: Option<Controllers>) -> Carrier<I> {
         Carrier { controllers, ..self }
+    }
+
+    /// Has the priority of each packet written into the frame that leaves, as its DSCP, for captures at the receiving host and
+    /// what is behind it.
+    #[must_use]
+    pub fn with_dscp(self, writes_dscp: bool) -> Carrier<I> {
+        Carrier { writes_dscp, ..self }
     }
 
     /// Returns the controllers of the whole fabric, if there are any.
@@ -319,9 +331,16 @@ impl<I: PacketIo> Carrier<I> {
         for batch in due.chunks(BATCH) {
             self.outgoing.clear();
             for &(frame, device, at) in batch {
-                if self.fabric.meta(frame).ecn == Ecn::Marked {
-                    let len = usize::from(self.lengths[frame as usize]);
-                    wire::mark(&mut self.frames.get_mut(frame)[..len]);
+                let (is_marked, priority) = {
+                    let meta = self.fabric.meta(frame);
+                    (meta.ecn == Ecn::Marked, meta.tag.priority())
+                };
+                let bytes = &mut self.frames.get_mut(frame)[..usize::from(self.lengths[frame as usize])];
+                if is_marked {
+                    wire::mark(bytes);
+                }
+                if self.writes_dscp {
+                    wire::write_dscp(bytes, priority.min(LAST_DSCP));
                 }
                 let late_ns = now_ns.saturating_sub(self.base_ns + at.0 / 1_000);
                 self.carried.latest_ns = self.carried.latest_ns.max(late_ns);

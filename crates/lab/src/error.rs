@@ -23,9 +23,6 @@ pub enum LabError {
         /// Why it failed.
         problem: String,
     },
-    /// Frames left too late, or were lost before they were received.
-    #[error("{0}")]
-    Invalid(String),
     /// It was told to stop.
     #[error("stopped")]
     Stopped,

@@ -143,35 +143,65 @@ fn segment(frame: &[u8]) -> Option<Segment> {
     })
 }
 
-/// Marks the IP packet of a frame, if its transport understands marks: writes "congestion experienced" into the ECN field,
-/// and corrects IPv4's checksum for it (RFC 1624, equation 3). Returns whether it did.
+/// Marks the IP packet of a frame, if its transport understands marks: writes "congestion experienced" into the ECN field.
+/// Returns whether it did.
 pub fn mark(frame: &mut [u8]) -> bool {
-    let Some((is_v4, at)) = markable(frame) else { return false };
-    let Some(header) = frame.get_mut(at..) else { return false };
-    if is_v4 {
-        let Some([version, traffic, rest @ ..]) = header.first_chunk_mut::<12>() else { return false };
-        let before = u16::from_be_bytes([*version, *traffic]);
-        *traffic |= 0b11;
-        let after = u16::from_be_bytes([*version, *traffic]);
-        let checksum = u16::from_be_bytes([rest[8], rest[9]]);
-        [rest[8], rest[9]] = corrected(checksum, before, after).to_be_bytes();
-    } else {
-        // The last two bits of the traffic class, which spans two bytes.
-        let Some(second) = header.get_mut(1) else { return false };
-        *second |= 0b11 << 4;
-    }
-    true
+    let found = traffic_class(frame).filter(|header| header.class & ECN != 0);
+    found.is_some_and(|header| header.write(frame, header.class | ECN))
 }
 
-/// Returns whether a frame whose transport understands marks has an IPv4 header, and where it is; else it has IPv6's.
-fn markable(frame: &[u8]) -> Option<(bool, usize)> {
+/// Writes a code point of differentiated services (RFC 2474) into the IP packet of a frame. Returns whether there is one.
+pub fn write_dscp(frame: &mut [u8], dscp: u8) -> bool {
+    traffic_class(frame).is_some_and(|header| header.write(frame, dscp << 2 | header.class & ECN))
+}
+
+/// The bits of the traffic class that are the ECN field (RFC 3168).
+const ECN: u8 = 0b11;
+
+/// The header of an IP packet in a frame.
+struct Header {
+    is_v4: bool,
+    /// Where it begins.
+    at: usize,
+    /// Its traffic class: the code point, and the ECN field.
+    class: u8,
+}
+
+fn traffic_class(frame: &[u8]) -> Option<Header> {
     let packet = SlicedPacket::from_ethernet(frame).ok()?;
-    let (is_v4, ecn, header) = match packet.net.as_ref()? {
-        NetSlice::Ipv4(ip) => (true, ip.header().ecn(), ip.header().slice().as_ptr()),
-        NetSlice::Ipv6(ip) => (false, ip.header().ecn(), ip.header().slice().as_ptr()),
-        NetSlice::Arp(_) => return None,
-    };
-    (ecn != IpEcn::NotEct).then(|| (is_v4, header.addr() - frame.as_ptr().addr()))
+    let at = |header: &[u8]| header.as_ptr().addr() - frame.as_ptr().addr();
+    match packet.net.as_ref()? {
+        NetSlice::Ipv4(ip) => {
+            let header = ip.header();
+            let class = header.dcp().value() << 2 | header.ecn() as u8;
+            Some(Header { is_v4: true, at: at(header.slice()), class })
+        }
+        NetSlice::Ipv6(ip) => {
+            let header = ip.header();
+            Some(Header { is_v4: false, at: at(header.slice()), class: header.traffic_class() })
+        }
+        NetSlice::Arp(_) => None,
+    }
+}
+
+impl Header {
+    /// Writes another traffic class, and corrects IPv4's checksum for it (RFC 1624, equation 3). Returns whether it did.
+    fn write(&self, frame: &mut [u8], class: u8) -> bool {
+        let Some(header) = frame.get_mut(self.at..) else { return false };
+        let Some([first, second, rest @ ..]) = header.first_chunk_mut::<12>() else { return false };
+        if self.is_v4 {
+            let before = u16::from_be_bytes([*first, *second]);
+            *second = class;
+            let after = u16::from_be_bytes([*first, *second]);
+            let checksum = u16::from_be_bytes([rest[8], rest[9]]);
+            [rest[8], rest[9]] = corrected(checksum, before, after).to_be_bytes();
+        } else {
+            // It spans two bytes, between the version and the flow label.
+            *first = *first & 0xf0 | class >> 4;
+            *second = *second & 0x0f | class << 4;
+        }
+        true
+    }
 }
 
 /// Returns the checksum of a header one of whose words has changed.
@@ -301,6 +331,18 @@ mod tests {
             assert!(!mark(&mut plain));
             assert_eq!(plain, unmarked);
         }
+    }
+
+    #[test]
+    fn write_dscp__keeps_the_ecn_field_and_the_flow_label() {
+        for (v6, tags) in [(false, 0), (false, 2), (true, 0), (true, 1)] {
+            for dscp in [0, 7, 63] {
+                let mut written = frame(v6, tags, IpEcn::Ect1, 21);
+                assert!(write_dscp(&mut written, dscp));
+                assert_eq!(written, frame(v6, tags, IpEcn::Ect1, dscp));
+            }
+        }
+        assert!(!write_dscp(&mut [0; 60], 1));
     }
 
     /// RFC 1624's own example: 0xDD2F, a word 0x5555 becomes 0x3285.

@@ -79,6 +79,29 @@ fn turn__marks_are_written_into_frames() {
     assert_eq!(marks, [false, false, false, true]);
 }
 
+/// PIAS demotes a message after 2,000 bytes: its third packet has the priority 1, which its frame bears as DSCP, and the ECN
+/// field stays.
+#[test]
+fn turn__priorities_are_written_into_frames() {
+    let syn = Tcp { syn: true, payload: 0, ..DATA };
+    let data = |packet: u32| Tcp { sequence: 1 + 1_460 * packet, ..DATA }.frame();
+    let arrivals =
+        vec![(us(10), 0, syn.frame()), (us(2_000), 0, data(0)), (us(2_001), 0, data(1)), (us(2_002), 0, data(2))];
+    let mut carrier = carrier(2, arrivals).with_dscp(true);
+    let message = Message { to: 1, bytes: 4_380, ..Message::default() };
+    let connection = DATA.segment().connection;
+    let mut begin = Some(Begin { at_ns: us(1_900), host: 0, connection, offset: 0, message });
+    while !(carrier.io().is_over() && carrier.is_empty()) {
+        carrier.turn(|| begin.take());
+    }
+    let header = |bytes: &[u8]| etherparse::Ipv4Header::from_slice(&bytes[14..]).expect("a header").0;
+    let headers: Vec<_> = carrier.io().sent.iter().map(|(_, _, bytes)| header(bytes)).collect();
+    let dscp: Vec<u8> = headers.iter().map(|header| header.dscp.value()).collect();
+    assert_eq!(dscp, [0, 0, 0, 1]);
+    assert!(headers.iter().all(|header| header.header_checksum == header.calc_header_checksum()));
+    assert!(headers.iter().all(|header| header.ecn == etherparse::IpEcn::Ect0));
+}
+
 /// Broadcasts, frames of unknown devices, and frames longer than a link takes are counted and go nowhere.
 #[test]
 fn turn__what_has_no_place_is_refused_and_counted() {

@@ -21,7 +21,9 @@ pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
         Error::Results(_) | Error::Unreported(_) | Error::Output(_) => {
             exception(py, "ResultError", (text.clone(),), &text)
         }
-        Error::Simulation { .. } | Error::Stopped => exception(py, "SimulationError", (text.clone(),), &text),
+        Error::Simulation { .. } | Error::NotValid { .. } | Error::Stopped => {
+            exception(py, "SimulationError", (text.clone(),), &text)
+        }
         Error::Setting { .. } | Error::File { .. } | Error::InFile(_) | Error::Input(_) => {
             let Details { kind, key, file, line, column, expected, nearest } = error.details();
             let arguments = (text.clone(), file, line, column, expected, nearest, kind, key);

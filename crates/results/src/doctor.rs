@@ -78,8 +78,16 @@ pub(crate) fn findings(manifest: &Manifest, summary: &Summary) -> Vec<Finding> {
     let (missing, made) = (manifest.experiment.missing_runs, manifest.runs.len());
     if missing > 0 {
         let all = missing + made as u64;
-        let text = format!("{missing} of {all} runs are missing: this result has only the others");
-        let remedy = "use flowsieve join without --partial once their parts exist, or with --run-missing";
+        let (text, remedy) = match manifest.experiment.not_valid.as_slice() {
+            [] => (
+                format!("{missing} of {all} runs are missing: this result has only the others"),
+                "use flowsieve join without --partial once their parts exist, or with --run-missing",
+            ),
+            why => (
+                format!("{missing} of {all} runs are not valid, and no figure has them: {}", why.join("; ")),
+                "repeat the command, which makes them again",
+            ),
+        };
         (0..manifest.experiment.points.len()).for_each(|point| {
             found.add(Severity::Careful, text.clone(), remedy, point as u32);
         });

@@ -130,6 +130,9 @@ pub struct Experiment {
     /// How many runs it lacks, if it was joined without some.
     #[serde(default, skip_serializing_if = "none")]
     pub missing_runs: u64,
+    /// Why runs among these are not valid, each in a sentence with its point and seed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_valid: Vec<String>,
     /// A paper's claims about these points.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Claim>,

@@ -119,6 +119,7 @@ fn measure(seconds: f64) -> Result<Measured, Error> {
         host: &host,
         congestion: Congestion::Reno,
         connections: 8,
+        dscp: false,
         max_time: Some(Time::from_us(10_000_000)),
     };
     let outcome =

@@ -20,12 +20,13 @@ declare! {
     static QUEUES: Setting<u64> = Setting::count(Section::Network, "queues", 1, 8, "queues of the line");
 }
 
-/// Counts what is asked of it; the run of `fails` (a scheme's name) fails.
+/// Counts what is asked of it; the run of `fails` (a scheme's name) fails, and that of `is_late` is not valid.
 #[derive(Clone, Default)]
 pub(crate) struct Made {
     pub(crate) reads: Arc<AtomicUsize>,
     pub(crate) runs: Arc<AtomicUsize>,
     pub(crate) fails: Option<&'static str>,
+    pub(crate) is_late: Option<&'static str>,
 }
 
 impl Made {
@@ -79,6 +80,9 @@ impl Engine for Made {
         };
         if self.fails == Some(point.variant.name.as_str()) {
             return Err(Error::Simulation { point: point.label(), problem: "made to fail".into() });
+        }
+        if self.is_late == Some(point.variant.name.as_str()) {
+            return Err(Error::NotValid { point: point.label(), problem: "frames left late".into() });
         }
         if hear(Progress { share: 0.5, packet_hops: 7 }).is_break() {
             return Err(Error::Stopped);

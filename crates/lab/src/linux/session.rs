@@ -58,6 +58,8 @@ pub struct Plan<'a> {
     pub congestion: Congestion,
     /// Connections from each host to each other one.
     pub connections: usize,
+    /// Whether frames have their priority as DSCP when they reach a host.
+    pub dscp: bool,
     /// When the run ends, whatever has finished.
     pub max_time: Option<Time>,
 }
@@ -226,7 +228,8 @@ fn carry(
     let announcements = plan.announcements.cloned().unwrap_or_default();
     let controllers = Controllers::new(plan.fabric, plan.scheme, &announcements, plan.seed)
         .map_err(|error| LabError::failed("run the controllers", error))?;
-    let mut carrier = Carrier::new(devices, fabric, hosts, PACKETS, plan.host.mtu).with_controllers(controllers);
+    let mut carrier =
+        Carrier::new(devices, fabric, hosts, PACKETS, plan.host.mtu).with_controllers(controllers).with_dscp(plan.dscp);
     ready.set(Some(true));
     let mut from: Option<Mark> = None;
     while !(signals.stop.load(Ordering::Acquire) && carrier.is_empty()) {
