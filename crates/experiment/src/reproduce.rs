@@ -114,17 +114,18 @@ pub fn read(
     if figure.is_none() {
         refuse_orphans(&folder.join(paper).join(MEASURED), &files)?;
     }
-    let read_all = |files: Vec<(String, PathBuf)>| -> Result<Vec<Figure>, Error> {
+    let read_all = |files: Vec<(String, PathBuf)>, changes: &Changes| -> Result<Vec<Figure>, Error> {
         files.into_iter().map(|(name, file)| read_figure(name, file, changes, fresh, engines)).collect()
     };
-    let figures = read_all(wanted)?;
+    let figures = read_all(wanted, changes)?;
     if figure.is_none() {
         refuse_unread_words(&figures)?;
     }
     let of_lab = entries(&folder.join(LINUX), is_experiment);
     let is_measured = |name: &str, file: &Path| flowsieve_builtin::is_file(&kept_in(name, file, changes));
     let measured = of_lab.into_iter().filter(|(name, file)| paper != LINUX && is_measured(name, file));
-    let on_linux = read_all(measured.collect())?;
+    // To these no seeds are added.
+    let on_linux = read_all(measured.collect(), &Changes { resolve: false, ..changes.clone() })?;
     let text = |name: &str| read_text(&folder.join(paper).join(name));
     Ok(Reproduction { paper: paper.to_owned(), figures, on_linux, summary: text(SUMMARY)?, checks: text(CHECKS)? })
 }

@@ -54,6 +54,30 @@ fn papers__have_each_claim_once() {
     }
 }
 
+/// What the lab claims is what papers claim, word by word, and their pages show what it measured.
+#[cfg(target_os = "linux")]
+#[test]
+fn lab__repeats_claims_of_the_papers() {
+    for figure in planned("lab", Scale::Quick).figures {
+        for claim in &figure.plan.experiment.claims {
+            let (paper, id) = claim.repeats.as_deref().and_then(|id| id.split_once('/')).expect("a claim of a paper");
+            let catalogue = planned(paper, Scale::Paper);
+            let literal = catalogue.figures.iter().flat_map(|figure| &figure.plan.experiment.claims);
+            let literal = literal.into_iter().find(|literal| literal.id == id).unwrap_or_else(|| panic!("{id}"));
+            assert_eq!(claim.expected, literal.expected, "{id}");
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page.md");
+    let mut command = Command::cargo_bin("flowsieve").unwrap();
+    command.args(["reproduce", "pcoflow", "--scale", "quick", "--from-measured", "--folder"]).arg(experiments());
+    command.arg("--out").arg(folder.path()).arg("--page").arg(&page).assert().success();
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("| claim | where | what | claimed | measured | on Linux | verdict |"), "{page}");
+    let cells: Vec<&str> = row(&page, "pcoflow-14").split(" | ").collect();
+    assert!(cells[4].contains(" to ") && cells[5].contains(" to "), "{cells:?}");
+}
+
 #[test]
 fn awafs_and_nos2__figures_share_runs_at_every_scale() {
     for scale in [Scale::Smoke, Scale::Quick, Scale::Paper] {
