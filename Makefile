@@ -1,7 +1,7 @@
 # What a person needs of Flowsieve in addition to cargo: `make help` says it. How is in scripts/.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: run lab lab-compare test test-random test-cluster generate wheel wheel-release bench fuzz doc book pictures prose clean help
+.PHONY: run lab lab-compare lab-applications test test-random test-cluster generate wheel wheel-release bench fuzz doc book pictures prose clean help
 
 # Everything is built with the versions of Cargo.lock, or not at all.
 CARGO := cargo
@@ -21,6 +21,11 @@ lab-compare: ## compare the simulator with the TCP of this machine's Linux, flow
 	@scripts/setup.sh lab
 	$(CARGO) run --locked --release --quiet -p flowsieve -- lab compare experiments/lab/agreement.toml \
 		--set scheme=dctcp,pias,qc-las,nos2 --out results/lab-compare --replace
+
+lab-applications: ## show what schedulers do to memcached and nginx between network namespaces of this machine, as root: five minutes
+	@scripts/setup.sh lab-applications
+	$(CARGO) build --locked --release -p flowsieve
+	scripts/lab_applications.py "$${CARGO_TARGET_DIR:-target}/release/flowsieve"
 
 # One optimised profile with every check on, which clippy, tests and documentation share.
 test: ## everything that has to pass: format, lints, tests, documentation, licences
@@ -85,4 +90,4 @@ clean: ## remove what was built and the tools that were installed; results stay
 	rm -rf .cargo-tools fuzz/target python/.venv python/*/.venv python/*/node_modules
 
 help: ## say this
-	@sed -n 's/^\([a-z-]*\): ## /\1\t/p' Makefile | while IFS='	' read -r name what; do printf '  make %-13s %s\n' "$$name" "$$what"; done
+	@sed -n 's/^\([a-z-]*\): ## /\1\t/p' Makefile | while IFS='	' read -r name what; do printf '  make %-16s %s\n' "$$name" "$$what"; done

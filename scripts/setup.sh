@@ -1,6 +1,7 @@
 #!/bin/sh
 # Makes sure that what a target needs is there: a Rust toolchain and a linker; with `test` also rustfmt, clippy,
-# Python and a browser with its driver; with `bench` also valgrind and GNU time; with `lab` also what a lab on Linux needs.
+# Python and a browser with its driver; with `bench` also valgrind and GNU time; with `lab` also what a lab on Linux needs, with
+# `lab-applications` the programs that are shown in one, too.
 #
 # Debian packages are installed by root alone. For others it prints the one command to run, and the status is 2. If only
 # Python or a browser is missing, it goes on, and their tests say that they are skipped.
@@ -27,11 +28,18 @@ if [ "$need" = bench ]; then
     wants /usr/bin/time time
 fi
 
-if [ "$need" = lab ]; then
-    [ "$(id -u)" -eq 0 ] || stop "a lab needs root for network namespaces; run: sudo make lab"
+if [ "$need" = lab ] || [ "$need" = lab-applications ]; then
+    [ "$(id -u)" -eq 0 ] || stop "a lab needs root for network namespaces; run: sudo make $need"
     wants ip iproute2
     wants clang clang
     [ -e /usr/include/bpf/libbpf.h ] || packages="$packages libbpf-dev"
+fi
+if [ "$need" = lab-applications ]; then
+    # Debian starts both as services, which listen to this machine's own addresses; the labs have namespaces of their own.
+    wants memcached memcached
+    wants nginx nginx-light
+    wants curl curl
+    wants python3 python3
 fi
 
 # Installs these packages of Debian; where that may not or cannot be, says in one line what to do and fails.

@@ -1,4 +1,4 @@
-//! Any bytes are a frame: a TCP segment, something else, or too long. A mark changes no more than the ECN field and the
+//! Any bytes are a frame: a TCP segment, a UDP datagram, something else, or too long. A mark changes no more than the ECN field and the
 //! checksum.
 #![no_main]
 
@@ -13,6 +13,10 @@ fuzz_target!(|bytes: &[u8]| {
     assert!(marked || frame == bytes, "a frame without a mark stays as it is");
     match (before, read(&frame, 1_500)) {
         (Content::Tcp(before), Ok(Content::Tcp(after))) => {
+            assert_eq!(after.ecn == Ecn::Marked, marked || before.ecn == Ecn::Marked);
+            assert_eq!((after.connection, after.len, after.payload), (before.connection, before.len, before.payload));
+        }
+        (Content::Udp(before), Ok(Content::Udp(after))) => {
             assert_eq!(after.ecn == Ecn::Marked, marked || before.ecn == Ecn::Marked);
             assert_eq!((after.connection, after.len, after.payload), (before.connection, before.len, before.payload));
         }

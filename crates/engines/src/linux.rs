@@ -4,6 +4,7 @@
 //! It takes the simulator's experiments. A setting that the kernel cannot honour is an error that names it.
 
 pub mod doctor;
+mod programs;
 mod refusals;
 mod result;
 mod source;
@@ -16,12 +17,13 @@ use flowsieve_core::{Node, Time};
 use flowsieve_experiment::engine::{Engine, OnProgress, Progress, Reading};
 use flowsieve_experiment::{Error, Point};
 use flowsieve_fabric::topology::Link;
-use flowsieve_lab::LabError;
+pub use flowsieve_lab::LabError;
+use flowsieve_lab::hosts::Apart;
 use flowsieve_lab::linux::{self, Congestion, HostSettings, Outcome, Plan, Source};
-pub use flowsieve_lab::linux::{clean, remove_own};
+pub use flowsieve_lab::linux::{clean, enter, named, new_session, remove_own, requests};
 use flowsieve_record::PointResult;
 use flowsieve_results::SchemeInfo;
-use flowsieve_settings::{Key, Section, Setting, Settings, declare};
+use flowsieve_settings::{Key, Section, Setting, Settings, Table, declare};
 use flowsieve_sim::Flows;
 
 use crate::setup::Setup;
@@ -53,6 +55,20 @@ declare! {
         "whether a frame has its packet's priority as DSCP when it reaches a host, for captures",
     )
     .with_default(false);
+    static PROGRAMS: Setting<Programs> = Setting::choice(
+        Section::Lab,
+        "programs",
+        &[("none", Programs::None), ("own", Programs::Own)],
+        "programs beside the workload: none, or those that `flowsieve lab exec` starts, for which the lab stays until \
+        `flowsieve lab down`",
+    );
+}
+
+/// Who sends beside the workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Programs {
+    None,
+    Own,
 }
 
 /// How often a run is made whose frames left too late.
@@ -76,18 +92,27 @@ impl Linux {
     }
 
     fn run_of(&self, point: &Point, seed: u64) -> Result<Run, Error> {
-        let setup = self.packets.set_up(point, seed)?;
-        let sender = refusals::sender(point, &setup)?;
         let common = point.settings.common();
-        let connections = common.read(&POOL)? as usize;
+        let has_programs = common.optional(&PROGRAMS)? == Some(Programs::Own);
+        let sends = !has_programs || has_workload(&point.settings);
+        let setup = if sends { self.packets.set_up(point, seed)? } else { self.packets.set_up_idle(point, seed)? };
+        let sender = refusals::sender(point, &setup, sends)?;
+        let apart = if has_programs { Some(programs::apart(point, &setup)?) } else { None };
+        let connections = if sends { common.read(&POOL)? as usize } else { 0 };
         let dscp = common.read(&DSCP)?;
         let max_time = common.optional(&MAX_TIME)?.map(Time);
         for (name, value) in sender.host.in_words() {
             point.settings.note(&format!("lab.host.{name}"), &value);
         }
         let label = format!("{}, seed {seed}", point.label());
-        Ok(Run { setup, sender, connections, dscp, max_time, seed, label })
+        Ok(Run { setup, sender, sends, apart, connections, dscp, max_time, seed, label })
     }
+}
+
+/// Returns whether any key of a workload is given.
+fn has_workload(settings: &Settings) -> bool {
+    let of_workload = |table: &Table| matches!(table, Table::Section(Section::Workload) | Table::Workload(_));
+    !settings.workloads().is_empty() || settings.all_given().any(|((table, _), ..)| of_workload(table))
 }
 
 /// How hosts send.
@@ -99,6 +124,10 @@ struct Sender {
 struct Run {
     setup: Setup,
     sender: Sender,
+    /// Whether the lab sends the workload's flows.
+    sends: bool,
+    /// How messages of programs are told apart, if there are programs.
+    apart: Option<Apart>,
     connections: usize,
     dscp: bool,
     max_time: Option<Time>,
@@ -124,16 +153,25 @@ impl Engine for Linux {
     }
 
     fn read(&self, point: &Point, seed: u64) -> Result<Reading, Error> {
-        let reading = self.packets.read(point, seed)?;
         let run = self.run_of(point, seed)?;
+        let reading = if run.sends {
+            self.packets.read(point, seed)?
+        } else {
+            Reading { fabric: run.setup.fabric.draw(), ..Reading::default() }
+        };
         let mut warnings = reading.warnings;
         warnings.extend(run.duration_in_words());
+        warnings.extend(run.apart.map(programs::in_words));
         warnings.extend(refusals::replaced(&run.setup));
         Ok(Reading { warnings, ..reading })
     }
 
     fn run(&self, point: &Point, seed: u64, hear: OnProgress<'_>, _: Option<&Path>) -> Result<PointResult, Error> {
         let run = self.run_of(point, seed)?;
+        if run.apart.is_some() && !named::all().iter().any(|lab| lab.process == std::process::id()) {
+            let problem = "programs = \"own\": a lab that stays has a name, by which `flowsieve lab exec` finds it";
+            return Err(Error::Input(format!("{problem}; expected `flowsieve lab up`")));
+        }
         let mut alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let machine = match *alone {
             Some(known) => known,
@@ -141,6 +179,11 @@ impl Engine for Linux {
         };
         run.refuse_too_much(&machine)?;
         let (mut result, mut problem) = run.carry_out(hear)?;
+        if run.apart.is_some() {
+            // Its programs have run, and cannot run again by themselves.
+            result.warnings.extend(problem);
+            return Ok(result);
+        }
         for _ in 1..ATTEMPTS {
             if problem.is_none() {
                 break;
@@ -185,7 +228,8 @@ impl Run {
             scheme: &self.setup.scheme,
             overhead: self.setup.wire_overhead,
             seed: self.seed,
-            with_source: &with_source,
+            with_source: self.sends.then_some(&with_source),
+            own: self.apart,
             expected: self.setup.workload.expected_flows(),
             announcements: self.setup.announcements.as_ref(),
             host: &self.sender.host,
@@ -269,6 +313,9 @@ impl Run {
 
     /// Says how long it takes, if that is known.
     fn duration_in_words(&self) -> Option<String> {
+        if self.apart.is_some() {
+            return None;
+        }
         let last_ps = self.setup.with_flows(self.seed, |_, flows, _| match flows {
             Flows::Given(flows) => flows().last().map(|flow| flow.start_ps),
             _ => None,

@@ -100,10 +100,26 @@ impl Packets {
     /// # Errors
     /// Fails if a setting does not fit, or if two settings conflict.
     pub fn set_up(&self, point: &Point, seed: u64) -> Result<Setup, Error> {
+        self.set_up_with(point, seed, &|fabric| {
+            Workload::read(&point.settings, &Hosts::of(fabric), &point.folder, seed)
+        })
+    }
+
+    /// Reads the settings of a point without flows.
+    pub(crate) fn set_up_idle(&self, point: &Point, seed: u64) -> Result<Setup, Error> {
+        self.set_up_with(point, seed, &|_| Ok(Workload::idle(&point.settings)?))
+    }
+
+    fn set_up_with(
+        &self,
+        point: &Point,
+        seed: u64,
+        workload: &dyn Fn(&Fabric) -> Result<Workload, Error>,
+    ) -> Result<Setup, Error> {
         let settings = &point.settings;
         refuse_own_rack(settings)?;
         let fabric = foreign::fabric(settings, point.folder.path())?;
-        let workload = Workload::read(settings, &Hosts::of(&fabric), &point.folder, seed)?;
+        let workload = workload(&fabric)?;
         let has_own = Cell::new(false);
         let find = |name: &str| {
             has_own.set(has_own.get() || self.is_own(name));

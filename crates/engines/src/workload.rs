@@ -31,7 +31,7 @@ use flowsieve_schemes::WorkloadFacts;
 use flowsieve_schemes::parameters::{self, ParameterSet};
 use flowsieve_settings::declare;
 use flowsieve_settings::{Key, MAX_TIME_PS, Scaled, Scope, Section, Setting, Settings, SettingsError};
-use flowsieve_workload::flow_list::{Extras, Features};
+use flowsieve_workload::flow_list::{Extras, Features, FlowList};
 use flowsieve_workload::{
     ClassShare, ClosedLoop, Flow, Framing, Generator, Pattern, Predict, Prediction, Queries, SizeDistribution,
 };
@@ -177,6 +177,14 @@ impl Workload {
             [] => Workload::read_one(&settings.common(), hosts, &files, (path, seed)),
             _ => several::read(settings, hosts, &files, (path, seed)),
         }
+    }
+
+    /// Returns the workload of a lab that sends nothing itself.
+    pub(crate) fn idle(settings: &Settings) -> Result<Workload, SettingsError> {
+        let scope = settings.common();
+        let framing = framing(&scope, ParameterSet::read(&scope)?)?;
+        let none = Arc::new(List::new("no flows", FlowList::default()));
+        Ok(Workload::of(Origin::Listed(none), Extent::Flows(0), framing))
     }
 
     fn of(origin: Origin, extent: Extent, framing: Framing) -> Workload {

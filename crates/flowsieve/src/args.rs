@@ -26,7 +26,7 @@ pub(crate) use convert::Convert;
 pub(crate) use export::Export;
 pub(crate) use forest::{Forest, Traced};
 #[cfg(target_os = "linux")]
-pub(crate) use lab::{Lab, LabCompare};
+pub(crate) use lab::{Lab, LabCompare, LabDown, LabExec, LabUp, LabWatch};
 pub(crate) use shards::{Join, Pack, PlanArgs, Planned};
 pub(crate) use thresholds::Thresholds;
 pub(crate) use validate::Validate;

@@ -77,7 +77,7 @@ impl Names {
             ("convert", "from", &self.formats),
         ];
         if cfg!(target_os = "linux") {
-            for of_lab in ["lab run", "lab compare"] {
+            for of_lab in ["lab run", "lab compare", "lab up"] {
                 places.extend([(of_lab, "file", &self.experiments[..]), (of_lab, "set", &self.keys[..])]);
             }
         }
@@ -151,8 +151,8 @@ mod tests {
         );
     }
 
-    /// Commands that take an experiment and settings: `run`, `flows` and `vectors`; `lab run` and `lab compare`.
-    const PLANNING: usize = if cfg!(target_os = "linux") { 5 } else { 3 };
+    /// Commands that take an experiment and settings: `run`, `flows` and `vectors`; `lab run`, `lab compare` and `lab up`.
+    const PLANNING: usize = if cfg!(target_os = "linux") { 6 } else { 3 };
 
     #[test]
     fn script__of_zsh_keeps_files_and_adds_no_space_to_keys() {

@@ -1,5 +1,8 @@
 //! `flowsieve lab`: experiments with real packets on this machine.
 
+mod own;
+mod watch;
+
 use crate::args::{Lab, LabCompare, Run};
 use crate::interruption;
 use crate::output::{print, print_json};
@@ -17,6 +20,10 @@ pub(crate) fn lab(what: Lab, engines: &Engines) -> Result<(), Error> {
     match what {
         Lab::Run(args) => run(*args, engines),
         Lab::Compare(args) => compare(&args, engines),
+        Lab::Up(args) => own::up(&args, engines),
+        Lab::Exec(args) => own::exec(&args),
+        Lab::Watch(args) => watch::watch(&args),
+        Lab::Down(args) => own::down(&args),
         Lab::Doctor => print(&in_words(&linux::doctor::examine()?)),
         Lab::Clean => clean(),
     }
@@ -71,15 +78,23 @@ fn write(path: &Path, text: &str) -> Result<(), Error> {
 }
 
 fn clean() -> Result<(), Error> {
-    let removed = linux::clean().map_err(|error| Error::Input(error.to_string()))?;
+    let removed = linux::clean().map_err(in_words_of)?;
     let mut text = String::new();
+    for name in linux::named::forget_killed() {
+        let _ = writeln!(text, "removed the name {name}");
+    }
     for namespace in &removed {
         let _ = writeln!(text, "removed the network namespace {}", namespace.name);
     }
-    if removed.is_empty() {
+    if text.is_empty() {
         text.push_str("nothing was left by a lab\n");
     }
     print(&text)
+}
+
+/// Turns an error of the lab into one of the command.
+fn in_words_of(error: flowsieve_engines::linux::LabError) -> Error {
+    Error::Input(error.to_string())
 }
 
 fn in_words(findings: &Findings) -> String {

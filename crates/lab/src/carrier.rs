@@ -186,6 +186,11 @@ impl<I: PacketIo> Carrier<I> {
         &self.hosts
     }
 
+    /// Returns the hosts, to be told.
+    pub fn hosts_mut(&mut self) -> &mut Hosts {
+        &mut self.hosts
+    }
+
     /// Returns the devices.
     pub fn io(&mut self) -> &mut I {
         &mut self.io
@@ -410,7 +415,8 @@ impl Following<'_> {
                 self.held.push((frame, from));
                 return;
             }
-            Content::Tcp(segment) => self.hosts.packet(now, from, segment),
+            Content::Tcp(segment) => self.hosts.packet(now, (from, to), segment),
+            Content::Udp(datagram) => self.hosts.datagram(now, (from, to), datagram),
             Content::Other => self.hosts.other(now, from, to, self.lengths[frame as usize] - ETHERNET as u16),
         };
         *fabric.meta(frame) = Meta { dst: to, ..meta };

@@ -5,7 +5,11 @@
 //! connection. Then the sequence number of a packet says which message it belongs to, and which of its bytes it carries. A
 //! retransmission has the tag of its bytes. ACKs that pass say what is acknowledged, and when a message has ended.
 //!
+//! Programs of one's own tell nothing: [`Hosts::with_programs`] has their messages told apart by what is seen of them.
+//!
 //! Not seen in a network: timeouts (they look like other retransmissions), and what receivers have acknowledged selectively.
+
+mod programs;
 
 use std::hash::BuildHasher;
 
@@ -19,6 +23,8 @@ use flowsieve_schemes::Scheme;
 use hashbrown::HashTable;
 
 use crate::wire::{Connection, FlowKeys, Segment};
+pub use programs::{Apart, Seen};
+use programs::{Programs, Unsaid};
 
 /// The most messages under way on a connection: the next may begin when all of the last has arrived, and its ACK is still on
 /// its way.
@@ -57,6 +63,10 @@ pub struct HostCounts {
     pub began: u64,
     /// Messages that were acknowledged completely.
     pub ended: u64,
+    /// Datagrams of programs.
+    pub datagrams: u64,
+    /// Messages of programs that the result does not keep, since there are too many.
+    pub not_kept: u64,
 }
 
 impl HostCounts {
@@ -70,6 +80,8 @@ impl HostCounts {
             no_room: self.no_room - earlier.no_room,
             began: self.began - earlier.began,
             ended: self.ended - earlier.ended,
+            datagrams: self.datagrams - earlier.datagrams,
+            not_kept: self.not_kept - earlier.not_kept,
         }
     }
 }
@@ -94,16 +106,23 @@ struct Direction {
     connection: Connection,
     key: u32,
     host: u16,
+    to: u16,
+    /// When it was opened, if its sender opened the connection.
+    opened: Option<Time>,
     /// The sequence number of the first byte, once it is known.
     first: Option<u32>,
     /// The bytes sent, as far as the packets that passed say.
     sent: u64,
     acknowledged: u64,
+    /// Its sender has closed it.
+    closed: bool,
     /// When the last message ended.
     ended: Option<Time>,
     messages: ArrayVec<Told, MESSAGES>,
     /// The message that ended last: packets of it may still be sent again, before its sender has heard of the end.
     last: Option<Told>,
+    /// The message of which nothing was told.
+    unsaid: Option<Unsaid>,
 }
 
 /// The emulated hosts' taggers, and the connections of their programs. After set-up nothing is allocated.
@@ -122,6 +141,8 @@ pub struct Hosts {
     /// What happened to messages since [`Hosts::take_events`].
     events: Vec<HostEvent>,
     counts: HostCounts,
+    /// Messages that are not told, if there are programs that tell none.
+    programs: Option<Programs>,
 }
 
 /// The most events between two looks: those of a turn.
@@ -146,6 +167,7 @@ impl Hosts {
             hand: 0,
             events: Vec::with_capacity(EVENTS),
             counts: HostCounts::default(),
+            programs: None,
         }
     }
 
@@ -171,7 +193,8 @@ impl Hosts {
 
     /// Hears of a message that begins now.
     pub fn begin(&mut self, now: Time, begin: &Begin) {
-        let Some(slot) = self.slot(&begin.connection, begin.host) else { return };
+        let Some(slot) = self.slot(now, &begin.connection, (begin.host, begin.message.to)) else { return };
+        self.finish(slot, now);
         let direction = &mut self.directions[slot];
         if direction.messages.is_full() {
             // Its ACKs did not pass here.
@@ -207,12 +230,10 @@ impl Hosts {
         of_workload.is_some_and(|told| taggers[place(taggers, told.message.class)].holds(&told.message))
     }
 
-    /// Returns what ports see of a segment that a host hands to its own port now, and learns from it.
-    pub fn packet(&mut self, now: Time, host: u16, segment: &Segment) -> Meta {
+    /// Returns what ports see of a segment that a host hands to its own port now, for another one, and learns from it.
+    pub fn packet(&mut self, now: Time, (host, to): (u16, u16), segment: &Segment) -> Meta {
         let (mut flow, mut coflow) = (self.keys.of(&segment.connection), NONE);
-        let kind = segment.kind();
-        let meta =
-            |flow, coflow, tag| Meta { flow, coflow, len: segment.len, tag, kind, ecn: segment.ecn, ..Meta::default() };
+        let mut kind = segment.kind();
         if let Some(acknowledges) = segment.acknowledges
             && let Some(answered) = self.find(&segment.connection.back())
         {
@@ -222,20 +243,45 @@ impl Hosts {
                 flow = self.directions[answered].key;
             }
         }
-        if segment.syn
-            && let Some(slot) = self.slot(&segment.connection, host)
-        {
-            let direction = &mut self.directions[slot];
-            *direction = Direction::new(&segment.connection, direction.key, host);
-            direction.first = Some(segment.sequence.wrapping_add(1));
+        if segment.syn {
+            self.open(now, (host, to), segment);
         }
         let tag = match kind {
-            Kind::Data => self.tag(now, segment, &mut coflow),
+            Kind::Data => self.tag(now, (host, to), segment, &mut coflow),
+            Kind::Control if segment.fin => self.tag_fin(now, segment),
             Kind::Ack | Kind::Control => None,
         };
+        if tag.is_some() {
+            kind = Kind::Data;
+        }
         let tag = tag
             .unwrap_or_else(|| tagger(&mut self.taggers, host, 0).tag_control(|| FlowFacts::control(flow, kind, now)));
-        meta(flow, coflow, tag)
+        if segment.fin {
+            self.close(now, segment);
+        }
+        Meta { flow, coflow, len: segment.len, tag, kind, ecn: segment.ecn, ..Meta::default() }
+    }
+
+    /// Learns from the packet that opens a connection, in one direction.
+    fn open(&mut self, now: Time, (host, to): (u16, u16), segment: &Segment) {
+        let Some(slot) = self.slot(now, &segment.connection, (host, to)) else { return };
+        self.finish(slot, now);
+        let direction = &mut self.directions[slot];
+        let first = Some(segment.sequence.wrapping_add(1));
+        // A SYN that is sent again opens nothing anew.
+        let again = direction.first == first && direction.sent == 0;
+        let opened = direction.opened.filter(|_| again).or(segment.acknowledges.is_none().then_some(now));
+        *direction = Direction { first, opened, ..Direction::new(&segment.connection, direction.key, (host, to)) };
+    }
+
+    /// Learns that a sender has closed its direction.
+    fn close(&mut self, now: Time, segment: &Segment) {
+        let Some(slot) = self.find(&segment.connection) else { return };
+        let direction = &mut self.directions[slot];
+        direction.closed = true;
+        if direction.acknowledged == direction.sent {
+            self.finish(slot, now);
+        }
     }
 
     /// Returns what ports see of another packet than a TCP segment: one without data, of this many bytes.
@@ -248,17 +294,23 @@ impl Hosts {
     }
 
     /// Returns the tag of a data packet; `None` if its message is unknown.
-    fn tag(&mut self, now: Time, segment: &Segment, coflow: &mut u32) -> Option<Tag> {
-        let known = self.find(&segment.connection).map(|slot| &mut self.directions[slot]);
-        let Some((direction, first)) = known.and_then(|direction| direction.first.map(|first| (direction, first)))
-        else {
+    fn tag(&mut self, now: Time, ends: (u16, u16), segment: &Segment, coflow: &mut u32) -> Option<Tag> {
+        let Some((slot, first)) = self.beginning(now, ends, segment) else {
             self.counts.unknown += 1;
             return None;
         };
+        let direction = &mut self.directions[slot];
         let at = nearest(direction.sent, first, segment.sequence);
         let again = at < direction.sent;
         self.counts.retransmitted += u64::from(again);
-        direction.sent = direction.sent.max(at + u64::from(segment.payload));
+        let sent = direction.sent.max(at + u64::from(segment.payload));
+        let mut of_connection = direction.messages.iter().chain(&direction.last);
+        if self.programs.is_some() && !of_connection.any(|told| told.carries(at)) {
+            let tag = self.tag_unsaid(now, slot, segment, (at, again));
+            self.directions[slot].sent = sent;
+            return Some(tag);
+        }
+        direction.sent = sent;
         let of_connection = direction.messages.iter_mut().chain(&mut direction.last);
         let Some(told) = of_connection.into_iter().find(|told| told.carries(at)) else {
             self.counts.untold += 1;
@@ -280,16 +332,39 @@ impl Hosts {
         Some(tagger(&mut self.taggers, direction.host, message.class).tag(facts))
     }
 
+    /// Returns the direction of a data packet and the sequence number of its first byte. If nothing was told, a connection whose
+    /// beginning was not seen begins here.
+    fn beginning(&mut self, now: Time, ends: (u16, u16), segment: &Segment) -> Option<(usize, u32)> {
+        let known = self.find(&segment.connection);
+        if let Some((slot, first)) = known.and_then(|slot| self.directions[slot].first.map(|first| (slot, first))) {
+            return Some((slot, first));
+        }
+        self.programs.as_ref()?;
+        let slot = self.slot(now, &segment.connection, ends)?;
+        self.directions[slot].first = Some(segment.sequence);
+        Some((slot, segment.sequence))
+    }
+
     /// Takes an acknowledgement of the bytes before a sequence number.
     fn acknowledge(&mut self, now: Time, slot: usize, sequence: u32) {
         let direction = &mut self.directions[slot];
         let Some(first) = direction.first else { return };
         let upto = nearest(direction.acknowledged, first, sequence);
+        // A FIN has a number, too.
+        let upto = upto - u64::from(direction.closed && upto == direction.sent + 1);
         if upto > direction.sent {
             // Nothing that passed here: a lie, or the end of the connection.
             return;
         }
-        direction.acknowledged = direction.acknowledged.max(upto);
+        if upto > direction.acknowledged {
+            direction.acknowledged = upto;
+            if upto == direction.sent
+                && let Some(unsaid) = &mut direction.unsaid
+            {
+                unsaid.acknowledge(now);
+            }
+        }
+        let is_over = direction.closed && direction.acknowledged == direction.sent;
         while let Some(told) = direction.messages.first()
             && told.offset + told.message.bytes <= direction.acknowledged
         {
@@ -297,6 +372,9 @@ impl Hosts {
             let number = told.message.id;
             tell(&mut self.events, number, end(&mut self.taggers, direction, told, now));
             self.counts.ended += 1;
+        }
+        if is_over {
+            self.finish(slot, now);
         }
     }
 
@@ -307,17 +385,17 @@ impl Hosts {
     }
 
     /// Returns the slot of a direction, and takes one for a new connection.
-    fn slot(&mut self, connection: &Connection, host: u16) -> Option<usize> {
+    fn slot(&mut self, now: Time, connection: &Connection, ends: (u16, u16)) -> Option<usize> {
         if let Some(slot) = self.find(connection) {
             return Some(slot);
         }
         let key = self.keys.of(connection);
-        let direction = Direction::new(connection, key, host);
+        let direction = Direction::new(connection, key, ends);
         let slot = if self.directions.len() < self.most {
             self.directions.push(direction);
             self.directions.len() - 1
         } else {
-            let slot = self.replaceable()?;
+            let slot = self.replaceable(now)?;
             self.directions[slot] = direction;
             slot
         };
@@ -327,15 +405,24 @@ impl Hosts {
     }
 
     /// Takes a direction without messages out of the table, and returns its slot. Looks at few: a packet costs no more.
-    fn replaceable(&mut self) -> Option<usize> {
+    fn replaceable(&mut self, now: Time) -> Option<usize> {
         /// Slots that one new connection may look at.
         const LOOKED_AT: usize = 8;
+        let mut idle: Option<(Option<Time>, usize)> = None;
         for _ in 0..LOOKED_AT.min(self.directions.len()) {
             let slot = self.hand;
             self.hand = (self.hand + 1) % self.directions.len();
-            if !self.directions[slot].messages.is_empty() {
-                continue;
+            let direction = &self.directions[slot];
+            if direction.messages.is_empty() {
+                // One without any message comes before all others.
+                idle = idle.into_iter().chain([(direction.sent_last(), slot)]).min();
             }
+            if idle.is_some_and(|(sent, _)| sent.is_none()) {
+                break;
+            }
+        }
+        if let Some((_, slot)) = idle {
+            self.finish(slot, now);
             let hash = self.keys.hash(&self.directions[slot].connection);
             if let Ok(entry) = self.table.find_entry(hash, |&other| other as usize == slot) {
                 entry.remove();
@@ -349,17 +436,21 @@ impl Hosts {
 
 impl Direction {
     /// Returns a direction on which nothing was sent.
-    fn new(connection: &Connection, key: u32, host: u16) -> Direction {
+    fn new(connection: &Connection, key: u32, (host, to): (u16, u16)) -> Direction {
         Direction {
             connection: *connection,
             key,
             host,
+            to,
+            opened: None,
             first: None,
             sent: 0,
             acknowledged: 0,
+            closed: false,
             ended: None,
             messages: ArrayVec::new(),
             last: None,
+            unsaid: None,
         }
     }
 }

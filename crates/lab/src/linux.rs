@@ -4,13 +4,20 @@ mod congestion;
 mod devices;
 pub mod doctor;
 mod generator;
+pub mod named;
 mod network;
+mod programs;
+pub mod requests;
 mod session;
+mod stay;
+mod tallies;
 
 pub use congestion::Congestion;
+pub use flowsieve_linux::new_session;
 pub use generator::{Finished, Order, Source};
 pub use network::{HostSettings, Leftover, clean, leftovers, remove_own};
-pub use session::{LinkTally, Outcome, Plan, WithSource, run};
+pub use session::{Outcome, Plan, WithSource, run};
+pub use tallies::LinkTally;
 
 use std::fs::File;
 use std::path::Path;
@@ -24,7 +31,10 @@ use crate::error::{Doing, LabError};
 const NAMESPACES: &str = "/run/netns";
 
 /// Has the calling thread enter a network namespace.
-fn enter(namespace: &str) -> Result<(), LabError> {
+///
+/// # Errors
+/// Fails if it is not there, or if the thread may not.
+pub fn enter(namespace: &str) -> Result<(), LabError> {
     let what = || format!("enter the network namespace {namespace}");
     let file = File::open(Path::new(NAMESPACES).join(namespace)).doing(what)?;
     move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network)).doing(what)

@@ -1,13 +1,13 @@
 //! Frames of Ethernet as they are on a device: what a port must know of them, and the mark that it may leave.
 //!
-//! A frame is hostile: anything may be in it. What is no whole TCP segment over IPv4 or IPv6, with VLAN tags or without,
-//! passes as [`Content::Other`], so that ARP and neighbour discovery work. Only a frame that is longer than a link takes
+//! A frame is hostile: anything may be in it. What is no whole TCP segment or UDP datagram over IPv4 or IPv6, with VLAN tags or
+//! without, passes as [`Content::Other`], so that ARP and neighbour discovery work. Only a frame that is longer than a link takes
 //! is refused: offloads are left on.
 
 use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
 
-use etherparse::{IpEcn, NetSlice, SlicedPacket, TcpSlice, TransportSlice};
+use etherparse::{IpEcn, NetSlice, SlicedPacket, TransportSlice};
 use flowsieve_core::Kind;
 use flowsieve_core::meta::Ecn;
 
@@ -33,13 +33,26 @@ pub struct TooLong {
 pub enum Content {
     /// A TCP segment.
     Tcp(Segment),
+    /// A UDP datagram.
+    Udp(Datagram),
     /// Anything else: another protocol, a fragment, a frame that is cut short.
     Other,
 }
 
-/// A TCP connection in one direction.
+/// The protocol of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Protocol {
+    /// TCP.
+    Tcp,
+    /// UDP, whose connections are the datagrams between two ports.
+    Udp,
+}
+
+/// A connection in one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Connection {
+    /// Its protocol.
+    pub protocol: Protocol,
     /// The sender's address and port.
     pub from: (IpAddr, u16),
     /// The receiver's.
@@ -50,7 +63,7 @@ impl Connection {
     /// Returns the other direction.
     #[must_use]
     pub fn back(self) -> Connection {
-        Connection { from: self.to, to: self.from }
+        Connection { from: self.to, to: self.from, ..self }
     }
 }
 
@@ -86,6 +99,19 @@ impl Segment {
     }
 }
 
+/// A UDP datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Datagram {
+    /// Its connection.
+    pub connection: Connection,
+    /// Bytes of the IP packet.
+    pub len: u16,
+    /// Bytes of payload.
+    pub payload: u16,
+    /// Its ECN field.
+    pub ecn: Ecn,
+}
+
 /// Reads a frame of a link whose IP packets have at most `mtu` bytes.
 ///
 /// # Errors
@@ -95,7 +121,7 @@ pub fn read(frame: &[u8], mtu: u16) -> Result<Content, TooLong> {
     if frame.len() > most {
         return Err(TooLong { len: frame.len(), most });
     }
-    Ok(segment(frame).map_or(Content::Other, Content::Tcp))
+    Ok(content(frame).unwrap_or(Content::Other))
 }
 
 /// Returns the most bytes of a frame, with all VLAN tags, whose IP packet has at most `mtu`.
@@ -103,8 +129,8 @@ pub(crate) fn most_bytes(mtu: u16) -> usize {
     ETHERNET + MOST_TAGS * VLAN + usize::from(mtu)
 }
 
-/// Reads a whole TCP segment.
-fn segment(frame: &[u8]) -> Option<Segment> {
+/// Reads a whole TCP segment or UDP datagram.
+fn content(frame: &[u8]) -> Option<Content> {
     let packet = SlicedPacket::from_ethernet(frame).ok()?;
     let (from, to, header, payload, ecn) = match packet.net.as_ref()? {
         NetSlice::Ipv4(ip) => {
@@ -121,26 +147,35 @@ fn segment(frame: &[u8]) -> Option<Segment> {
         }
         NetSlice::Arp(_) => return None,
     };
-    let Some(TransportSlice::Tcp(tcp)) = &packet.transport else { return None };
     if payload.fragmented {
         return None;
     }
-    let ports = |tcp: &TcpSlice<'_>| (tcp.source_port(), tcp.destination_port());
-    let (from_port, to_port) = ports(tcp);
-    Some(Segment {
-        connection: Connection { from: (from, from_port), to: (to, to_port) },
-        len: u16::try_from(header + payload.payload.len()).ok()?,
-        payload: u16::try_from(tcp.payload().len()).ok()?,
-        sequence: tcp.sequence_number(),
-        acknowledges: tcp.ack().then(|| tcp.acknowledgment_number()),
-        syn: tcp.syn(),
-        fin: tcp.fin(),
-        ecn: match ecn {
-            IpEcn::NotEct => Ecn::NotCapable,
-            IpEcn::Ect0 | IpEcn::Ect1 => Ecn::Capable,
-            IpEcn::CongestionExperienced => Ecn::Marked,
-        },
-    })
+    let len = u16::try_from(header + payload.payload.len()).ok()?;
+    let ecn = match ecn {
+        IpEcn::NotEct => Ecn::NotCapable,
+        IpEcn::Ect0 | IpEcn::Ect1 => Ecn::Capable,
+        IpEcn::CongestionExperienced => Ecn::Marked,
+    };
+    let between = |protocol, ports: (u16, u16)| Connection { protocol, from: (from, ports.0), to: (to, ports.1) };
+    match packet.transport.as_ref()? {
+        TransportSlice::Tcp(tcp) => Some(Content::Tcp(Segment {
+            connection: between(Protocol::Tcp, (tcp.source_port(), tcp.destination_port())),
+            len,
+            payload: u16::try_from(tcp.payload().len()).ok()?,
+            sequence: tcp.sequence_number(),
+            acknowledges: tcp.ack().then(|| tcp.acknowledgment_number()),
+            syn: tcp.syn(),
+            fin: tcp.fin(),
+            ecn,
+        })),
+        TransportSlice::Udp(udp) => Some(Content::Udp(Datagram {
+            connection: between(Protocol::Udp, (udp.source_port(), udp.destination_port())),
+            len,
+            payload: u16::try_from(udp.payload().len()).ok()?,
+            ecn,
+        })),
+        _ => None,
+    }
 }
 
 /// Marks the IP packet of a frame, if its transport understands marks: writes "congestion experienced" into the ECN field.
@@ -287,6 +322,21 @@ mod tests {
             assert_eq!((segment.acknowledges, segment.syn, segment.fin), (Some(17), false, false));
             assert_eq!((segment.ecn, segment.kind()), (Ecn::Capable, Kind::Data));
             assert_eq!((segment.connection.from.1, segment.connection.to.1), (80, 5_000));
+        }
+    }
+
+    #[test]
+    fn read__datagrams_of_both_versions() {
+        let ethernet = || PacketBuilder::ethernet2([2; 6], [4; 6]);
+        for (builder, header) in
+            [(ethernet().ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64), 20), (ethernet().ipv6([1; 16], [2; 16], 64), 40)]
+        {
+            let mut frame = Vec::new();
+            builder.udp(53, 5_353).write(&mut frame, &[7; 100]).expect("a frame");
+            let Ok(Content::Udp(datagram)) = read(&frame, 1_500) else { panic!("no datagram") };
+            assert_eq!((datagram.len, datagram.payload, datagram.ecn), (header + 8 + 100, 100, Ecn::NotCapable));
+            let Connection { protocol, from, to } = datagram.connection;
+            assert_eq!((protocol, from.1, to.1), (Protocol::Udp, 53, 5_353));
         }
     }
 

@@ -23,7 +23,7 @@ fn begin(offset: u64, bytes: u64) -> Begin {
 
 /// The priority that a packet of host 0 gets, which PIAS demotes after 2,000 bytes of its message.
 fn priority(hosts: &mut Hosts, at: Time, packet: Tcp) -> u8 {
-    hosts.packet(at, packet.from.into(), &packet.segment()).tag.priority()
+    hosts.packet(at, (packet.from.into(), packet.to.into()), &packet.segment()).tag.priority()
 }
 
 /// A message of four packets: two begin within its first 2,000 bytes. A retransmission has the tag of its bytes.
@@ -47,7 +47,7 @@ fn packet__sent_again_after_its_message_ended() {
     for sequence in [100, 1_560, 3_020] {
         priority(&mut hosts, us(20), Tcp { sequence, ..DATA });
     }
-    hosts.packet(us(30), 1, &Tcp { acknowledges: 4_480, ..ACK }.segment());
+    hosts.packet(us(30), (1, 0), &Tcp { acknowledges: 4_480, ..ACK }.segment());
     assert_eq!(priority(&mut hosts, us(40), Tcp { sequence: 3_020, ..DATA }), 1);
     assert_eq!(hosts.counts(), HostCounts { began: 1, ended: 1, retransmitted: 1, ..HostCounts::default() });
 }
@@ -63,7 +63,7 @@ fn begin__a_second_message_on_the_same_connection() {
     }
     assert_eq!(priority(&mut hosts, us(20), Tcp { sequence: 3_020, payload: 80, ..DATA }), 1);
     // All of it is acknowledged.
-    hosts.packet(us(30), 1, &Tcp { acknowledges: 3_100, ..ACK }.segment());
+    hosts.packet(us(30), (1, 0), &Tcp { acknowledges: 3_100, ..ACK }.segment());
     assert_eq!(hosts.counts().ended, 1);
     hosts.begin(us(40), &begin(3_000, 2_500));
     assert_eq!(priority(&mut hosts, us(50), Tcp { sequence: 3_100, ..DATA }), 0);
@@ -82,7 +82,7 @@ fn packet__sequence_numbers_that_begin_again() {
         |at: u32| priority(&mut hosts, us(20), Tcp { sequence: first.wrapping_add(at), payload: 1_000, ..DATA });
     // A packet with 2,000 bytes before it is still of the first level.
     assert_eq!([tag(0), tag(1_000), tag(2_000), tag(3_000)], [0, 0, 0, 1]);
-    hosts.packet(us(30), 1, &Tcp { acknowledges: first.wrapping_add(4_000), ..ACK }.segment());
+    hosts.packet(us(30), (1, 0), &Tcp { acknowledges: first.wrapping_add(4_000), ..ACK }.segment());
     assert_eq!(hosts.counts(), HostCounts { began: 1, ended: 1, ..HostCounts::default() });
 }
 
@@ -92,8 +92,8 @@ fn packet__an_answer_has_the_key_of_its_flow() {
     let mut hosts = hosts(4);
     priority(&mut hosts, us(0), Tcp { syn: true, payload: 0, sequence: 99, ..DATA });
     hosts.begin(us(10), &begin(0, 1_000));
-    let data = hosts.packet(us(20), 0, &Tcp { sequence: 100, payload: 1_000, ..DATA }.segment());
-    let ack = hosts.packet(us(30), 1, &Tcp { acknowledges: 1_100, ..ACK }.segment());
+    let data = hosts.packet(us(20), (0, 1), &Tcp { sequence: 100, payload: 1_000, ..DATA }.segment());
+    let ack = hosts.packet(us(30), (1, 0), &Tcp { acknowledges: 1_100, ..ACK }.segment());
     assert_eq!(ack.flow, data.flow);
     assert_eq!((ack.kind, ack.tag), (Kind::Ack, Tag::default()));
     assert_eq!((data.kind, data.len, ack.len), (Kind::Data, 1_040, 40));
@@ -117,7 +117,7 @@ fn packet__an_acknowledgement_of_nothing_sent_ends_nothing() {
     let mut hosts = hosts(4);
     priority(&mut hosts, us(0), Tcp { syn: true, payload: 0, sequence: 99, ..DATA });
     hosts.begin(us(10), &begin(0, 1_000));
-    hosts.packet(us(30), 1, &Tcp { acknowledges: 1_100, ..ACK }.segment());
+    hosts.packet(us(30), (1, 0), &Tcp { acknowledges: 1_100, ..ACK }.segment());
     assert_eq!(hosts.counts().ended, 0);
 }
 
@@ -130,7 +130,7 @@ fn packet__a_flood_of_connections_replaces_idle_ones_alone() {
     for port in 0..2_000u16 {
         let mut segment = Tcp { syn: true, payload: 0, ..DATA }.segment();
         segment.connection.from.1 = 10_000 + port;
-        hosts.packet(us(20), 0, &segment);
+        hosts.packet(us(20), (0, 1), &segment);
     }
     assert_eq!(hosts.connections(), 4);
     assert_eq!(priority(&mut hosts, us(30), Tcp { sequence: 3_020, ..DATA }), 1);
@@ -158,11 +158,11 @@ fn take_events__messages_of_the_workload_alone() {
     opening.message.id = SET_UP;
     hosts.begin(us(10), &opening);
     priority(&mut hosts, us(20), Tcp { sequence: 100, payload: 1, ..DATA });
-    hosts.packet(us(30), 1, &Tcp { acknowledges: 101, ..ACK }.segment());
+    hosts.packet(us(30), (1, 0), &Tcp { acknowledges: 101, ..ACK }.segment());
     assert_eq!(hosts.take_events().count(), 0);
     hosts.begin(us(40), &begin(1, 1_000));
     priority(&mut hosts, us(50), Tcp { sequence: 101, payload: 1_000, ..DATA });
-    hosts.packet(us(60), 1, &Tcp { acknowledges: 1_101, ..ACK }.segment());
+    hosts.packet(us(60), (1, 0), &Tcp { acknowledges: 1_101, ..ACK }.segment());
     let events: Vec<_> = hosts.take_events().map(|event| (event.at, event.host)).collect();
     assert_eq!(events, [(us(40), 0), (us(60), 0)]);
     assert_eq!(hosts.counts(), HostCounts { began: 2, ended: 2, ..HostCounts::default() });

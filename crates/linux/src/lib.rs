@@ -1,5 +1,5 @@
 //! What the lab needs of Linux and no safe library has: a socket for whole frames, with many of them in one call; offloads of
-//! devices; real-time priority; and what the kernel says of a TCP connection.
+//! devices; real-time priority; what the kernel says of a TCP connection; sessions and ends of processes.
 //!
 //! All unsafe code of the project is here. Each function has a safe interface, and an error of the kernel is an
 //! [`std::io::Error`]. On other systems only [`Frames`] and what is said of them are there.
@@ -13,6 +13,8 @@ mod device;
 #[cfg(target_os = "linux")]
 mod packet_socket;
 #[cfg(target_os = "linux")]
+mod process;
+#[cfg(target_os = "linux")]
 mod socket;
 #[cfg(target_os = "linux")]
 mod thread;
@@ -24,6 +26,7 @@ pub use system::*;
 mod system {
     pub use crate::device::offloads_off;
     pub use crate::packet_socket::{BATCH, PacketSocket};
+    pub use crate::process::{End, end_process, new_session};
     pub use crate::socket::{TcpInfo, tcp_info};
     pub use crate::thread::{may_be_real_time, real_time};
 

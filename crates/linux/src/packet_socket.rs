@@ -15,8 +15,12 @@ use crate::system::check;
 pub const BATCH: usize = 64;
 /// Bytes that wait in the kernel for one socket, in each direction, if it allows that.
 const SOCKET_BUFFER: c_int = 16 << 20;
-/// Bytes of a message beside its frame: one timestamp with its header.
-const CONTROL_WORDS: usize = 8;
+/// Words of a message beside its frame: a timestamp, and what the kernel says of the frame, each with its header.
+const CONTROL_WORDS: usize = 16;
+/// Bytes of two addresses of Ethernet, behind which VLAN tags are.
+const ADDRESSES: usize = 12;
+/// Bytes of a VLAN tag.
+const VLAN: usize = 4;
 
 /// One socket for all devices: with one for each, frames of different devices are up to 0.7 ms out of order.
 pub struct PacketSocket {
@@ -53,6 +57,7 @@ impl PacketSocket {
         }
         set_option(&socket, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, 1)?;
         set_option(&socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, 1)?;
+        set_option(&socket, libc::SOL_PACKET, libc::PACKET_AUXDATA, 1)?;
         set_option(&socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
         set_option(&socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, SOCKET_BUFFER)?;
         set_option(&socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, SOCKET_BUFFER)?;
@@ -104,7 +109,12 @@ impl PacketSocket {
         for (place, &frame) in room.iter().take(count).enumerate() {
             let device = self.places.get(self.addresses[place].sll_ifindex as usize).copied().flatten();
             let header = &self.headers[place];
-            received.push(Received { frame, device, len: header.msg_len, stamp_ns: stamp(&header.msg_hdr) });
+            let Beside { stamp_ns, tag } = beside(&header.msg_hdr);
+            let mut len = header.msg_len;
+            if let Some(tag) = tag {
+                len = tagged(frames.get_mut(frame), len, tag);
+            }
+            received.push(Received { frame, device, len, stamp_ns });
         }
         Ok(())
     }
@@ -166,17 +176,52 @@ impl AsFd for PacketSocket {
     }
 }
 
-/// Returns the instant beside a message, in ns; 0 if there is none.
-fn stamp(header: &libc::msghdr) -> u64 {
+/// What the kernel says of a frame.
+#[derive(Default)]
+struct Beside {
+    /// When it was received, in ns; 0: unknown.
+    stamp_ns: u64,
+    /// The outer VLAN tag, which the kernel has taken out of the frame.
+    tag: Option<[u8; VLAN]>,
+}
+
+/// Returns what is beside a message.
+fn beside(header: &libc::msghdr) -> Beside {
+    let mut found = Beside::default();
     // SAFETY: the kernel has written the header's control words and their length.
-    let control = unsafe { libc::CMSG_FIRSTHDR(header).as_ref() };
-    let Some(control) = control else { return 0 };
-    if (control.cmsg_level, control.cmsg_type) != (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) {
-        return 0;
+    let mut next = unsafe { libc::CMSG_FIRSTHDR(header) };
+    // SAFETY: as above; the pointer is null or leads to a header in the control words.
+    while let Some(control) = unsafe { next.as_ref() } {
+        match (control.cmsg_level, control.cmsg_type) {
+            (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => {
+                // SAFETY: a message of this type carries a `timespec`, which may not be aligned.
+                let at: timespec = unsafe { std::ptr::read_unaligned(libc::CMSG_DATA(control).cast()) };
+                found.stamp_ns = (at.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(at.tv_nsec as u64);
+            }
+            (libc::SOL_PACKET, libc::PACKET_AUXDATA) => {
+                // SAFETY: a message of this type carries a `tpacket_auxdata`, which may not be aligned.
+                let of: libc::tpacket_auxdata = unsafe { std::ptr::read_unaligned(libc::CMSG_DATA(control).cast()) };
+                if of.tp_status & libc::TP_STATUS_VLAN_VALID != 0 {
+                    let ([a, b], [c, d]) = (of.tp_vlan_tpid.to_be_bytes(), of.tp_vlan_tci.to_be_bytes());
+                    found.tag = Some([a, b, c, d]);
+                }
+            }
+            _ => {}
+        }
+        // SAFETY: as above.
+        next = unsafe { libc::CMSG_NXTHDR(header, control) };
     }
-    // SAFETY: a message of this type carries a `timespec`, which may not be aligned.
-    let at: timespec = unsafe { std::ptr::read_unaligned(libc::CMSG_DATA(control).cast()) };
-    (at.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(at.tv_nsec as u64)
+    found
+}
+
+/// Puts a VLAN tag back to where it was in a frame of this many bytes; returns how many there are now.
+fn tagged(frame: &mut [u8; FRAME], len: u32, tag: [u8; VLAN]) -> u32 {
+    let end = (len as usize).min(FRAME - VLAN);
+    if end > ADDRESSES {
+        frame.copy_within(ADDRESSES..end, ADDRESSES + VLAN);
+        frame[ADDRESSES..ADDRESSES + VLAN].copy_from_slice(&tag);
+    }
+    len.saturating_add(VLAN as u32)
 }
 
 fn set_option(socket: &OwnedFd, level: c_int, name: c_int, value: c_int) -> Result<()> {

@@ -4,7 +4,7 @@ use flowsieve_core::Time;
 
 use crate::entry::Context;
 use flowsieve_settings::declare;
-use flowsieve_settings::{MAX_TIME_PS, Section, Setting, SettingsError};
+use flowsieve_settings::{MAX_TIME_PS, Scope, Section, Setting, SettingsError};
 
 declare! {
     pub(crate) static MESSAGE_GAP: Setting<u64> = Setting::time(
@@ -33,4 +33,9 @@ pub fn message_gap(context: &Context<'_>) -> Result<Time, SettingsError> {
     let name = context.workload.distribution();
     let published = PUBLISHED.iter().find(|(names, _)| name.is_some_and(|name| names.contains(&name)));
     Ok(Time(context.scope.read_or(&MESSAGE_GAP, published.map_or(ELSEWHERE, |&(_, gap)| gap).0)?))
+}
+
+/// Reads the idle time of the settings alone; `None`: it is not given.
+pub fn given_message_gap(scope: &Scope<'_>) -> Result<Option<Time>, SettingsError> {
+    Ok(scope.optional(&MESSAGE_GAP)?.map(Time))
 }

@@ -46,8 +46,9 @@ const THE_KERNELS_OWN: [(&str, &str); 18] = [
     ("ecn_acks", "ACKs can be marked under DCTCP"),
 ];
 
-/// Returns how hosts send; refuses what the kernel cannot do.
-pub(super) fn sender(point: &Point, setup: &Setup) -> Result<Sender, Error> {
+/// Returns how hosts send; refuses what the kernel cannot do. `sends`: the lab sends flows itself, and does not leave that to
+/// programs.
+pub(super) fn sender(point: &Point, setup: &Setup, sends: bool) -> Result<Sender, Error> {
     let scope = point.settings.scheme(&point.variant.name);
     let scheme = &setup.scheme;
     if setup.fabric.hosts > MOST_HOSTS {
@@ -62,16 +63,18 @@ pub(super) fn sender(point: &Point, setup: &Setup) -> Result<Sender, Error> {
         let problem = "hosts' ports push back, which the kernel's TCP does not hear";
         return Err(scope_error(&scope, "nic", problem).expected("nic = \"scheme\" in [network]").into());
     }
-    if point.settings.common().read(&FCT_END)? != FctEnd::Arrival {
+    let common = point.settings.common();
+    let fct_end = if sends { Some(common.read(&FCT_END)?) } else { common.optional(&FCT_END)? };
+    if fct_end.is_some_and(|end| end != FctEnd::Arrival) {
         let problem = "the lab measures FCTs at the receiver's last byte";
-        return Err(point.settings.common().error(&FCT_END, problem).expected("fct_end = \"arrival\" in [run]").into());
+        return Err(common.error(&FCT_END, problem).expected("fct_end = \"arrival\" in [run]").into());
     }
     let mut sender: Option<Sender> = None;
     for class in &scheme.classes {
         let TransportSpec::Tcp(rules) = &class.transport else {
             return Err(refused(point, "has senders of its own, not the kernel's TCP"));
         };
-        let of_class = of_rules(point, &scope, rules)?;
+        let of_class = of_rules(point, &scope, rules, sends)?;
         if sender
             .as_ref()
             .is_some_and(|sender| sender.host != of_class.host || sender.congestion != of_class.congestion)
@@ -97,7 +100,7 @@ pub(super) fn replaced(setup: &Setup) -> Option<String> {
     setup.scheme.classes.iter().any(by_priority).then(sentence)
 }
 
-fn of_rules(point: &Point, scope: &Scope<'_>, rules: &TcpRules) -> Result<Sender, Error> {
+fn of_rules(point: &Point, scope: &Scope<'_>, rules: &TcpRules, sends: bool) -> Result<Sender, Error> {
     let params = &rules.params;
     let congestion = match &params.congestion {
         CongestionSpec::NewReno(_) => Congestion::Reno,
@@ -127,13 +130,14 @@ fn of_rules(point: &Point, scope: &Scope<'_>, rules: &TcpRules) -> Result<Sender
         let problem = format!("an ACK for {} packets: the kernel decides this by itself from 2 on", params.ack_every);
         return Err(scope_error(scope, "ack_every", &problem).expected("ack_every = 1 in [transport]").into());
     }
-    if !matches!(rules.connections, Connections::Pool | Connections::Warm) {
+    // Programs open connections as they like.
+    if sends && !matches!(rules.connections, Connections::Pool | Connections::Warm) {
         let problem = "the lab has connections that are open before the first flow";
         return Err(scope_error(scope, "connections", problem)
             .expected("connections = \"warm\" in [transport]")
             .into());
     }
-    if rules.handshake != Handshake::Never {
+    if sends && rules.handshake != Handshake::Never {
         let problem = "the lab's connections are open before the first flow";
         return Err(scope_error(scope, "handshake", problem).expected("handshake = \"none\" in [transport]").into());
     }

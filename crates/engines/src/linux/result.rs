@@ -5,6 +5,7 @@ use std::num::NonZeroU64;
 
 use flowsieve_core::Time;
 use flowsieve_fabric::control::Periodic;
+use flowsieve_lab::hosts::Seen;
 use flowsieve_lab::linux::{Finished, Order, Outcome};
 use flowsieve_record::{Drops, FlowRow, Goodput, LinkClass, PeriodicPart, PointResult};
 use flowsieve_sim::{FctEnd, Flows, Partitioning, RunSpec};
@@ -36,22 +37,27 @@ pub(super) fn of(run: &Run, outcome: &Outcome) -> PointResult {
     };
     let mut finished: Vec<&Finished> = outcome.finished.iter().collect();
     finished.sort_by_key(|finished| finished.order.message.id);
-    let begun: Vec<Flow> = finished.iter().map(|finished| flow(&finished.order)).collect();
-    let counted = |flow: &Flow| source::counts(measure, Time(flow.start_ps));
-    let (ideals, ideal_ccts_ps) = flowsieve_sim::ideals(&run_spec, &begun);
+    let of_lab = finished.into_iter().map(|finished| {
+        let flow = flow(&finished.order);
+        (flow, finished.fct_ns.map(|ns| ns.saturating_mul(1_000)), source::counts(measure, Time(flow.start_ps)))
+    });
+    let mut begun: Vec<(Flow, Option<u64>, bool)> = of_lab.collect();
+    let numbers = begun.last().map_or(0, |(last, ..)| last.id.saturating_add(1))..u32::MAX;
+    begun.extend(numbers.zip(&outcome.seen).map(|(id, seen)| (flow_of(id, seen), seen.fct.map(|fct| fct.0), true)));
+    let flows: Vec<Flow> = begun.iter().map(|(flow, ..)| *flow).collect();
+    let (ideals, ideal_ccts_ps) = flowsieve_sim::ideals(&run_spec, &flows);
     let rows: Vec<FlowRow> = begun
         .iter()
         .zip(ideals)
-        .zip(finished)
-        .filter(|((flow, _), _)| counted(flow))
-        .map(|((flow, ideal), finished)| FlowRow {
+        .filter(|((.., counts), _)| *counts)
+        .map(|((flow, fct_ps, _), ideal)| FlowRow {
             flow: flow.id,
             src: flow.src,
             dst: flow.dst,
             class: flow.class,
             bytes: flow.bytes,
             start_ps: flow.start_ps,
-            fct_ps: finished.fct_ns.map(|ns| ns.saturating_mul(1_000)),
+            fct_ps: *fct_ps,
             ideal_ps: ideal.0,
             deadline_ps: flow.deadline_ps.map(NonZeroU64::get),
             coflow: flow.coflow,
@@ -59,11 +65,11 @@ pub(super) fn of(run: &Run, outcome: &Outcome) -> PointResult {
         })
         .collect();
     let end = |row: &FlowRow| row.fct_ps.map(|fct| row.start_ps + fct);
-    let last_start = begun.iter().map(|flow| flow.start_ps).max().unwrap_or(0);
-    let first_start = begun.iter().map(|flow| flow.start_ps).min().unwrap_or(0);
+    let last_start = flows.iter().map(|flow| flow.start_ps).max().unwrap_or(0);
+    let first_start = flows.iter().map(|flow| flow.start_ps).min().unwrap_or(0);
     let spans = rows.iter().map(|row| (row.start_ps, end(row), row.bytes));
     let mut result = PointResult {
-        links: links(run, outcome, flowsieve_sim::offered_load(&run_spec, &begun, Time(last_start))),
+        links: links(run, outcome, flowsieve_sim::offered_load(&run_spec, &flows, Time(last_start))),
         simulated_ps: rows.iter().filter_map(end).max().unwrap_or(last_start).max(last_start),
         arrivals_end_ps: last_start,
         goodput: Some(Goodput::of(first_start..last_start.saturating_add(1), spans)),
@@ -98,6 +104,21 @@ fn flow(order: &Order) -> Flow {
         class: message.class,
         deadline_ps: after_start.and_then(NonZeroU64::new),
         coflow: message.coflow,
+    }
+}
+
+/// Returns a message of a program as a flow. Its start is from the lab's own beginning; those of a workload's flows are from the
+/// first of them.
+fn flow_of(id: u32, seen: &Seen) -> Flow {
+    Flow {
+        id,
+        start_ps: seen.start.0,
+        src: seen.from.into(),
+        dst: seen.to.into(),
+        bytes: seen.bytes,
+        class: 0,
+        deadline_ps: None,
+        coflow: None,
     }
 }
 
@@ -159,9 +180,15 @@ fn counts(outcome: &Outcome) -> BTreeMap<String, u64> {
         ("lab frames not sent", carried.not_sent),
         ("lab frames too long", carried.too_long),
         ("lab frames for no host", carried.elsewhere),
+        ("lab frames lost before reception", carried.lost_before),
         ("lab packets delivered", outcome.packets.delivered),
         ("lab packets dropped", outcome.packets.dropped),
+        ("lab packets inside at the end", outcome.inside),
         ("lab packets of no known message", outcome.hosts.untold + outcome.hosts.unknown),
+        ("lab packets of no room for their connection", outcome.hosts.no_room),
+        ("lab datagrams", outcome.hosts.datagrams),
+        ("lab messages not kept", outcome.hosts.not_kept),
+        ("lab programs ended", outcome.ended_programs as u64),
         ("lab CPU us of the fabric", outcome.cpu.as_micros() as u64),
     ];
     let own = own.map(|(name, count)| (name.to_owned(), count));
@@ -185,6 +212,12 @@ fn warnings(run: &Run, outcome: &Outcome) -> Vec<String> {
     if outcome.hosts.untold + outcome.hosts.unknown > 0 {
         let packets = outcome.hosts.untold + outcome.hosts.unknown;
         said.push(format!("{packets} data packets were of no known message and had no tag"));
+    }
+    if outcome.hosts.not_kept > 0 {
+        said.push(format!(
+            "{} messages of programs were too many to keep: they are in counts alone",
+            outcome.hosts.not_kept
+        ));
     }
     said.extend(refusals::replaced(&run.setup));
     said.extend(outcome.problem.clone());

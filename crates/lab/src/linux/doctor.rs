@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::congestion::{Congestion, Registered};
 use super::devices::Devices;
 use super::enter;
-use super::network::{HostSettings, Network};
+use super::network::{HostSettings, Network, Senders};
 use crate::error::LabError;
 
 /// Something that a lab needs, or is better with.
@@ -36,7 +36,7 @@ pub fn usual_hosts() -> HostSettings {
 /// Tries what a lab needs. Nothing is left.
 pub fn permissions() -> Vec<Permission> {
     let problem = |result: Result<(), LabError>| result.err().map(|error| error.to_string());
-    let network = Network::build(2, &usual_hosts());
+    let network = Network::build(2, &usual_hosts(), Senders::Lab);
     let frames = match &network {
         Ok(network) => frames(network),
         Err(_) => Err(LabError::failed("open a socket for frames", "there are no namespaces")),

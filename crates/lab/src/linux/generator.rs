@@ -23,7 +23,7 @@ use super::enter;
 use super::network::{HostSettings, Network, ip_of};
 use crate::error::{Doing, LabError};
 use crate::hosts::{Begin, SET_UP};
-use crate::wire::Connection;
+use crate::wire::{Connection, Protocol};
 
 /// The port of every receiver.
 const PORT: u16 = 5_000;
@@ -207,7 +207,8 @@ impl Pools {
         epoll::add(&self.epoll, &sender, of_sender, epoll::EventFlags::empty())?;
         epoll::add(&self.epoll, &receiver, of_receiver, epoll::EventFlags::IN)?;
         let pair = self.pair(from, to);
-        let connection = Connection { from: (IpAddr::V4(ip_of(from)), port), to: (IpAddr::V4(ip_of(to)), PORT) };
+        let (from_ip, to_ip) = (IpAddr::V4(ip_of(from)), IpAddr::V4(ip_of(to)));
+        let connection = Connection { protocol: Protocol::Tcp, from: (from_ip, port), to: (to_ip, PORT) };
         self.idle[pair].insert(number);
         self.connections.push(Open {
             sender,
@@ -505,8 +506,8 @@ const COUNTERS: [&str; 14] = [
     "TCPSackRecovery",
 ];
 
-/// Sums these over the hosts.
-fn counters(network: &Network, hosts: u16) -> Result<Vec<(&'static str, u64)>, LabError> {
+/// Sums these over the hosts. The calling thread stays in the namespace of the last one.
+pub(super) fn counters(network: &Network, hosts: u16) -> Result<Vec<(&'static str, u64)>, LabError> {
     let mut sums = COUNTERS.map(|name| (name, 0u64));
     for host in 0..hosts {
         enter(&network.host(host))?;

@@ -4,12 +4,13 @@
 //! devices are pairs between these namespaces, and no namespace has a way out.
 
 use std::io::Write;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use std::{fs, process, thread};
 
+use super::named::started;
 use super::{NAMESPACES, enter};
 use crate::carrier::address_of;
 use crate::error::{Doing, LabError};
@@ -18,6 +19,10 @@ use crate::error::{Doing, LabError};
 const PREFIX: &str = "flowsieve-lab-";
 /// Hosts' addresses, of the range for benchmarks (RFC 2544, appendix C.2.2).
 const NETWORK: u32 = u32::from_be_bytes([198, 18, 0, 0]);
+/// Their addresses of IPv6, of the range for benchmarks (RFC 5180, section 8).
+const NETWORK_V6: u128 = 0x2001_0002 << 96;
+/// Whether a namespace lacks IPv6.
+const DISABLE_V6: &str = "ipv6/conf/all/disable_ipv6";
 /// The name of a host's device in its own namespace.
 const DEVICE: &str = "eth0";
 
@@ -41,7 +46,7 @@ impl HostSettings {
     fn variables(&self) -> Vec<(&'static str, String)> {
         let flag = |on: bool| u8::from(on).to_string();
         vec![
-            ("ipv6/conf/all/disable_ipv6", "1".to_owned()),
+            (DISABLE_V6, "1".to_owned()),
             ("ipv4/tcp_congestion_control", "reno".to_owned()),
             ("ipv4/tcp_ecn", flag(self.ecn)),
             // Segments are then 12 bytes longer.
@@ -70,6 +75,26 @@ impl HostSettings {
     }
 }
 
+/// Who sends from the hosts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Senders<'a> {
+    /// The lab's own, which chooses its sockets' congestion control, over IPv4.
+    Lab,
+    /// Programs of one's own, whose routes name the congestion control: `/proc/sys` of a namespace takes only those that any user
+    /// may choose.
+    Programs(&'a str),
+}
+
+impl Senders<'_> {
+    /// Returns a route's further attributes.
+    fn route(self) -> String {
+        match self {
+            Senders::Lab => String::new(),
+            Senders::Programs(congestion) => format!(" congctl {congestion}"),
+        }
+    }
+}
+
 /// The namespaces of a lab. They go when it is dropped.
 pub(super) struct Network {
     run: String,
@@ -78,7 +103,7 @@ pub(super) struct Network {
 
 impl Network {
     /// Builds the namespaces of this many hosts, sets what they need, and reads back that it holds.
-    pub(super) fn build(hosts: u16, settings: &HostSettings) -> Result<Network, LabError> {
+    pub(super) fn build(hosts: u16, settings: &HostSettings, senders: Senders<'_>) -> Result<Network, LabError> {
         let network = Network { run: format!("{PREFIX}{}", process::id()), hosts };
         let all = || (0..hosts).map(|host| network.host(host)).chain([network.switch()]);
         if let Some(taken) = all().find(|name| Path::new(NAMESPACES).join(name).exists()) {
@@ -114,24 +139,48 @@ impl Network {
                 ip_of(host),
                 settings.mtu,
                 Ipv4Addr::from(NETWORK),
-                settings.route(),
+                settings.route() + &senders.route(),
                 neighbours.collect::<String>()
             );
             ip(Some(&network.host(host)), &lines)?;
         }
         thread::scope(|scope| {
             // A thread of its own: it stays in the last namespace.
-            let set = scope.spawn(|| network.set_variables(settings));
+            let set = scope.spawn(|| network.set_variables(settings, senders));
             set.join().unwrap_or_else(|_| Err(LabError::failed("set hosts up", "a thread panicked")))
         })?;
-        network.read_back(settings)?;
+        if senders != Senders::Lab {
+            network.speak_v6(settings, senders)?;
+        }
+        network.read_back(settings, senders)?;
         Ok(network)
     }
 
-    fn set_variables(&self, settings: &HostSettings) -> Result<(), LabError> {
+    /// Gives hosts addresses of IPv6, and routes like those of IPv4.
+    fn speak_v6(&self, settings: &HostSettings, senders: Senders<'_>) -> Result<(), LabError> {
+        for host in 0..self.hosts {
+            let neighbours = (0..self.hosts).filter(|&other| other != host).map(|other| {
+                let address = in_words(address_of(other));
+                format!("neigh replace {} lladdr {address} nud permanent dev {DEVICE}\n", ip6_of(other))
+            });
+            let lines = format!(
+                "addr add {}/48 dev {DEVICE} nodad noprefixroute\nroute replace {}/48 dev {DEVICE} {}{}\n{}",
+                ip6_of(host),
+                Ipv6Addr::from(NETWORK_V6),
+                settings.route(),
+                senders.route(),
+                neighbours.collect::<String>()
+            );
+            ip(Some(&self.host(host)), &lines)?;
+        }
+        Ok(())
+    }
+
+    fn set_variables(&self, settings: &HostSettings, senders: Senders<'_>) -> Result<(), LabError> {
         for host in 0..self.hosts {
             enter(&self.host(host))?;
             for (name, value) in settings.variables() {
+                let value = if name == DISABLE_V6 && senders != Senders::Lab { "0".to_owned() } else { value };
                 let path = format!("/proc/sys/net/{name}");
                 let what = || format!("set {name} to {value}");
                 fs::write(&path, &value).doing(what)?;
@@ -143,24 +192,25 @@ impl Network {
             flowsieve_linux::offloads_off(DEVICE).doing(|| format!("set up {}", self.host(host)))?;
         }
         enter(&self.switch())?;
-        fs::write("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1").doing(|| "switch IPv6 off".to_owned())?;
+        fs::write(format!("/proc/sys/net/{DISABLE_V6}"), "1").doing(|| "switch IPv6 off".to_owned())?;
         for host in 0..self.hosts {
             flowsieve_linux::offloads_off(&device(host)).doing(|| format!("set up the device of host{host}"))?;
         }
         Ok(())
     }
 
-    fn read_back(&self, settings: &HostSettings) -> Result<(), LabError> {
+    fn read_back(&self, settings: &HostSettings, senders: Senders<'_>) -> Result<(), LabError> {
         for host in 0..self.hosts {
             let routes = output(&["-n", &self.host(host), "route", "show", "dev", DEVICE])?;
             // The kernel's least timeout cannot be changed by TCP: `ip` shows that as a lock.
             let words = |text: &str| {
                 text.split_whitespace().filter(|word| *word != "lock").map(str::to_owned).collect::<Vec<_>>()
             };
-            let (now, wanted) = (words(&routes), words(&settings.route()));
+            let route = settings.route() + &senders.route();
+            let (now, wanted) = (words(&routes), words(&route));
             if !wanted.chunks(2).all(|pair| now.windows(2).any(|there| there == pair)) {
                 let problem = format!("{} has the route {}", self.host(host), routes.trim());
-                return Err(LabError::failed(format!("give routes `{}`", settings.route()), problem));
+                return Err(LabError::failed(format!("give routes `{route}`"), problem));
             }
         }
         Ok(())
@@ -174,6 +224,11 @@ impl Network {
     /// Returns the name of the switches' namespace.
     pub(super) fn switch(&self) -> String {
         format!("{}-sw", self.run)
+    }
+
+    /// Returns the names of the hosts' namespaces, by host.
+    pub(super) fn namespaces(&self) -> Vec<String> {
+        (0..self.hosts).map(|host| self.host(host)).collect()
     }
 
     /// Returns the names of the hosts' devices there, by host.
@@ -215,7 +270,7 @@ fn namespaces() -> impl Iterator<Item = String> {
 
 fn is_left(name: &str) -> bool {
     let process = name.strip_prefix(PREFIX).and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
-    process.is_some_and(|process| !Path::new("/proc").join(process.to_string()).exists())
+    process.is_some_and(|process| started(process).is_none())
 }
 
 /// Removes what labs have left whose processes are gone; returns what it has removed.
@@ -225,6 +280,7 @@ fn is_left(name: &str) -> bool {
 pub fn clean() -> Result<Vec<Leftover>, LabError> {
     let left = leftovers();
     for namespace in &left {
+        super::programs::end_in(&[namespace.name.clone()]);
         delete(&namespace.name)?;
     }
     Ok(left)
@@ -246,6 +302,11 @@ fn delete(namespace: &str) -> Result<(), LabError> {
 /// Returns a host's IP address.
 pub(super) fn ip_of(host: u16) -> Ipv4Addr {
     Ipv4Addr::from(NETWORK + u32::from(host) + 1)
+}
+
+/// Returns a host's address of IPv6.
+pub(super) fn ip6_of(host: u16) -> Ipv6Addr {
+    Ipv6Addr::from(NETWORK_V6 + u128::from(host) + 1)
 }
 
 /// Returns the name of a host's device on the switches' side.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -18,12 +18,14 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use super::congestion::{Congestion, Registered};
 use super::devices::Devices;
 use super::generator::{self, Finished, Sent, Signals, Source};
-use super::network::{HostSettings, Network};
+use super::network::{HostSettings, Network, Senders};
+use super::stay::{self, Live};
+use super::tallies::{LinkTally, Tallies};
 use crate::carrier::{Carried, Carrier};
 use crate::control::Controllers;
 use crate::error::{Doing, LabError};
-use crate::fabric::{Counts, Event, InMemory, PortCounts};
-use crate::hosts::{Begin, HostCounts, Hosts};
+use crate::fabric::{Counts, InMemory, PortCounts};
+use crate::hosts::{Apart, Begin, HostCounts, Hosts, Seen};
 use crate::io::PacketIo;
 
 /// Packets inside at once.
@@ -32,6 +34,10 @@ const PACKETS: usize = 65_536;
 const BEGINS: usize = 8_192;
 /// Real-time priority of the fabric's thread, and of the generator's: a frame is more urgent than a write.
 const PRIORITIES: (i32, i32) = (50, 40);
+/// Directions of connections that are known at once at least, if programs open them.
+const DIRECTIONS: usize = 65_536;
+/// How long a lab carries what is inside when it ends, if programs go on.
+const LAST_TURNS: Duration = Duration::from_millis(300);
 /// How often the caller hears of progress.
 const PROGRESS: Duration = Duration::from_millis(100);
 
@@ -46,8 +52,10 @@ pub struct Plan<'a> {
     pub overhead: u16,
     /// The run's seed.
     pub seed: u64,
-    /// Calls a function with the source of messages, in the generator's thread.
-    pub with_source: WithSource<'a>,
+    /// Calls a function with the source of messages, in the generator's thread; `None`: the lab sends nothing itself.
+    pub with_source: Option<WithSource<'a>>,
+    /// How messages of programs of one's own are told apart, if there are such programs. The lab stays until it is told to end.
+    pub own: Option<Apart>,
     /// How many messages are expected, for progress.
     pub expected: f64,
     /// The flows of all coflows, if a coordinator hears of them at once.
@@ -66,19 +74,6 @@ pub struct Plan<'a> {
 
 /// Calls a function once, with a source of messages.
 pub type WithSource<'a> = &'a (dyn Fn(&mut dyn FnMut(&mut dyn Source)) + Sync);
-
-/// What a link sent, by the queue and by the priority of its packets.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LinkTally {
-    /// What its port counted.
-    pub port: PortCounts,
-    /// Bytes of packets sent.
-    pub bytes: u64,
-    /// Packets sent, by queue.
-    pub by_queue: Vec<u64>,
-    /// Packets sent, by priority.
-    pub by_priority: Vec<u64>,
-}
 
 /// What a run has measured.
 #[derive(Clone, Debug, Default)]
@@ -113,68 +108,87 @@ pub struct Outcome {
     pub cpu: Duration,
     /// The first problem with a frame or a device.
     pub problem: Option<String>,
+    /// Messages of programs that tell none.
+    pub seen: Vec<Seen>,
+    /// Packets that were inside at the end.
+    pub inside: u64,
+    /// Programs that ran in the hosts at the end, and that were ended.
+    pub ended_programs: usize,
 }
 
-/// Counts of all links' packets, by queue and priority. Only the fabric's thread writes.
-struct Tallies {
-    links: Vec<[AtomicU64; 1 + 2 * LEVELS]>,
-}
-
-/// Queues and priorities that are told apart; the last stands for all beyond.
-const LEVELS: usize = 64;
-
-/// Runs the plan, and calls `hear` with the share of messages that have finished. A break ends the run.
+/// Runs the plan, and calls `hear` with the share of messages that have finished. A break ends the run; with programs of one's
+/// own that is a lab's usual end.
 ///
 /// # Errors
 /// Fails if the machine does not permit it, if a part fails, or if it was told to stop. Nothing is left in either case.
 pub fn run(plan: &Plan<'_>, hear: &mut dyn FnMut(f64) -> ControlFlow<()>) -> Result<Outcome, LabError> {
     let hosts = u16::try_from(plan.fabric.hosts).map_err(|_| LabError::failed("build a lab", "too many hosts"))?;
     let congestion = Registered::new(plan.congestion)?;
-    let network = Network::build(hosts, plan.host)?;
+    let senders = plan.own.map_or(Senders::Lab, |_| Senders::Programs(&congestion.name));
+    let network = Network::build(hosts, plan.host, senders)?;
     let (producer, consumer) = RingBuffer::new(BEGINS);
     let signals = Signals::default();
-    let ready = Ready::default();
+    let (ready, live) = (Ready::default(), Live::default());
+    let panicked = || LabError::failed("run the lab", "one of its threads panicked");
     thread::scope(|scope| {
         let fabric = scope.spawn(|| {
-            let carried = carry(plan, &network, consumer, (&signals, &ready));
+            let carried = carry(plan, &network, consumer, (&signals, &ready, &live));
             ready.set(Some(carried.is_ok()));
             // Without a fabric nothing arrives.
             signals.stop.store(true, Ordering::Release);
             carried
         });
-        let generator = scope.spawn(|| {
-            if !ready.wait() {
-                return Ok(Sent::default());
-            }
-            // Where the fabric's thread may not have it, the result says so.
-            let _ = flowsieve_linux::real_time(PRIORITIES.1);
-            let _ = pin(false);
-            let with = (congestion.name.as_str(), plan.connections);
-            let (mut producer, mut sent) = (Some(producer), Ok(Sent::default()));
-            (plan.with_source)(&mut |source| {
-                if let Some(producer) = producer.take() {
-                    let until = (&signals, plan.max_time);
-                    sent = generator::send_all((&network, hosts), source, with, producer, until, plan.host);
+        let generator = plan.with_source.map(|with_source| {
+            let (ready, signals, network, congestion) = (&ready, &signals, &network, &congestion);
+            scope.spawn(move || {
+                if !ready.wait() {
+                    return Ok(Sent::default());
                 }
-            });
-            sent
+                // Where the fabric's thread may not have it, the result says so.
+                let _ = flowsieve_linux::real_time(PRIORITIES.1);
+                let _ = pin(false);
+                let with = (congestion.name.as_str(), plan.connections);
+                let (mut producer, mut sent) = (Some(producer), Ok(Sent::default()));
+                with_source(&mut |source| {
+                    if let Some(producer) = producer.take() {
+                        let until = (signals, plan.max_time);
+                        sent = generator::send_all((network, hosts), source, with, producer, until, plan.host);
+                    }
+                });
+                sent
+            })
         });
-        let mut stopped = false;
-        while !generator.is_finished() {
-            thread::sleep(PROGRESS);
-            let share = signals.finished.load(Ordering::Relaxed) as f64 / plan.expected.max(1.0);
-            if hear(share.min(1.0)).is_break() {
-                stopped = true;
-                signals.stop.store(true, Ordering::Release);
+        let has_finished = || generator.as_ref().is_none_or(|generator| generator.is_finished());
+        let (mut stopped, mut stayed) = (false, Ok(()));
+        match plan.own {
+            Some(_) if ready.wait() => stayed = stay::stay(plan, &network, (&signals, &live), hear),
+            Some(_) => {}
+            None => {
+                while !has_finished() {
+                    thread::sleep(PROGRESS);
+                    let share = signals.finished.load(Ordering::Relaxed) as f64 / plan.expected.max(1.0);
+                    if hear(share.min(1.0)).is_break() {
+                        stopped = true;
+                        signals.stop.store(true, Ordering::Release);
+                    }
+                }
             }
         }
         signals.stop.store(true, Ordering::Release);
-        let panicked = || LabError::failed("run the lab", "one of its threads panicked");
-        let sent = generator.join().unwrap_or_else(|_| Err(panicked()));
+        let sent =
+            generator.map_or(Ok(Sent::default()), |generator| generator.join().unwrap_or_else(|_| Err(panicked())));
         let outcome = fabric.join().unwrap_or_else(|_| Err(panicked()))?;
-        let sent = sent?;
+        stayed?;
+        let mut sent = sent?;
         if stopped {
             return Err(LabError::Stopped);
+        }
+        let mut ended_programs = 0;
+        if plan.own.is_some() {
+            // Namespaces are new, so all is of this lab. One that somebody has removed has no counters any more.
+            let counters = scope.spawn(|| generator::counters(&network, hosts)).join();
+            sent.counters = counters.unwrap_or_else(|_| Err(panicked())).unwrap_or_default();
+            ended_programs = super::programs::end_in(&network.namespaces());
         }
         Ok(Outcome {
             finished: sent.finished,
@@ -182,6 +196,7 @@ pub fn run(plan: &Plan<'_>, hear: &mut dyn FnMut(f64) -> ControlFlow<()>) -> Res
             one_way_ns: sent.one_way_ns,
             counters: sent.counters,
             retransmitted: sent.retransmitted,
+            ended_programs,
             ..outcome
         })
     })
@@ -214,7 +229,7 @@ fn carry(
     plan: &Plan<'_>,
     network: &Network,
     mut begins: Consumer<Begin>,
-    (signals, ready): (&Signals, &Ready),
+    (signals, ready, live): (&Signals, &Ready, &Live),
 ) -> Result<Outcome, LabError> {
     super::enter(&network.switch())?;
     let devices = Devices::open(&network.devices()).doing(|| "open a socket for frames".to_owned())?;
@@ -222,7 +237,12 @@ fn carry(
     let tallies = Arc::new(Tallies::new(plan.fabric.links.len()));
     fabric.observe(tallies.observer());
     let connections = 2 * plan.connections * (plan.fabric.hosts as usize).pow(2);
-    let hosts = Hosts::new(plan.fabric, plan.scheme, plan.seed, connections.max(1_024));
+    let least = if plan.own.is_some() { DIRECTIONS } else { 1_024 };
+    let hosts = Hosts::new(plan.fabric, plan.scheme, plan.seed, connections.max(least));
+    let hosts = match plan.own {
+        Some(apart) => hosts.with_programs(apart),
+        None => hosts,
+    };
     let real_time = flowsieve_linux::real_time(PRIORITIES.0).is_ok();
     let _ = pin(true);
     let announcements = plan.announcements.cloned().unwrap_or_default();
@@ -231,12 +251,21 @@ fn carry(
     let mut carrier =
         Carrier::new(devices, fabric, hosts, PACKETS, plan.host.mtu).with_controllers(controllers).with_dscp(plan.dscp);
     ready.set(Some(true));
-    let mut from: Option<Mark> = None;
-    while !(signals.stop.load(Ordering::Acquire) && carrier.is_empty()) {
+    let mut from = plan.own.map(|_| Mark::of(&mut carrier, &tallies));
+    let mut last_turns = None;
+    loop {
+        if signals.stop.load(Ordering::Acquire) {
+            // Programs may send for ever.
+            let since = *last_turns.get_or_insert_with(Instant::now);
+            if carrier.is_empty() || plan.own.is_some() && since.elapsed() > LAST_TURNS {
+                break;
+            }
+        }
         if from.is_none() && signals.ready.load(Ordering::Acquire) {
             from = Some(Mark::of(&mut carrier, &tallies));
         }
         carrier.turn(|| begins.pop().ok());
+        live.answer(|| stay::view(&mut carrier, &tallies));
     }
     let from = from.unwrap_or_default();
     let to = Mark::of(&mut carrier, &tallies);
@@ -252,6 +281,8 @@ fn carry(
         periodic: carrier.controllers().map_or(Vec::new(), |controllers| controllers.periodic(end).collect()),
         controllers: carrier.controllers().map_or(BTreeMap::new(), |controllers| controllers.counts(end)),
         problem: carrier.problem().map(str::to_owned),
+        inside: carrier.fabric().held(),
+        seen: carrier.hosts_mut().take_seen(end),
         ..Outcome::default()
     })
 }
@@ -277,53 +308,6 @@ impl Mark {
             packets: carrier.fabric().counts(),
             hosts: carrier.hosts().counts(),
             links: ports.into_iter().zip(&tallies.links).map(|(port, counts)| LinkTally::of(port, counts)).collect(),
-        }
-    }
-}
-
-impl Tallies {
-    fn new(links: usize) -> Tallies {
-        Tallies { links: (0..links).map(|_| std::array::from_fn(|_| AtomicU64::new(0))).collect() }
-    }
-
-    /// Returns an observer that counts what leaves each port.
-    fn observer(self: &Arc<Tallies>) -> crate::fabric::Observer {
-        let tallies = Arc::clone(self);
-        Box::new(move |event, meta| {
-            if let Event::Sent { link, .. } = event {
-                let counts = &tallies.links[link as usize];
-                let level = |number: u8| usize::from(number).min(LEVELS - 1);
-                let add = |place: usize, by: u64| counts[place].fetch_add(by, Ordering::Relaxed);
-                add(0, meta.len.into());
-                add(1 + level(meta.queue), 1);
-                add(1 + LEVELS + level(meta.tag.priority()), 1);
-            }
-        })
-    }
-}
-
-impl LinkTally {
-    fn of(port: PortCounts, counts: &[AtomicU64; 1 + 2 * LEVELS]) -> LinkTally {
-        let get = |place: usize| counts[place].load(Ordering::Relaxed);
-        let levels = |from: usize| (from..from + LEVELS).map(get).collect();
-        LinkTally { port, bytes: get(0), by_queue: levels(1), by_priority: levels(1 + LEVELS) }
-    }
-
-    /// Returns what was counted since an earlier moment, without levels at the end that have nothing.
-    fn since(&self, earlier: Option<&LinkTally>) -> LinkTally {
-        let none = LinkTally::default();
-        let earlier = earlier.unwrap_or(&none);
-        let less = |now: &[u64], then: &[u64]| {
-            let of = |level: usize| now[level] - then.get(level).copied().unwrap_or(0);
-            let mut counts: Vec<u64> = (0..now.len()).map(of).collect();
-            counts.truncate(counts.iter().rposition(|&count| count > 0).map_or(1, |last| last + 1));
-            counts
-        };
-        LinkTally {
-            port: self.port.since(&earlier.port),
-            bytes: self.bytes - earlier.bytes,
-            by_queue: less(&self.by_queue, &earlier.by_queue),
-            by_priority: less(&self.by_priority, &earlier.by_priority),
         }
     }
 }

@@ -8,7 +8,7 @@ use flowsieve_settings::{Raw, Settings};
 use std::net::IpAddr;
 
 use flowsieve_lab::carrier::address_of;
-use flowsieve_lab::wire::{self, Connection, Content, Segment};
+use flowsieve_lab::wire::{self, Connection, Content, Protocol, Segment};
 
 /// Thresholds are given, so nothing is asked of it.
 pub(crate) struct Unknown;
@@ -103,5 +103,5 @@ impl Tcp {
 /// The connection of `DATA`.
 pub(crate) fn connection() -> Connection {
     let end = |host: u8, port| (IpAddr::from([198, 18, 0, host + 1]), port);
-    Connection { from: end(0, 1_000), to: end(1, 5_000) }
+    Connection { protocol: Protocol::Tcp, from: end(0, 1_000), to: end(1, 5_000) }
 }
