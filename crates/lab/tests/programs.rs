@@ -53,6 +53,19 @@ fn connections__one_message_from_the_syn_to_the_last_ack() {
     assert_eq!(hosts.counts(), HostCounts { began: 1, ended: 1, ..HostCounts::default() });
 }
 
+/// A packet that is sent again after its connection's message has ended begins none.
+#[test]
+fn connections__what_is_sent_again_after_the_end_begins_no_message() {
+    let mut hosts = hosts(Apart::Connections, 4);
+    sent(&mut hosts, 0, SYN);
+    sent(&mut hosts, 100, Tcp { sequence: 100, payload: 1_000, ..DATA });
+    sent(&mut hosts, 300, Tcp { acknowledges: 1_100, ..ACK });
+    fin(&mut hosts, 310, 1_100);
+    sent(&mut hosts, 400, Tcp { sequence: 100, payload: 1_000, ..DATA });
+    assert_eq!(hosts.take_seen(us(500)).len(), 1);
+    assert_eq!(hosts.counts(), HostCounts { began: 1, ended: 1, retransmitted: 1, ..HostCounts::default() });
+}
+
 /// The side that answers waits for a request: its time begins with its first byte.
 #[test]
 fn connections__an_answer_begins_with_its_first_byte() {

@@ -78,11 +78,12 @@ impl Programs {
         Programs { apart, next: 0, hand: 0, kept: Vec::with_capacity(MOST_KEPT) }
     }
 
-    fn pause(&self, kind: Kind) -> Time {
-        match (self.apart, kind) {
-            (Apart::Gap(gap), _) => gap,
-            (Apart::Connections, Kind::Data) => Time::NEVER,
-            (Apart::Connections, _) => PAUSE_OF_DATAGRAMS,
+    /// Returns the longest pause within a message of a direction whose receiver answers, or does not.
+    fn pause(&self, answers: bool) -> Time {
+        match self.apart {
+            Apart::Gap(gap) => gap,
+            Apart::Connections if answers => Time::NEVER,
+            Apart::Connections => PAUSE_OF_DATAGRAMS,
         }
     }
 }
@@ -113,7 +114,7 @@ impl Hosts {
     /// Returns the tag of data of which nothing was told: at this place in its connection.
     pub(super) fn tag_unsaid(&mut self, now: Time, slot: usize, segment: &Segment, (at, again): (u64, bool)) -> Tag {
         self.look_for_a_pause(now);
-        let offset = self.message_at(slot, (now, Kind::Data), at, again);
+        let offset = self.message_at(slot, now, at, again);
         let size = if segment.fin { offset + u64::from(segment.payload) } else { UNKNOWN };
         let tag = self.tag_at(slot, now, (offset, segment.payload.into()), size, again);
         let direction = &mut self.directions[slot];
@@ -130,7 +131,7 @@ impl Hosts {
     pub(super) fn tag_fin(&mut self, now: Time, segment: &Segment) -> Option<Tag> {
         let slot = self.find(&segment.connection)?;
         let direction = &self.directions[slot];
-        let offset = direction.sent - direction.unsaid.as_ref()?.offset;
+        let offset = direction.sent.saturating_sub(direction.unsaid.as_ref()?.offset);
         Some(self.tag_at(slot, now, (offset, 0), offset, direction.closed))
     }
 
@@ -146,21 +147,20 @@ impl Hosts {
         };
         self.counts.datagrams += 1;
         let at = self.directions[slot].sent;
-        let offset = self.message_at(slot, (now, Kind::Control), at, false);
+        let offset = self.message_at(slot, now, at, false);
         let tag = self.tag_at(slot, now, (offset, datagram.payload.into()), UNKNOWN, false);
         let direction = &mut self.directions[slot];
         direction.sent += u64::from(datagram.payload);
         Meta { flow: direction.key, len, tag, kind: Kind::Data, ecn: datagram.ecn, ..Meta::default() }
     }
 
-    /// Returns the bytes of its message before a packet, which begins one if its connection has paused. `Kind::Control` stands
-    /// for datagrams.
-    fn message_at(&mut self, slot: usize, (now, kind): (Time, Kind), at: u64, again: bool) -> u64 {
+    /// Returns the bytes of its message before a packet, which begins one if its connection has paused.
+    fn message_at(&mut self, slot: usize, now: Time, at: u64, again: bool) -> u64 {
         let Some(programs) = &mut self.programs else { return 0 };
-        let pause = programs.pause(kind);
         let direction = &self.directions[slot];
+        let pause = programs.pause(direction.answers());
         let paused = |unsaid: &Unsaid| now.since(unsaid.sent) > pause;
-        if direction.unsaid.as_ref().is_none_or(|unsaid| !again && paused(unsaid)) {
+        if !again && direction.unsaid.as_ref().is_none_or(paused) {
             self.finish(slot, now);
             self.start(slot, now, at);
         }
@@ -192,8 +192,8 @@ impl Hosts {
     pub(super) fn finish(&mut self, slot: usize, now: Time) {
         let direction = &mut self.directions[slot];
         let Some(unsaid) = direction.unsaid.take() else { return };
-        let bytes = direction.sent - unsaid.offset;
-        let answers = direction.first.is_some();
+        let bytes = direction.sent.saturating_sub(unsaid.offset);
+        let answers = direction.answers();
         direction.ended = Some(unsaid.acknowledged.unwrap_or(unsaid.sent));
         let message = Message {
             id: unsaid.number,
@@ -233,9 +233,9 @@ impl Hosts {
         }
         programs.hand = (programs.hand + 1) % self.directions.len();
         let (slot, direction) = (programs.hand, &self.directions[programs.hand]);
-        let pause = programs.pause(if direction.first.is_some() { Kind::Data } else { Kind::Control });
+        let pause = programs.pause(direction.answers());
         // What is not acknowledged may be sent again.
-        let open = direction.first.is_some() && direction.acknowledged < direction.sent;
+        let open = direction.answers() && direction.acknowledged < direction.sent;
         if !open && direction.unsaid.as_ref().is_some_and(|unsaid| now.since(unsaid.sent) > pause) {
             self.finish(slot, now);
         }
@@ -268,6 +268,11 @@ impl Hosts {
 }
 
 impl Direction {
+    /// Returns whether its receiver acknowledges bytes: sequence numbers count them.
+    fn answers(&self) -> bool {
+        self.first.is_some()
+    }
+
     /// Returns when its message of which nothing was told has sent last; `None` if it has none.
     pub(super) fn sent_last(&self) -> Option<Time> {
         self.unsaid.as_ref().map(|unsaid| unsaid.sent)
