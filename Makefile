@@ -22,7 +22,7 @@ lab-compare: ## compare the simulator with the TCP of this machine's Linux, flow
 	$(CARGO) run --locked --release --quiet -p flowsieve -- lab compare experiments/lab/agreement.toml \
 		--set scheme=dctcp,pias,qc-las,nos2 --out results/lab-compare --replace
 
-lab-applications: ## show what schedulers do to memcached and nginx between network namespaces of this machine, as root: five minutes
+lab-applications: ## show what schedulers do to memcached and nginx between network namespaces of this machine, as root: a quarter of an hour
 	@scripts/setup.sh lab-applications
 	$(CARGO) build --locked --release -p flowsieve
 	scripts/lab_applications.py "$${CARGO_TARGET_DIR:-target}/release/flowsieve"
