@@ -17,6 +17,7 @@ mod memory;
 mod predictions;
 mod setup;
 mod simulator;
+mod times;
 mod unacted;
 mod usual;
 mod watch;
@@ -47,8 +48,14 @@ fn info(entry: &Entry) -> SchemeInfo {
 
 /// Returns every setting that the built-in engines read.
 fn keys() -> Vec<&'static Key> {
-    let own: &[&[&Key]] =
-        &[simulator::SETTINGS, watch::SETTINGS, predictions::SETTINGS, classes::SETTINGS, coflow_weights::SETTINGS];
+    let own: &[&[&Key]] = &[
+        simulator::SETTINGS,
+        watch::SETTINGS,
+        predictions::SETTINGS,
+        classes::SETTINGS,
+        coflow_weights::SETTINGS,
+        times::SETTINGS,
+    ];
     [FABRIC_SETTINGS, workload::WORKLOAD_SETTINGS, own, flowsieve_schemes::SETTINGS].concat().concat()
 }
 

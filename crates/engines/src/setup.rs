@@ -11,6 +11,7 @@ use crate::simulator::refusals::{
     refuse_huge_flows, refuse_huge_sizes, refuse_huge_sketches, refuse_own_rack, refuse_probes_without_a_choice,
     refuse_without_coflows,
 };
+use crate::times;
 use crate::unacted;
 use crate::workload::{Extent, Hosts, Workload};
 use flowsieve_core::coflow::Announcements;
@@ -119,6 +120,7 @@ impl Packets {
         let settings = &point.settings;
         refuse_own_rack(settings)?;
         let fabric = foreign::fabric(settings, point.folder.path())?;
+        times::scale(settings, &fabric);
         let workload = workload(&fabric)?;
         let has_own = Cell::new(false);
         let find = |name: &str| {
@@ -133,6 +135,7 @@ impl Packets {
             note_program(settings)?;
         }
         unacted::take_back(settings, &fabric);
+        times::note(settings)?;
         let scope = settings.scheme(&point.variant.name);
         refuse_without_coflows(&scope, &scheme, &workload)?;
         refuse_huge_flows(&scheme, &workload, seed)?;

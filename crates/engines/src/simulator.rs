@@ -10,6 +10,7 @@ use crate::follow::{self, Follower, Hop};
 use crate::foreign;
 use crate::memory;
 use crate::setup::Setup;
+use crate::times;
 use crate::usual;
 use crate::watch::{self, Trace};
 use crate::workload::{ARRIVALS, CDF, Extent, Hosts, LOAD, QUERIES, SIZES, Workload};
@@ -166,6 +167,7 @@ impl Engine for Packets {
         let mut loads = run.wire_loads();
         let mut warnings: Vec<String> = overload(&point.settings, &loads, workload.extent)?.into_iter().collect();
         warnings.extend(workload.sentences());
+        warnings.extend(times::in_words(&point.settings, fabric));
         for placed in workload.parts().iter().filter_map(|(_, part)| part.placed.as_ref()) {
             placed.say(&mut loads, &mut warnings);
         }

@@ -75,3 +75,75 @@ fn effective_settings__name_the_pattern() {
     let planned = planned(&text, &[], &built_in()).unwrap();
     assert_eq!(planned.experiment.points[0].settings["workload.pattern"], "incast");
 }
+
+/// Four hosts of 50 Mbit/s on Linux, and the schemes of this table.
+fn slow(schemes: &str, engine: &str) -> String {
+    format!(
+        "[topology]\nkind = \"single-switch\"\nhosts = 4\nhost_link = \"50Mbps\"\nlink_delay = \"250us\"\n\
+         [workload]\nsizes = \"web-search\"\nload = 0.4\nflows = 6\n[network]\nnic = \"scheme\"\n\
+         [transport]\nconnections = \"warm\"\nhandshake = \"none\"\nack_every = 1\nrto_min = \"10ms\"\n\
+         [run]\nparameters = \"rfc\"\nfct_end = \"arrival\"\n{engine}\n{schemes}"
+    )
+}
+
+const QC_LAS: &str = "[sweep]\nscheme = [\"qc-las\"]\n[schemes.qc-las]\ntransport = \"tcp\"\n";
+
+/// The values of these settings, and whether times are scaled, in the first point's effective configuration.
+fn times(text: &str) -> [String; 5] {
+    let planned = planned(text, &[], &built_in()).unwrap();
+    let settings = &planned.experiment.points[0].settings;
+    let names = ["scheme.leaf.weight_period", "scheme.leaf.weight_half_life", "scheme.pda_gap", "scheme.message_gap"];
+    let scaled = settings.get("lab.scale_times").cloned().unwrap_or_default();
+    let [period, half_life, gap, message] = names.map(|name| settings[name].clone());
+    [period, half_life, gap, message, scaled]
+}
+
+/// A packet of 1,538 bytes takes 246 us, longer than QCluster's period of 100 us. On Linux its times are those of a link
+/// that is 200 times slower; the published gap of web search is 3 ms.
+#[cfg(target_os = "linux")]
+#[test]
+fn scale_times__on_linux_by_itself_and_in_the_simulator_if_asked() {
+    const ON_LINUX: &str = "engine = \"linux\"";
+    let scaled = ["20ms", "2s", "60ms", "600ms", "true"];
+    let stated = ["100us", "10ms", "300us", "3ms", ""];
+    assert_eq!(times(&slow(QC_LAS, ON_LINUX)), scaled);
+    assert_eq!(times(&slow(QC_LAS, "")), stated);
+    assert_eq!(times(&slow(QC_LAS, "[lab]\nscale_times = true")), scaled);
+    // Without scaling the effective configuration is that of the simulator's times, as if there were no such setting.
+    assert_eq!(times(&slow(QC_LAS, &format!("{ON_LINUX}\n[lab]\nscale_times = false"))), stated);
+    // The user hears of it.
+    let said = |engine| planned(&slow(QC_LAS, engine), &[], &built_in()).unwrap().warnings.join("\n");
+    assert!(said(ON_LINUX).contains("scaled to 50Mbps (`scale_times`): message_gap 600ms, pda_gap 60ms"));
+    assert!(!said("").contains("scaled to"));
+}
+
+/// Given times stay, and with all of them given there is nothing to scale: nothing is noted, and `scale_times` is refused.
+#[cfg(target_os = "linux")]
+#[test]
+fn scale_times__leaves_what_is_given() {
+    const ON_LINUX: &str = "engine = \"linux\"";
+    let some = format!("{QC_LAS}weight_period = \"5ms\"\nmessage_gap = \"90ms\"\n");
+    assert_eq!(times(&slow(&some, ON_LINUX)), ["5ms", "2s", "60ms", "90ms", "true"]);
+    let all = format!("{some}weight_half_life = \"1s\"\npda_gap = \"30ms\"\n");
+    assert_eq!(times(&slow(&all, ON_LINUX)), ["5ms", "1s", "30ms", "90ms", ""]);
+    let unread = planned(&slow(&all, &format!("{ON_LINUX}\n[lab]\nscale_times = true")), &[], &built_in());
+    assert!(unread.unwrap_err().to_string().contains("scale_times"));
+}
+
+/// At the rate for which they are stated, times are as stated. HULA's ages are multiples of its interval.
+#[test]
+fn scale_times__at_ten_gigabits_and_above() {
+    let hula = |rate: &str| {
+        let text = format!(
+            "[topology]\nleaves = 2\nspines = 2\nhosts_per_leaf = 4\nhost_link = \"{rate}\"\n[workload]\n\
+             sizes = \"fixed(20KB)\"\nload = 0.4\nflows = 6\n[network]\nload_balancing = \"hula\"\n\
+             [lab]\nscale_times = true\n[sweep]\nscheme = [\"dctcp\"]\n"
+        );
+        let planned = planned(&text, &[], &built_in()).unwrap();
+        let names = ["probe_interval", "flowlet_gap", "hula_age", "hula_memory"];
+        names.map(|name| planned.experiment.points[0].settings[&format!("scheme.leaf.{name}")].clone())
+    };
+    assert_eq!(hula("10Gbps"), ["200us", "500us", "600us", "400us"]);
+    assert_eq!(hula("100Mbps"), ["20ms", "50ms", "60ms", "40ms"]);
+    assert_eq!(hula("40Gbps"), ["50us", "125us", "150us", "100us"]);
+}

@@ -191,8 +191,9 @@ pub(crate) fn unread(
         unread.retain(|(address, _)| left.iter().any(|(other, _)| other == address));
     }
     let swept = |address: &Address| points.iter().any(|point| point.is_swept(address));
-    // What only a run on Linux has stays in the file when it runs in the simulator.
-    unread.retain(|((table, _), _)| *table != Table::Section(Section::Lab));
+    // What only a run on Linux has stays in the file when it runs in the simulator. A key that needs something else is for both.
+    let needs = |name: &str| points.first().and_then(|point| point.settings.find(name)?.needs);
+    unread.retain(|((table, name), _)| *table != Table::Section(Section::Lab) || needs(name).is_some());
     unread.retain(|(address, _)| swept(address) || elsewhere.iter().any(|(other, _)| other == address));
     let left_out = |table: &Table| match table {
         Table::Scheme(variant) | Table::SchemeAt(variant, _) => {

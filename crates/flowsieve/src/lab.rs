@@ -11,6 +11,7 @@ use flowsieve_engines::linux;
 use flowsieve_engines::linux::doctor::{Findings, Measured};
 use flowsieve_experiment::engine::Engines;
 use flowsieve_experiment::execute::{How, execute};
+use flowsieve_experiment::plan::Plan;
 use flowsieve_experiment::{Error, machine, plan};
 use flowsieve_studies::agreement::Agreement;
 use std::fmt::Write as _;
@@ -43,20 +44,28 @@ fn compare(args: &LabCompare, engines: &Engines) -> Result<(), Error> {
         folder.push("-agreement");
         folder.into()
     });
-    let run = |engine: &str, folder: &str, jobs: usize| {
+    let planned = |sets: &[&str]| {
         let mut changes = args.of.changes();
-        changes.sets.push(format!("engine={engine}"));
-        let plan = plan::read(&args.of.file, &changes, engines)?;
-        super::announce(&plan, jobs);
+        changes.sets.extend(sets.iter().map(|&set| set.to_owned()));
+        plan::read(&args.of.file, &changes, engines)
+    };
+    let on_linux = planned(&["engine=linux"])?;
+    let mut of_simulator = vec!["engine=simulator"];
+    // The simulator alone would take a scheme's times as they are stated.
+    if scales_times_by_itself(&on_linux) {
+        of_simulator.push("scale_times=true");
+    }
+    let run = |plan: &Plan, folder: &str, jobs: usize| {
+        super::announce(plan, jobs);
         interruption::answer()?;
-        let progress = Progress::new(&plan);
+        let progress = Progress::new(plan);
         let how = How { jobs, fresh: false, replace: args.replace };
-        let result = execute(&plan, engines, &out.join(folder), how, &|event| progress.hear(event));
+        let result = execute(plan, engines, &out.join(folder), how, &|event| progress.hear(event));
         progress.end();
         result
     };
-    let simulator = run("simulator", "simulator", machine::cores())?;
-    let (linux, again) = (run("linux", "linux", 1)?, run("linux", "linux-again", 1)?);
+    let simulator = run(&planned(&of_simulator)?, "simulator", machine::cores())?;
+    let (linux, again) = (run(&on_linux, "linux", 1)?, run(&on_linux, "linux-again", 1)?);
     let agreement = Agreement::of(&simulator, &linux, &again)?;
     let path = out.join("flows.csv");
     write(&path, &agreement.flows_csv())?;
@@ -75,6 +84,14 @@ fn compare(args: &LabCompare, engines: &Engines) -> Result<(), Error> {
 
 fn write(path: &Path, text: &str) -> Result<(), Error> {
     std::fs::write(path, text).map_err(|error| Error::Input(format!("{}: cannot write it: {error}", path.display())))
+}
+
+/// Returns whether a plan for Linux scales times, and nobody asked for it.
+fn scales_times_by_itself(plan: &Plan) -> bool {
+    const NAME: &str = "scale_times";
+    let given = plan.points.iter().any(|point| point.settings.all_given().any(|((_, name), ..)| *name == NAME));
+    let acts = plan.experiment.points.iter().any(|point| point.settings.contains_key(&format!("lab.{NAME}")));
+    acts && !given
 }
 
 fn clean() -> Result<(), Error> {

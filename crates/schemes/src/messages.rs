@@ -3,6 +3,7 @@
 use flowsieve_core::Time;
 
 use crate::entry::Context;
+use crate::parameters::TEN_GBPS;
 use flowsieve_settings::declare;
 use flowsieve_settings::{MAX_TIME_PS, Scope, Section, Setting, SettingsError};
 
@@ -24,15 +25,17 @@ const PUBLISHED: [(&[&str], Time); 6] = [
     (&["qcluster-w6", "web-search", "web-search-bytes"], Time::from_us(3_000)),
 ];
 
-/// For other workloads: the idle time by which PIAS's kernel module ends a message (`HKUST-SING/PIAS-Software`).
-const ELSEWHERE: Time = Time::from_us(500);
+/// For other workloads: the idle time by which PIAS's kernel module ends a message (`HKUST-SING/PIAS-Software`), on hosts
+/// of 1 Gbit/s (NSDI 2015, §5.1).
+const ELSEWHERE: (Time, u64) = (Time::from_us(500), 1_000_000_000);
 
 /// Reads the idle time after which a connection's next packet begins a message: the setting, or the value published for the
 /// workload.
 pub fn message_gap(context: &Context<'_>) -> Result<Time, SettingsError> {
     let name = context.workload.distribution();
     let published = PUBLISHED.iter().find(|(names, _)| name.is_some_and(|name| names.contains(&name)));
-    Ok(Time(context.scope.read_or(&MESSAGE_GAP, published.map_or(ELSEWHERE, |&(_, gap)| gap).0)?))
+    let (gap, stated_for) = published.map_or(ELSEWHERE, |&(_, gap)| (gap, TEN_GBPS));
+    Ok(Time(context.scope.read_stated_for(&MESSAGE_GAP, gap.0, stated_for)?))
 }
 
 /// Reads the idle time of the settings alone; `None`: it is not given.

@@ -41,6 +41,9 @@ declare! {
     );
 }
 
+/// The rate of hosts for which QCluster, LetFlow and HULA state their times, in bit/s.
+pub(crate) const TEN_GBPS: u64 = Reference::PAPERS.host_bps;
+
 /// Bytes that Ethernet adds to a packet: header and checksum (18), preamble (8), gap (12).
 const ETHERNET_BYTES: u64 = 38;
 

@@ -18,6 +18,7 @@ use group::{OrderName, Property, group, initial, spread};
 
 use crate::entry::{Context, Entry, Knows};
 use crate::messages::message_gap;
+use crate::parameters::TEN_GBPS;
 use crate::parts::{self, DisciplineName, Part, Parts};
 use crate::scheme::{Class, PortSpec, Scheme};
 use flowsieve_settings::declare;
@@ -86,7 +87,8 @@ declare! {
         Section::Scheme, "pda_gap", 1, MAX_TIME_PS,
         "QCluster: idle time after which a flow is assumed to have no packets in the port",
     )
-    .with_default(Time::from_us(300).0);
+    .with_default(Time::from_us(300).0)
+    .stated_for(TEN_GBPS);
     static WEIGHT: Setting<Property> = Setting::choice(
         Section::Scheme, "weight", &PROPERTIES, "QCluster: measure by which packets are clustered",
     );

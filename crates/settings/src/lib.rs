@@ -123,6 +123,10 @@ struct Record {
     /// What was given and read, by the reader's name in the effective configuration.
     used: BTreeSet<(Address, String)>,
     values: BTreeMap<String, String>,
+    /// The rate to which times are scaled, in bit/s.
+    rate_bps: Option<u64>,
+    /// Whether times were read that can be scaled, by the reader's name: whether scaling changed the value.
+    stated: BTreeMap<String, bool>,
 }
 
 /// The settings of one point of an experiment.
@@ -278,6 +282,22 @@ impl Settings {
         let mut record = self.record();
         record.values.retain(|name, _| !has_nothing_to_act_on(name));
         record.used.retain(|(_, reader)| !has_nothing_to_act_on(reader));
+    }
+
+    /// Scales the defaults of times that are stated for one rate of links to another one, in bit/s; `None`: they are as
+    /// stated. Holds for the reads that follow.
+    pub fn scale_times(&self, bps: Option<u64>) {
+        let mut record = self.record();
+        record.rate_bps = bps;
+        record.stated.clear();
+    }
+
+    /// Returns the defaults of times stated for one rate that the effective configuration has, each with its reader's
+    /// name, its value and whether scaling changed it.
+    pub fn stated_times(&self) -> Vec<(String, String, bool)> {
+        let record = self.record();
+        let of = |(name, changed): (&String, &bool)| Some((name.clone(), record.values.get(name)?.clone(), *changed));
+        record.stated.iter().filter_map(of).collect()
     }
 
     /// Adds an entry to the effective configuration that is not a key: a file's digest, the built-in scheme's name.

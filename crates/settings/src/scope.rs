@@ -75,18 +75,23 @@ impl<'a> Scope<'a> {
     /// # Errors
     /// Also fails if the setting is not given and has no default.
     pub fn read<T: Clone + PartialEq>(&self, setting: &Setting<T>) -> Result<T, SettingsError> {
-        let found = self.value(setting, setting.default())?;
+        let found = self.value(setting, setting.default(), setting.stated_for)?;
         found.ok_or_else(|| self.invalid(setting, setting.kind.expects()))
     }
 
     /// Reads a setting with the reader's default, which may depend on the scheme or on other settings.
     pub fn read_or<T: Clone + PartialEq>(&self, setting: &Setting<T>, default: T) -> Result<T, SettingsError> {
-        Ok(self.value(setting, Some(default.clone()))?.unwrap_or(default))
+        Ok(self.value(setting, Some(default.clone()), setting.stated_for)?.unwrap_or(default))
+    }
+
+    /// Reads a time with the reader's default, which is stated for this rate of hosts' links, in bit/s.
+    pub fn read_stated_for(&self, setting: &Setting<u64>, default: u64, bps: u64) -> Result<u64, SettingsError> {
+        Ok(self.value(setting, Some(default), Some(bps))?.unwrap_or(default))
     }
 
     /// Reads a setting, if given.
     pub fn optional<T: Clone + PartialEq>(&self, setting: &Setting<T>) -> Result<Option<T>, SettingsError> {
-        self.value(setting, None)
+        self.value(setting, None, None)
     }
 
     /// Adds the digest of a file that a setting names to the effective configuration.
@@ -139,6 +144,7 @@ impl<'a> Scope<'a> {
         &self,
         setting: &Setting<T>,
         default: Option<T>,
+        stated_for: Option<u64>,
     ) -> Result<Option<T>, SettingsError> {
         if let Some(error) = &self.settings.refused {
             return Err((**error).clone());
@@ -149,7 +155,7 @@ impl<'a> Scope<'a> {
                 given.value.clone()
             }
             None => match default {
-                Some(default) => setting.write(&default),
+                Some(default) => self.scaled(setting, setting.write(&default), stated_for),
                 None => return Ok(None),
             },
         };
@@ -163,6 +169,21 @@ impl<'a> Scope<'a> {
         };
         self.settings.note(&self.address(setting), &value);
         Ok(Some(setting.read(value)))
+    }
+
+    /// Scales a default that is stated for a rate of links to the rate of the settings, if they have one.
+    fn scaled(&self, key: &Key, default: Value, stated_for: Option<u64>) -> Value {
+        let (Some(stated_bps), Value::Time(ps), Kind::Time(low, high)) = (stated_for, &default, key.kind) else {
+            return default;
+        };
+        let mut record = self.settings.record();
+        // A packet takes as many times longer as links are slower.
+        let scaled = record.rate_bps.map_or(*ps, |bps| {
+            let scaled = u128::from(*ps) * u128::from(stated_bps) / u128::from(bps.max(1));
+            u64::try_from(scaled).unwrap_or(u64::MAX).clamp(low, high)
+        });
+        record.stated.insert(self.address(key), scaled != *ps);
+        Value::Time(scaled)
     }
 
     /// Converts a size to bytes, and checks it against the setting's limits.

@@ -81,6 +81,8 @@ pub struct Key {
     pub scaled: Scaled,
     /// What must be set with it, since otherwise nothing reads it.
     pub needs: Option<&'static str>,
+    /// The link rate in bit/s for which its default is stated, if that is a time that shrinks as links get faster.
+    pub stated_for: Option<u64>,
 }
 
 /// Whether a smaller scale of an experiment lowers a setting.
@@ -96,7 +98,7 @@ pub enum Scaled {
 
 impl Key {
     const fn new(section: Section, name: &'static str, kind: Kind, help: &'static str) -> Key {
-        Key { section, name, kind, help, scaled: Scaled::No, needs: None }
+        Key { section, name, kind, help, scaled: Scaled::No, needs: None, stated_for: None }
     }
 }
 
@@ -135,6 +137,13 @@ impl<T> Setting<T> {
     /// Returns the setting with what it needs, for the error when nothing reads it.
     pub const fn needs(mut self, needs: &'static str) -> Setting<T> {
         self.key.needs = Some(needs);
+        self
+    }
+
+    /// Returns the setting with the rate of hosts' links, in bit/s, for which its default is stated. The default then
+    /// follows the rate of a fabric for which times are scaled ([`crate::Settings::scale_times`]).
+    pub const fn stated_for(mut self, bps: u64) -> Setting<T> {
+        self.key.stated_for = Some(bps);
         self
     }
 

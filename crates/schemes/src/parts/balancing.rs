@@ -7,7 +7,7 @@ use flowsieve_core::balancers::spray::{SprayRandom, SprayRoundRobin};
 use flowsieve_core::{BalancerSpec, Time};
 
 use super::{Part, Parts};
-use crate::parameters::ParameterSet;
+use crate::parameters::{ParameterSet, TEN_GBPS};
 use crate::scheme::ByPlace;
 use flowsieve_settings::declare;
 use flowsieve_settings::{Key, MAX_TIME_PS, Place, Scope, Section, Setting, SettingsError};
@@ -41,11 +41,13 @@ declare! {
     static FLOWLET_GAP: Setting<u64> = Setting::time(
         Section::Network, "flowlet_gap", 1, MAX_TIME_PS, "idle time after which a flow may take another path",
     )
-    .with_default(Time::from_us(500).0);
+    .with_default(Time::from_us(500).0)
+    .stated_for(TEN_GBPS);
     static PROBE_INTERVAL: Setting<u64> = Setting::time(
         Section::Network, "probe_interval", INTERVAL_PS.0, INTERVAL_PS.1, "HULA: time between two probes of a leaf",
     )
-    .with_default(Time::from_us(200).0);
+    .with_default(Time::from_us(200).0)
+    .stated_for(TEN_GBPS);
     static HULA_AGE: Setting<u64> = Setting::time(
         Section::Network, "hula_age", INTERVAL_PS.0, MAX_TIME_PS,
         "HULA: time without a probe after which any other path replaces the best path to a leaf",

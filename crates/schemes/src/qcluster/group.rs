@@ -6,6 +6,7 @@ use flowsieve_core::qcluster::weights::{ClusterSize, ThresholdRule, WeightParams
 use flowsieve_core::qcluster::{ClusterGroup, Service, Unit, Weight};
 use flowsieve_core::taggers::cluster::{Left, Rank};
 
+use crate::parameters::TEN_GBPS;
 use flowsieve_settings::declare;
 use flowsieve_settings::{MAX_TIME_PS, MTU, Scope, Section, Setting, SettingsError};
 
@@ -116,12 +117,14 @@ declare! {
         Section::Scheme, "weight_period", 1, MAX_TIME_PS,
         "QCluster: time between two updates of queue weights and thresholds",
     )
-    .with_default(Time::from_us(100).0);
+    .with_default(Time::from_us(100).0)
+    .stated_for(TEN_GBPS);
     static WEIGHT_HALF_LIFE: Setting<u64> = Setting::time(
         Section::Scheme, "weight_half_life", 1, MAX_TIME_PS,
         "QCluster: time in which counts lose half of their weight",
     )
-    .with_default(Time::from_us(10_000).0);
+    .with_default(Time::from_us(10_000).0)
+    .stated_for(TEN_GBPS);
     static INITIAL_THRESHOLDS: Setting<Vec<u64>> = Setting::sizes(
         Section::Scheme, "initial_thresholds",
         "QCluster: initial thresholds, one less than the queues of flows without the special property; all \"0B\": \

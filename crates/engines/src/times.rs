@@ -1,0 +1,61 @@
+//! Times that schemes state for fast links, on slower ones (`scale_times`).
+//!
+//! QCluster's period of weights is 100 us, in which a link of 10 Gbit/s carries 83 packets and one of 50 Mbit/s not even
+//! one. Defaults that are stated for a rate follow the rate of the hosts' links. Given times stay as they are, and so do
+//! those that are long at any rate: the periods of controllers, timeouts.
+
+use flowsieve_experiment::Error;
+use flowsieve_fabric::topology::Fabric;
+use flowsieve_schemes::parameters::Reference;
+use flowsieve_settings::units::format_rate;
+use flowsieve_settings::{Section, Setting, Settings, Table, Value, declare};
+
+declare! {
+    static SCALE_TIMES: Setting<bool> = Setting::flag(
+        Section::Lab, "scale_times",
+        "whether default times that schemes state for faster links follow the rate of the hosts' links; also in the \
+         simulator; not given: true with engine = \"linux\"",
+    )
+    .needs("a scheme or load balancing whose times are stated for faster links, such as qc-las, and not all of them given");
+}
+
+/// The entry of the effective configuration where times are scaled, given or not.
+const ENTRY: &str = "lab.scale_times";
+
+/// Scales the times that are read from now on, if they are to be scaled.
+pub(crate) fn scale(settings: &Settings, fabric: &Fabric) {
+    let given = |section: Section, name| settings.given(&(Table::Section(section), name)).map(|(value, _)| value);
+    let on_linux = || matches!(given(Section::Run, "engine"), Some(Value::Text(engine)) if engine == "linux");
+    let wanted = match given(SCALE_TIMES.section, SCALE_TIMES.name) {
+        Some(value) => *value == Value::Flag(true),
+        None => on_linux(),
+    };
+    settings.scale_times(wanted.then(|| Reference::of(fabric).host_bps));
+}
+
+/// Adds to the effective configuration that times were scaled. Where none is, it is as without `scale_times`; where there
+/// are none to scale, `scale_times` stays unread.
+pub(crate) fn note(settings: &Settings) -> Result<(), Error> {
+    let times = settings.stated_times();
+    if times.is_empty() {
+        return Ok(());
+    }
+    settings.common().optional(&SCALE_TIMES)?;
+    if times.iter().any(|(_, _, changed)| *changed) {
+        settings.note(ENTRY, true);
+    } else {
+        settings.leave_out(|name| name == ENTRY);
+    }
+    Ok(())
+}
+
+/// Says which times were scaled.
+pub(crate) fn in_words(settings: &Settings, fabric: &Fabric) -> Option<String> {
+    let scaled = settings.stated_times().into_iter().filter(|(_, _, changed)| *changed);
+    let each = scaled.map(|(name, value, _)| format!("{} {value}", name.strip_prefix("scheme.").unwrap_or(&name)));
+    let each: Vec<String> = each.collect();
+    let rate = format_rate(Reference::of(fabric).host_bps);
+    (!each.is_empty()).then(|| {
+        format!("times that are stated for other links are scaled to {rate} (`scale_times`): {}", each.join(", "))
+    })
+}
