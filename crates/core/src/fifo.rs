@@ -2,6 +2,7 @@
 
 use prefetch_index::prefetch_index;
 
+use crate::marker::Waiting;
 use crate::meta::{Meta, NONE};
 
 /// The two ends of a list, with its packets and bytes. An empty list's ends are meaningless.
@@ -30,6 +31,12 @@ impl Fifo {
     #[inline]
     pub fn bytes(&self) -> u32 {
         self.bytes
+    }
+
+    /// Returns both.
+    #[inline]
+    pub fn waiting(&self) -> Waiting {
+        Waiting { bytes: self.bytes, packets: self.packets }
     }
 
     /// Returns whether the list is empty.

@@ -1,7 +1,7 @@
 //! What a port of one queue admits, marks and holds, independent of its service order.
 
 use crate::admission::{Admission, Limits};
-use crate::marker::{Marker, MarkerState};
+use crate::marker::{Marker, MarkerState, Waiting};
 use crate::meta::Meta;
 use crate::scheduler::{Gate, PortContext, Verdict};
 
@@ -10,11 +10,12 @@ pub(crate) struct PortIntake {
     limits: Limits,
     marker: MarkerState,
     bytes: u64,
+    packets: u32,
 }
 
 impl PortIntake {
     pub(crate) fn new(admission: Admission, marker: Marker) -> PortIntake {
-        PortIntake { limits: Limits::new(admission), marker: MarkerState::new(marker, 1), bytes: 0 }
+        PortIntake { limits: Limits::new(admission), marker: MarkerState::new(marker, 1), bytes: 0, packets: 0 }
     }
 
     /// Takes an arriving packet if there is room for it, and marks it if necessary. Its queue is set before.
@@ -24,10 +25,13 @@ impl PortIntake {
         if !self.limits.admit(meta.len, queued, queued_before, context.pool) {
             return Verdict::Dropped { queued_before };
         }
-        if self.marker.marks(meta.len, 0, queued, self.bytes, context.random) && meta.mark() {
+        let waiting = Waiting { bytes: queued, packets: self.packets };
+        let packets = || waiting.packets.into();
+        if self.marker.marks(meta.len, 0, waiting, self.bytes, packets, context.random) && meta.mark() {
             *context.marks += 1;
         }
         self.bytes += u64::from(meta.len);
+        self.packets += 1;
         Verdict::Accepted { queued_before }
     }
 
@@ -38,6 +42,7 @@ impl PortIntake {
     /// Counts a packet that was taken and leaves.
     pub(crate) fn leave(&mut self, meta: &Meta) {
         self.bytes -= u64::from(meta.len);
+        self.packets -= 1;
     }
 
     /// Returns the bytes queued.

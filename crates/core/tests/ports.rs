@@ -80,6 +80,55 @@ fn marks__every_packet_that_finds_more_than_k() {
     assert_eq!(port.marks, 2);
 }
 
+/// K of three packets. The fourth that waits is marked, though two of those before it are ACKs of 40 bytes; three full
+/// packets' bytes (4,500) are passed by the fifth alone. A departure makes room for one more.
+#[test]
+fn marks__packets_are_counted_and_not_converted_to_bytes() {
+    let trace = |marker: Marker, port: fn(Marker) -> Scheduler| {
+        let mut port = Bench::new(port(marker));
+        for bytes in [1500, 40, 40, 1500, 1500] {
+            port.send(data(0, 0, 0, bytes));
+        }
+        assert_eq!(port.drain(), [0, 1, 2, 3, 4]);
+        for bytes in [40, 40, 40] {
+            port.send(data(0, 0, 0, bytes));
+        }
+        assert_eq!(port.recv(), Some(5));
+        for bytes in [40, 40] {
+            port.send(data(0, 0, 0, bytes));
+        }
+        let marked = (0..).zip(&port.metas).filter(|(_, meta)| meta.ecn == Ecn::Marked);
+        marked.map(|(packet, _)| packet).collect::<Vec<u32>>()
+    };
+    let counted = |scope| Marker::Packets { above: 3, scope, counts_arriving: true };
+    let weighed = |scope| Marker::Threshold { above: 3 * 1_500, scope, counts_arriving: true };
+    let ports: [fn(Marker) -> Scheduler; 2] = [
+        |marker| Scheduler::Bank(FifoBank::new(2, Admission::Unlimited, marker, Discipline::StrictPriority)),
+        |marker| Scheduler::Pifo(Pifo::new(None, Admission::Unlimited, marker)),
+    ];
+    for port in ports {
+        for scope in [MarkScope::Port, MarkScope::Queue] {
+            assert_eq!(trace(counted(scope), port), [3, 4, 9]);
+            assert_eq!(trace(weighed(scope), port), [4]);
+        }
+    }
+}
+
+#[test]
+fn marks__packets_of_a_queue_or_of_the_port() {
+    let marked = |scope| {
+        let marker = Marker::Packets { above: 2, scope, counts_arriving: true };
+        let bank = FifoBank::new(2, Admission::Unlimited, marker, Discipline::StrictPriority);
+        let mut port = Bench::new(Scheduler::Bank(bank));
+        for priority in [0, 1, 0, 1, 0] {
+            port.send(data(0, priority, 0, 1500));
+        }
+        port.metas.iter().map(|meta| meta.ecn == Ecn::Marked).collect::<Vec<bool>>()
+    };
+    assert_eq!(marked(MarkScope::Port), [false, false, true, true, true]);
+    assert_eq!(marked(MarkScope::Queue), [false, false, false, false, true]);
+}
+
 #[test]
 fn pifo__by_rank_then_arrival() {
     let mut port = Bench::new(Scheduler::Pifo(Pifo::new(None, Admission::Unlimited, Marker::Off)));

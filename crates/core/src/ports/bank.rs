@@ -8,7 +8,7 @@ use prefetch_index::prefetch_index;
 use crate::admission::{Admission, Limits};
 use crate::discipline::{Discipline, Group, Turn};
 use crate::fifo::Fifo;
-use crate::marker::{Marker, MarkerState};
+use crate::marker::{Marker, MarkerState, Waiting};
 use crate::meta::Meta;
 use crate::scheduler::{Gate, PortContext, PortRules, PortScheduler, PortSite, Verdict};
 
@@ -88,17 +88,17 @@ impl FifoBank {
         packet: u32,
         context: &mut PortContext<'_>,
     ) -> Verdict {
-        let queued = self.queues[index].bytes();
-        self.enqueue_marked_by(index, (index, queued), metas, packet, context)
+        let waiting = self.queues[index].waiting();
+        self.enqueue_marked_by(index, (index, waiting), metas, packet, context)
     }
 
-    /// Does the same if a marker by queue looks at another length than that of the queue that the packet joins: at `length`,
-    /// which it averages, if it averages, as that of queue `of`.
+    /// Does the same if a marker by queue looks at other packets than those of the queue that the packet joins: at `waiting`,
+    /// whose bytes it averages, if it averages, as that of queue `of`.
     #[inline(always)]
     pub fn enqueue_marked_by(
         &mut self,
         index: usize,
-        (of, length): (usize, u32),
+        (of, waiting): (usize, Waiting),
         metas: &mut [Meta],
         packet: u32,
         context: &mut PortContext<'_>,
@@ -109,7 +109,9 @@ impl FifoBank {
         if !self.limits.admit(meta.len, queued, self.bytes, context.pool) {
             return Verdict::Dropped { queued_before: queued.into() };
         }
-        if self.marker.marks(meta.len, of, length, self.bytes, context.random) && meta.mark() {
+        let queues = &self.queues;
+        let packets = || queues.iter().map(|queue| u64::from(queue.packets())).sum();
+        if self.marker.marks(meta.len, of, waiting, self.bytes, packets, context.random) && meta.mark() {
             *context.marks += 1;
         }
         self.bytes += u64::from(meta.len);

@@ -20,6 +20,7 @@
 use crate::bank::FifoBank;
 use crate::discipline::Discipline;
 use crate::hash::{mix, reduce};
+use crate::marker::Waiting;
 use crate::meta::{Kind, Meta, NONE};
 use crate::ports::presence::Presence;
 use crate::readings::Reading;
@@ -99,7 +100,7 @@ pub struct PcoflowPort {
     owners: Owners,
     below: Below,
     /// Bytes that wait with each tag, in whatever band.
-    with_tag: Vec<u32>,
+    with_tag: Vec<Waiting>,
 }
 
 /// Packets that joined a band below that of their tag.
@@ -243,7 +244,7 @@ impl PcoflowPort {
             }
         };
         let bank = FifoBank::new(bands, site.admission, site.marker, Discipline::StrictPriority);
-        PcoflowPort { bank, rules: *rules, owners, below: Below::default(), with_tag: vec![0; bands] }
+        PcoflowPort { bank, rules: *rules, owners, below: Below::default(), with_tag: vec![Waiting::default(); bands] }
     }
 
     /// Returns the band of a packet's tag.
@@ -257,13 +258,14 @@ impl PcoflowPort {
     fn put(&mut self, band: u8, tagged: u8, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let (band, tagged) = (usize::from(band), usize::from(tagged));
         let marked_by = match self.rules.marks {
-            Marks::Tagged => (tagged, self.bank.queue(tagged).bytes()),
-            Marks::Joined => (band, self.bank.queue(band).bytes()),
+            Marks::Tagged => (tagged, self.bank.queue(tagged).waiting()),
+            Marks::Joined => (band, self.bank.queue(band).waiting()),
             Marks::WithTag => (tagged, self.with_tag[tagged]),
         };
         let verdict = self.bank.enqueue_marked_by(band, marked_by, metas, packet, context);
         if verdict.is_accepted() {
-            self.with_tag[tagged] += u32::from(metas[packet as usize].len);
+            self.with_tag[tagged].bytes += u32::from(metas[packet as usize].len);
+            self.with_tag[tagged].packets += 1;
         }
         verdict
     }
@@ -322,7 +324,8 @@ impl PortScheduler for PcoflowPort {
         let packet = self.bank.dequeue(metas, context)?;
         let meta = &metas[packet as usize];
         let tagged = self.tagged(meta);
-        self.with_tag[usize::from(tagged)] -= u32::from(meta.len);
+        self.with_tag[usize::from(tagged)].bytes -= u32::from(meta.len);
+        self.with_tag[usize::from(tagged)].packets -= 1;
         if let Some(owner) = self.rules.keeps.owner(meta) {
             self.owners.remove(owner, meta.queue);
             if meta.queue > tagged {

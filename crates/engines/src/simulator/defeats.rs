@@ -241,27 +241,24 @@ impl Check<'_> {
         if !self.reacts_to_marks() {
             return None;
         }
-        let (key, from, arriving, scope) = match ports.spec.marker {
-            Marker::Off => return None,
-            Marker::Threshold { above, counts_arriving, scope } => ("ecn_threshold", above, counts_arriving, scope),
-            Marker::Red { min, counts_arriving, scope, .. } => ("red_min", min, counts_arriving, scope),
-        };
-        let holds = self.holds(ports.spec, scope)?;
-        let reached = if arriving { holds } else { holds.saturating_sub(self.packet) };
-        if from < reached {
+        let k = Threshold::of(ports.spec.marker, self.packet)?;
+        let holds = self.holds(ports.spec, k.scope)?;
+        let reached = if k.counts_arriving { holds } else { holds.saturating_sub(self.packet) };
+        if k.bytes < reached {
             return None;
         }
         let rule = self.rule(ports.rate);
         let would_do = if rule < reached {
-            format!("{key} = \"{}\"", units::format_size(rule))
+            k.would_be(rule)
         } else {
             let (buffer, threshold) = BUFFER_TO_THRESHOLD;
-            let buffer = (rule.max(from) * buffer).div_ceil(threshold);
+            let buffer = (rule.max(k.bytes) * buffer).div_ceil(threshold);
             format!("buffer = \"{}\"", units::format_size(buffer))
         };
         Some(format!(
-            "`{key}` = {} is not below the {} that {} may hold, so packets are lost before one is marked; try {would_do}",
-            units::format_size(from),
+            "`{}` = {} is not below the {} that {} may hold, so packets are lost before one is marked; try {would_do}",
+            k.key,
+            k.in_words(),
             units::format_size(holds),
             in_words(&ports.places),
         ))
@@ -272,13 +269,9 @@ impl Check<'_> {
         if !self.reacts_to_marks() {
             return None;
         }
-        let (key, from) = match ports.spec.marker {
-            Marker::Off => return None,
-            Marker::Threshold { above, .. } => ("ecn_threshold", above),
-            Marker::Red { min, .. } => ("red_min", min),
-        };
+        let k = Threshold::of(ports.spec.marker, self.packet)?;
         let needed = product(ports.rate, self.longest.time) / PART_FOR_DCTCP;
-        if from >= needed {
+        if k.bytes >= needed {
             return None;
         }
         let rule = self.rule(ports.rate);
@@ -289,14 +282,15 @@ impl Check<'_> {
             false => String::new(),
         };
         Some(format!(
-            "`{key}` = {} is less than a seventh of rate times base round trip at {} ({}, of {} times {}), so their \
-             links idle while senders slow down; try {key} = \"{}\"{room}, or parameters = \"scaled\"",
-            units::format_size(from),
+            "`{}` = {} is less than a seventh of rate times base round trip at {} ({}, of {} times {}), so their \
+             links idle while senders slow down; try {}{room}, or parameters = \"scaled\"",
+            k.key,
+            k.in_words(),
             in_words(&ports.places),
             units::format_size(needed),
             units::format_rate(ports.rate.bps()),
             units::format_time(self.longest.time.0),
-            units::format_size(rule),
+            k.would_be(rule),
         ))
     }
 
@@ -369,6 +363,48 @@ impl Check<'_> {
                 let alpha = u128::from(alpha_256);
                 u64::try_from(u128::from(self.scheme.shared_buffer) * alpha / (alpha + 256)).ok()
             }
+        }
+    }
+}
+
+/// The length from which a port marks.
+struct Threshold {
+    key: &'static str,
+    /// Of full packets, if packets are counted.
+    bytes: u64,
+    scope: MarkScope,
+    counts_arriving: bool,
+    /// Bytes of a full packet, if packets are counted.
+    counted: Option<u64>,
+}
+
+impl Threshold {
+    fn of(marker: Marker, packet: u64) -> Option<Threshold> {
+        let (key, bytes, scope, counts_arriving, counted) = match marker {
+            Marker::Off => return None,
+            Marker::Threshold { above, scope, counts_arriving } => {
+                ("ecn_threshold", above, scope, counts_arriving, None)
+            }
+            Marker::Packets { above, scope, counts_arriving } => {
+                ("ecn_packets", above.saturating_mul(packet), scope, counts_arriving, Some(packet))
+            }
+            Marker::Red { min, scope, counts_arriving, .. } => ("red_min", min, scope, counts_arriving, None),
+        };
+        Some(Threshold { key, bytes, scope, counts_arriving, counted })
+    }
+
+    fn in_words(&self) -> String {
+        match self.counted {
+            None => units::format_size(self.bytes),
+            Some(packet) => format!("{} full packets ({})", self.bytes / packet, units::format_size(self.bytes)),
+        }
+    }
+
+    /// Writes the setting with another length.
+    fn would_be(&self, bytes: u64) -> String {
+        match self.counted {
+            None => format!("{} = \"{}\"", self.key, units::format_size(bytes)),
+            Some(packet) => format!("{} = {}", self.key, bytes.div_ceil(packet)),
         }
     }
 }

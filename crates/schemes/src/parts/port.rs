@@ -115,6 +115,11 @@ declare! {
     static ECN_THRESHOLD: Setting<u64> = Setting::size(
         Section::Network, "ecn_threshold", 0, MOST_BYTES, "ECN marking threshold K",
     );
+    static ECN_PACKETS: Setting<u64> = Setting::count(
+        Section::Network, "ecn_packets", 0, 1_000_000_000,
+        "ECN marking threshold K in packets that are counted, whatever their sizes; instead of `ecn_threshold`, whose \
+         `pkt` is the bytes of a full one",
+    );
     static ECN_COUNTS_ARRIVING: Setting<bool> = Setting::flag(
         Section::Network, "ecn_counts_arriving", "whether the arriving packet counts for the marking threshold",
     )
@@ -294,6 +299,13 @@ fn marker(scope: &Scope<'_>, parts: &Parts) -> Result<Marker, SettingsError> {
     let counts_arriving = scope.read(&ECN_COUNTS_ARRIVING)?;
     let from = parts.mark_packets * scope.read(&MTU)?;
     if !red {
+        if let Some(above) = scope.optional(&ECN_PACKETS)? {
+            if scope.is_given(&ECN_THRESHOLD) {
+                let problem = "`ecn_packets` and `ecn_threshold` are both given";
+                return Err(scope.error(&ECN_PACKETS, problem).expected("one of the two"));
+            }
+            return Ok(Marker::Packets { above, scope: length, counts_arriving });
+        }
         let above = scope.read_or(&ECN_THRESHOLD, from)?;
         return Ok(Marker::Threshold { above, scope: length, counts_arriving });
     }
