@@ -235,7 +235,7 @@ fn reduction__a_mark_does_the_same_and_nothing_grows_meanwhile() {
                   200 < ack 11
                   200 > 15
                   200 = cwnd 5";
-    trace(&linux(), script).run("201 < ack 12\n 201 > 16\n 201 = cwnd 5.2");
+    trace(&linux(), script).run("201 < ack 12\n 201 > 16\n 201 = cwnd 5");
     // DCTCP's cut by half of alpha, here of 1, is the same.
     let congestion = CongestionSpec::Dctcp(DctcpRules { gain: 0.0625, initial_alpha: 1.0 });
     trace(&TcpParams { congestion, ..linux() }, script);

@@ -25,7 +25,7 @@ const MOST_HOSTS: u32 = 64;
 const DCTCP: (f64, f64) = (1.0 / 16.0, 1.0);
 
 /// Settings of a sender that the kernel decides by itself.
-const THE_KERNELS_OWN: [(&str, &str); 18] = [
+const THE_KERNELS_OWN: [(&str, &str); 19] = [
     ("max_window", "it is limited by the memory of sockets"),
     ("initial_rto", "it is 1 s"),
     ("max_backoff", "timeouts double up to 120 s"),
@@ -40,6 +40,7 @@ const THE_KERNELS_OWN: [(&str, &str); 18] = [
     ("min_window", "it is 2"),
     ("halves", "a loss halves the window"),
     ("reduction", "it is proportional"),
+    ("whole_windows", "it counts whole segments"),
     ("undo", "it takes spurious cuts back"),
     ("receive_window", "it is limited by the memory of sockets"),
     ("quick_acks", "it acknowledges at once"),

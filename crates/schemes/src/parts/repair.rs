@@ -20,6 +20,10 @@ declare! {
         &[("at-once", Reduction::AtOnce), ("proportional", Reduction::Proportional)],
         "how the window falls after a mark or a loss: at once, or over a round trip (RFC 9937) and without growing",
     );
+    static WHOLE_WINDOWS: Setting<bool> = Setting::flag(
+        Section::Transport, "whole_windows",
+        "whether windows are whole segments: then a mark's cut of less than a segment does nothing under DCTCP",
+    );
     static UNDO: Setting<bool> = Setting::flag(
         Section::Transport, "undo",
         "whether the sender takes back cuts that F-RTO (RFC 5682) or D-SACKs prove spurious",
@@ -41,6 +45,7 @@ declare! {
 pub(super) struct Repair {
     pub(super) halves: Halves,
     pub(super) reduction: Reduction,
+    pub(super) whole_windows: bool,
     pub(super) undo: bool,
 }
 
@@ -54,6 +59,7 @@ impl Repair {
         Ok(Repair {
             halves: halves(scope, set, congestion)?,
             reduction: reduction(scope, set, congestion)?,
+            whole_windows: whole_windows(scope, set, congestion)?,
             undo: of_linux(scope, &UNDO, set, false, true)?,
         })
     }
@@ -109,6 +115,19 @@ fn reduction(scope: &Scope<'_>, set: ParameterSet, congestion: &CongestionSpec) 
         return Err(scope.invalid(&REDUCTION, expected));
     }
     Ok(reduction)
+}
+
+/// Reads whether windows are whole segments. In ns-2 they are not.
+fn whole_windows(scope: &Scope<'_>, set: ParameterSet, congestion: &CongestionSpec) -> Result<bool, SettingsError> {
+    if matches!(congestion, CongestionSpec::Custom(_)) {
+        return not_for_own(scope, &WHOLE_WINDOWS).map(|()| false);
+    }
+    let whole = of_linux(scope, &WHOLE_WINDOWS, set, false, true)?;
+    if whole && set.is_ns2() {
+        let expected = "false under the rules of ns-2, whose windows have fractions; parameters = \"rfc\" or \"linux\"";
+        return Err(scope.invalid(&WHOLE_WINDOWS, expected));
+    }
+    Ok(whole)
 }
 
 /// Reads the receiver's window, in whole segments.

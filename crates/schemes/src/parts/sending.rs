@@ -284,6 +284,7 @@ pub(super) fn transport(
         most_doublings: most_doublings(scope, constant)?,
         halves: repair.halves,
         reduction: repair.reduction,
+        whole_windows: repair.whole_windows,
         undo: repair.undo,
         receive_window: repair::receive_window(scope, segment)?,
         restart: match (restarts, ns2) {

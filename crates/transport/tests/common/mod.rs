@@ -48,6 +48,7 @@ pub fn rfc() -> TcpParams {
         most_doublings: 16,
         halves: Halves::Flight,
         reduction: Reduction::AtOnce,
+        whole_windows: false,
         undo: false,
         receive_window: None,
         restart: Restart::AtMostInitial,
@@ -59,13 +60,14 @@ pub fn rfc() -> TcpParams {
     }
 }
 
-/// Linux: its timer, RACK with probes, proportional rate reduction, and cuts that are undone.
+/// Linux: its timer, RACK with probes, proportional rate reduction, cuts that are undone, and windows of whole segments.
 pub fn linux() -> TcpParams {
     TcpParams {
         rto: RtoRule::Linux { min: Time::from_us(10_000), initial: RtoRule::RFC_INITIAL },
         loss_detection: LossDetection::RackTlp,
         halves: Halves::Window,
         reduction: Reduction::Proportional,
+        whole_windows: true,
         undo: true,
         ..rfc()
     }

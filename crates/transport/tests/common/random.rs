@@ -108,11 +108,11 @@ pub fn params() -> impl Strategy<Value = TcpParams> {
     let windows = (1u32..80, 1u32..300, prop::option::weighted(0.3, 1u32..100));
     let reduction = prop_oneof![Just(Reduction::AtOnce), Just(Reduction::Proportional)];
     let halves = prop_oneof![Just(Halves::Flight), Just(Halves::Window)];
-    let repair = (detection, rto, (halves, reduction), any::<bool>());
+    let repair = (detection, rto, (halves, reduction, any::<bool>()), any::<bool>());
     let acks = (1u32..4, prop_oneof![Just(0), 1u32..20]);
     (repair, window, congestion, restart, probe_after, windows, acks).prop_map(
         |(
-            (loss_detection, rto, (halves, reduction), undo),
+            (loss_detection, rto, (halves, reduction, whole_windows), undo),
             window,
             congestion,
             restart,
@@ -124,6 +124,7 @@ pub fn params() -> impl Strategy<Value = TcpParams> {
             TcpParams {
                 halves,
                 reduction,
+                whole_windows,
                 undo,
                 receive_window,
                 quick_acks,

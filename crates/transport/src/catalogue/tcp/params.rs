@@ -42,6 +42,9 @@ pub struct TcpParams {
     pub halves: Halves,
     /// How the window falls when a mark or a loss has cut it.
     pub reduction: Reduction,
+    /// Whether the window is a whole number of segments, as Linux counts it (`snd_cwnd`, `snd_cwnd_cnt`). Then a cut of
+    /// DCTCP of less than a segment does nothing. For [`WindowRule::Pipe`].
+    pub whole_windows: bool,
     /// Whether cuts are taken back that turn out to be spurious: after a timeout by F-RTO (RFC 5682), after any by D-SACKs
     /// (RFC 2883) for all that was sent again.
     pub undo: bool,

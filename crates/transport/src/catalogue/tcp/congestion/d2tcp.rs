@@ -25,6 +25,7 @@ pub(crate) struct D2tcp(Dctcp);
 
 impl Response for D2tcp {
     const LOSS_CUTS_AGAIN: bool = Dctcp::LOSS_CUTS_AGAIN;
+    const TAKES_WHOLE_SEGMENTS: bool = Dctcp::TAKES_WHOLE_SEGMENTS;
 
     #[inline]
     fn estimate(&mut self, ack: &Acked<'_>) {

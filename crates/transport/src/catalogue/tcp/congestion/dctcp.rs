@@ -43,6 +43,7 @@ impl Dctcp {
 
 impl Response for Dctcp {
     const LOSS_CUTS_AGAIN: bool = true;
+    const TAKES_WHOLE_SEGMENTS: bool = true;
 
     /// Runs RFC 8257 §3.3, steps 1 to 8.
     #[inline]

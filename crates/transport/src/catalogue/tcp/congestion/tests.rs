@@ -41,6 +41,7 @@ fn params(congestion: CongestionSpec) -> TcpParams {
         most_doublings: 16,
         halves: Halves::Flight,
         reduction: Reduction::AtOnce,
+        whole_windows: false,
         undo: false,
         receive_window: None,
         restart: Restart::AtMostInitial,
@@ -218,6 +219,44 @@ fn window__marks_leave_the_least() {
     );
     // The least is never more than the window was.
     least(60, "ack 1 marked = 3");
+}
+
+/// Linux: 4 - ((4 * 256) >> 11) = 4 for an alpha of a quarter, where half a segment would be cut of a window with
+/// fractions, and three segments could leave. It grows by a segment with every fourth from then on.
+#[test]
+fn window__whole_segments_lose_no_part_of_one_to_a_mark() {
+    let of = |initial_window, whole_windows, alpha| TcpParams {
+        initial_window,
+        whole_windows,
+        min_window: 2,
+        ..params(dctcp(alpha))
+    };
+    let cut = "ack 1 marked alpha = 0.25\n";
+    Trial::new(of(4, true, 0.0)).run(cut).run("ack 1 = 4\n ack 1 = 4\n ack 1 = 4\n ack 1 = 5\n ack 4 = 5\n ack 1 = 6");
+    let fractions = Trial::new(of(4, false, 0.0)).run(cut).run("ack 1 = 3.785714");
+    assert_eq!(fractions.control.window(&fractions.params), 3);
+    // 20 - ((20 * 256) >> 11) = 18, and 18 - ((18 * 448) >> 11) = 15 a window later.
+    Trial::new(of(20, true, 0.0))
+        .run("ack 1 marked = 18\n ack 17 marked alpha = 0.25\n ack 3 marked alpha = 0.4375\n ack 1 = 15");
+    // All of a half, and never below two.
+    Trial::new(of(5, true, 1.0)).run("ack 1 marked = 3");
+    Trial::new(of(2, true, 1.0)).run("ack 1 marked = 2");
+}
+
+/// Where a half is left, it is rounded down (`tcp_reno_ssthresh`), and so is a loss's under DCTCP. A cut drops what had grown
+/// of the next segment (`tcp_init_cwnd_reduction`).
+#[test]
+fn window__whole_segments_of_reno_and_of_losses() {
+    let of = |congestion| TcpParams { initial_window: 5, whole_windows: true, min_window: 2, ..params(congestion) };
+    Trial::new(of(CongestionSpec::NewReno(NewReno))).run(
+        "ack 1 marked        = 2
+         ack 1               = 2
+         ack 4 marked        = 2
+         ack 1 marked        = 2
+         ack 1               = 2
+         ack 1               = 3",
+    );
+    Trial::new(of(dctcp(0.0))).run("loss = 2\n ack 1 = 2\n ack 1 = 3\n timeout = 1\n ack 1 = 2");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! per window for a mark (RFC 3168 §6.1.2), the response to losses (RFC 6675 §5, RFC 5681 §3.1). The controls differ in how
 //! much of the window a mark leaves, and CUBIC in how it grows ([`Response`]).
 //!
-//! Windows count segments and have fractions. Left out: the limit of appropriate byte counting to two segments an ACK in
+//! Windows count segments and have fractions, or none as in Linux ([`TcpParams::whole_windows`]). Left out: the limit of appropriate byte counting to two segments an ACK in
 //! slow start (RFC 3465 §2.2), which matters only if ACKs are lost; a timer at a window of one that is still marked (RFC
 //! 3168 §6.1.2). A cut is at once; the sender may let the window fall slowly ([`crate::tcp::reduction`]).
 
@@ -15,6 +15,10 @@ pub(crate) trait Response: Send {
     /// Whether a loss cuts a window again that a mark has cut. NewReno does not (RFC 3168 §6.1.2); DCTCP does, as a mark's
     /// cut may be small (RFC 8257 §3.4; Linux and ns-2 alike).
     const LOSS_CUTS_AGAIN: bool;
+
+    /// Whether what a mark takes of a window of whole segments is rounded down (`dctcp_ssthresh` in `net/ipv4/tcp_dctcp.c`),
+    /// and not what it leaves (`tcp_reno_ssthresh`, `cubictcp_recalc_ssthresh`).
+    const TAKES_WHOLE_SEGMENTS: bool = false;
 
     /// Updates the estimate with an ACK, in fast recovery too.
     fn estimate(&mut self, ack: &Acked<'_>);
@@ -58,6 +62,8 @@ pub(crate) struct Window {
     /// Congestion window in segments, at least 1.
     cwnd: f64,
     ssthresh: f64,
+    /// With whole windows: growth since the last segment or cut, below a segment (`snd_cwnd_cnt` over the window).
+    credit: f64,
     /// A mark cuts again when a segment from here on is acknowledged: once per window.
     cut_until: u32,
     /// The last cut was for a mark.
@@ -90,12 +96,29 @@ impl Window {
     /// Grows by one for each of `steps` segments up to the threshold, and beyond as `increase` says, of the window and the
     /// segments that are left.
     #[inline]
-    fn grow(&mut self, steps: f64, increase: impl FnOnce(f64, f64) -> f64) {
+    fn grow(&mut self, steps: f64, whole: bool, increase: impl FnOnce(f64, f64) -> f64) {
         let slow = (self.ssthresh - self.cwnd).max(0.0).min(steps);
         self.cwnd += slow;
         if steps > slow {
-            self.cwnd += increase(self.cwnd, steps - slow);
+            let more = increase(self.cwnd, steps - slow);
+            self.cwnd += if whole { self.whole_part(more) } else { more };
         }
+    }
+
+    /// Returns by how many whole segments the window grows, and keeps the rest (`tcp_cong_avoid_ai` in
+    /// `net/ipv4/tcp_cong.c`).
+    fn whole_part(&mut self, more: f64) -> f64 {
+        /// Shares of a window add up to a segment but for this, at most.
+        const ROUNDING: f64 = 1e-9;
+        self.credit += more;
+        let whole = libm::floor(self.credit + ROUNDING);
+        self.credit = (self.credit - whole).max(0.0);
+        whole
+    }
+
+    /// Forgets growth below a segment: every cut does (`tcp_init_cwnd_reduction`, `tcp_enter_loss`).
+    fn forget_credit(&mut self) {
+        self.credit = 0.0;
     }
 
     /// Returns RFC 5681's FlightSize, what is not cumulatively acknowledged, but no more than the window: with holes, it
@@ -105,6 +128,16 @@ impl Window {
             (WindowRule::FromCumulative, _) | (_, Halves::Window) => self.cwnd,
             (WindowRule::Pipe, Halves::Flight) => f64::from(loss.nxt - loss.una).min(self.cwnd),
         }
+    }
+}
+
+/// Returns what a cut leaves of a window. `whole`: in whole segments, of which it takes less, or leaves less.
+#[inline]
+fn left(cwnd: f64, keep: f64, whole: bool, takes_less: bool) -> f64 {
+    match (whole, takes_less) {
+        (false, _) => cwnd * keep,
+        (true, true) => cwnd - libm::floor(cwnd * (1.0 - keep)),
+        (true, false) => libm::floor(cwnd * keep),
     }
 }
 
@@ -122,6 +155,7 @@ impl<R: Response> Additive<R> {
         let window = Window {
             cwnd: params.initial(),
             ssthresh: f64::from(params.max_window).max(2.0),
+            credit: 0.0,
             cut_until: 0,
             cut_for_mark: false,
             in_run: false,
@@ -146,7 +180,8 @@ impl<R: Response> CongestionControl for Additive<R> {
             let least = params.least().min(window.cwnd);
             let keep = response.keep(window.cwnd, ack);
             response.on_cut(window.cwnd);
-            window.cwnd = (window.cwnd * keep).max(least);
+            window.cwnd = left(window.cwnd, keep, params.whole_windows, R::TAKES_WHOLE_SEGMENTS).max(least);
+            window.forget_credit();
             window.ssthresh = window.cwnd.max(2.0);
             window.cut_until = ack.nxt;
             window.cut_for_mark = true;
@@ -159,7 +194,7 @@ impl<R: Response> CongestionControl for Additive<R> {
                 }
                 WindowRule::Pipe => return,
             };
-            window.grow(steps, |cwnd, segments| response.increase(cwnd, segments, ack));
+            window.grow(steps, params.whole_windows, |cwnd, segments| response.increase(cwnd, segments, ack));
             window.cwnd = window.cwnd.min(f64::from(params.max_window.max(1)));
         }
     }
@@ -170,8 +205,10 @@ impl<R: Response> CongestionControl for Additive<R> {
             return;
         }
         response.on_cut(window.cwnd);
-        window.ssthresh = (window.flight(loss, params) * response.keep_at_loss()).max(2.0);
+        let keep = response.keep_at_loss();
+        window.ssthresh = left(window.flight(loss, params), keep, params.whole_windows, false).max(2.0);
         window.cwnd = window.ssthresh;
+        window.forget_credit();
         window.cut_until = loss.nxt;
         window.cut_for_mark = false;
     }
@@ -179,7 +216,9 @@ impl<R: Response> CongestionControl for Additive<R> {
     /// Handles a timeout. A second timeout of one segment leaves the threshold (RFC 5681 §3.1).
     fn on_timeout(&mut self, loss: &Lost, again: bool, params: &TcpParams) {
         let Additive { window, response } = self;
-        let halved = (window.flight(loss, params) * response.keep_at_loss()).max(2.0);
+        let keep = response.keep_at_loss();
+        let halved = left(window.flight(loss, params), keep, params.whole_windows, false).max(2.0);
+        window.forget_credit();
         if !again {
             response.on_cut(window.cwnd);
         }
