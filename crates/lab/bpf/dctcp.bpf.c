@@ -168,6 +168,15 @@ static __always_inline void received(struct sock *sk, __u8 ce)
 	echo(sk, ce);
 }
 
+/* Section 3.5: a loss halves the window, whatever the estimate. */
+static __always_inline void lost(struct sock *sk)
+{
+	__u32 half = tcp(sk)->snd_cwnd >> 1;
+
+	own(sk)->cwnd_before_loss = tcp(sk)->snd_cwnd;
+	tcp(sk)->snd_ssthresh = half < 2 ? 2 : half;
+}
+
 SEC("struct_ops/dctcp_event")
 void BPF_PROG(dctcp_event, struct sock *sk, int event)
 {
@@ -176,19 +185,14 @@ void BPF_PROG(dctcp_event, struct sock *sk, int event)
 	else if (event == bpf_core_enum_value(enum tcp_ca_event, CA_EVENT_ECN_NO_CE))
 		received(sk, 0);
 	else if (event == bpf_core_enum_value(enum tcp_ca_event, CA_EVENT_LOSS))
-		own(sk)->cwnd_before_loss = tcp(sk)->snd_cwnd; /* section 3.5: a timeout is TCP's own */
+		lost(sk); /* a timeout, for which the kernel has asked ssthresh before */
 }
 
 SEC("struct_ops/dctcp_set_state")
 void BPF_PROG(dctcp_set_state, struct sock *sk, __u8 state)
 {
-	__u32 half = tcp(sk)->snd_cwnd >> 1;
-
-	/* Section 3.5: a loss halves the window, whatever the estimate. */
-	if (state == RECOVERY && state != BPF_CORE_READ_BITFIELD(icsk(sk), icsk_ca_state)) {
-		own(sk)->cwnd_before_loss = tcp(sk)->snd_cwnd;
-		tcp(sk)->snd_ssthresh = half < 2 ? 2 : half;
-	}
+	if (state == RECOVERY && state != BPF_CORE_READ_BITFIELD(icsk(sk), icsk_ca_state))
+		lost(sk);
 }
 
 SEC("struct_ops/dctcp_undo")
