@@ -4,6 +4,8 @@
 //! one. Defaults that are stated for a rate follow the rate of the hosts' links. Given times stay as they are, and so do
 //! those that are long at any rate: the periods of controllers, timeouts.
 
+use std::collections::BTreeSet;
+
 use flowsieve_experiment::Error;
 use flowsieve_fabric::topology::Fabric;
 use flowsieve_schemes::parameters::Reference;
@@ -52,8 +54,10 @@ pub(crate) fn note(settings: &Settings) -> Result<(), Error> {
 /// Says which times were scaled.
 pub(crate) fn in_words(settings: &Settings, fabric: &Fabric) -> Option<String> {
     let scaled = settings.stated_times().into_iter().filter(|(_, _, changed)| *changed);
-    let each = scaled.map(|(name, value, _)| format!("{} {value}", name.strip_prefix("scheme.").unwrap_or(&name)));
-    let each: Vec<String> = each.collect();
+    // A time of several places is told once.
+    let each: BTreeSet<String> =
+        scaled.map(|(name, value, _)| format!("{} {value}", name.rsplit('.').next().unwrap_or(&name))).collect();
+    let each: Vec<String> = each.into_iter().collect();
     let rate = format_rate(Reference::of(fabric).host_bps);
     (!each.is_empty()).then(|| {
         format!("times that are stated for other links are scaled to {rate} (`scale_times`): {}", each.join(", "))

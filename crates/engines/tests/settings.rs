@@ -113,7 +113,9 @@ fn scale_times__on_linux_by_itself_and_in_the_simulator_if_asked() {
     assert_eq!(times(&slow(QC_LAS, &format!("{ON_LINUX}\n[lab]\nscale_times = false"))), stated);
     // The user hears of it.
     let said = |engine| planned(&slow(QC_LAS, engine), &[], &built_in()).unwrap().warnings.join("\n");
-    assert!(said(ON_LINUX).contains("scaled to 50Mbps (`scale_times`): message_gap 600ms, pda_gap 60ms"));
+    assert!(said(ON_LINUX).contains(
+        "scaled to 50Mbps (`scale_times`): message_gap 600ms, pda_gap 60ms, weight_half_life 2s, weight_period 20ms"
+    ));
     assert!(!said("").contains("scaled to"));
 }
 
