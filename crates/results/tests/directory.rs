@@ -93,6 +93,7 @@ fn experiment() -> Experiment {
         looks: false,
         claims: vec![],
         missing_runs: 0,
+        not_valid: Vec::new(),
         unmeasured: vec![],
         schemes: SCHEMES.map(scheme).into(),
         points: LOADS.iter().flat_map(|&load| SCHEMES.map(|scheme| point(load, scheme))).collect(),

@@ -126,6 +126,7 @@ fn experiment(made: &Made) -> Experiment {
         looks: made.looks,
         claims: made.claims.clone(),
         missing_runs: 0,
+        not_valid: Vec::new(),
         unmeasured: Vec::new(),
         schemes: SCHEMES.map(scheme).into(),
         points: LOADS.iter().flat_map(|&load| SCHEMES.map(|scheme| point(load, scheme))).collect(),
