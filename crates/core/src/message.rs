@@ -135,6 +135,11 @@ pub enum FlowEvent {
         /// First transmissions that arrived after a later one.
         out_of_order: u32,
     },
+    /// A host gives a message up that has not arrived: nothing more is sent of it.
+    GivenUp {
+        /// The message's number.
+        message: u32,
+    },
     /// The retransmission timer fired.
     Timeout {
         /// The flow.

@@ -171,6 +171,11 @@ fn refuse_unlike(scope: &Scope<'_>, scheme: &Scheme, name: &str, other: &Scheme)
     if scheme.nic != other.nic || scheme.header() != other.header() {
         return refuse("their hosts' ports or their headers differ", "one `nic`, `nic_backlog` and `header` for both");
     }
+    let set = |of: &Scheme| of.classes.first().is_some_and(|class| class.transport.facts().sets_priorities);
+    if set(scheme) != set(other) {
+        let problem = "one chooses the priorities of packets by its transport, so the same queue has two meanings";
+        return refuse(problem, "classes and an outer scheme that are all Homa's, or none of them");
+    }
     if !scheme.controllers.is_empty() || !other.controllers.is_empty() {
         return refuse("a controller adapts its thresholds", "thresholds that are given or computed once");
     }

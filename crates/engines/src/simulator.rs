@@ -33,6 +33,7 @@ use flowsieve_settings::{Key, MAX_TIME_PS, Origin, Section, Setting, Settings, S
 use flowsieve_sim::sample::Sampling;
 use flowsieve_sim::trace::Tracing;
 use flowsieve_sim::{FRUITLESS_TIMEOUTS, FctEnd, Flows, Measure, Partitioning, RunSpec, SimError};
+use flowsieve_transport::TransportSpec;
 use flowsieve_workload::Flow;
 use refusals::{overload, refuse_endless_samples, refuse_hasty_timers, refuse_own_rack};
 use std::ops::ControlFlow;
@@ -110,7 +111,7 @@ impl Packets {
         refuse_hasty_timers(&settings.scheme(&point.variant.name), &setup.scheme, fabric)?;
         refuse_endless_samples(settings, workload)?;
         Ok(Run {
-            fct_end: fct_end(settings, workload)?,
+            fct_end: fct_end(settings, workload, &setup.scheme)?,
             max_time: settings.common().optional(&MAX_TIME)?.map(Time),
             sampling: watch::sampling(settings, fabric, workload.extent)?,
             trace: watch::trace(settings, fabric)?,
@@ -284,13 +285,22 @@ pub fn flows(point: &Point, seed: u64) -> Result<(Workload, Flowing, Vec<String>
 }
 
 /// Reads when flows end. Flows of queries must end as queries do, so that the coflow of a query ends with it.
-fn fct_end(settings: &Settings, workload: &Workload) -> Result<FctEnd, SettingsError> {
+fn fct_end(settings: &Settings, workload: &Workload, scheme: &Scheme) -> Result<FctEnd, SettingsError> {
     let scope = settings.common();
     let of_the_set = if ParameterSet::read(&scope)?.is_linux() { FctEnd::Arrival } else { FctEnd::Ack };
     let end = scope.read_or(&FCT_END, of_the_set)?;
     if workload.extent == Extent::Queries && end != FctEnd::Arrival {
         let expected = "fct_end = \"arrival\" in [run]: a query ends when its last answer has arrived at its client";
         return Err(scope.invalid(&FCT_END, expected));
+    }
+    // What is sent open loop is known to end with the arrival.
+    let never = |class: &Class| {
+        !class.transport.facts().acknowledges && !matches!(class.transport, TransportSpec::OpenLoop(_))
+    };
+    if end == FctEnd::Ack && scheme.classes.iter().any(never) {
+        let problem = format!("`{}` has no ACKs with which flows could end", scheme.name);
+        let error = scope.error(&FCT_END, problem);
+        return Err(error.expected("fct_end = \"arrival\" in [run]: a flow ends when its last byte has arrived"));
     }
     Ok(end)
 }

@@ -12,6 +12,7 @@ pub mod es8;
 pub mod fair_queueing;
 pub mod feeds;
 pub mod flow_level;
+pub mod homa;
 pub mod las;
 pub mod marking_rule;
 pub mod messages;
@@ -45,6 +46,7 @@ pub const SETTINGS: &[&[&flowsieve_settings::Key]] = &[
     parts::REPAIR_SETTINGS,
     messages::SETTINGS,
     pfabric::SETTINGS,
+    homa::SETTINGS,
     pias::SETTINGS,
     thresholds::SETTINGS,
     adaptation::SETTINGS,

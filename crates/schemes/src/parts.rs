@@ -189,6 +189,7 @@ pub fn build(context: &Context<'_>, parts: &Parts) -> Result<Scheme, SettingsErr
     let balancers = balancing::balancers(scope, parts, set)?;
     let sprayed = [Place::Leaf, Place::Spine, Place::Core].iter().any(|&place| balancers.at(place).splits_flows());
     let transport = sending::transport(scope, parts, set, sprayed)?;
+    let sets_priorities = transport.facts().sets_priorities;
     let nic = sending::nic(scope, &transport, set)?;
     let transport = sending::nic_order(scope, parts, nic, transport)?;
     // A sender that sends everything at once does not react to marks.
@@ -203,11 +204,17 @@ pub fn build(context: &Context<'_>, parts: &Parts) -> Result<Scheme, SettingsErr
     let tags = compares
         || matches!(transport, TransportSpec::Custom(_))
         || Place::ALL.iter().any(|&place| port::reads_tags(&ports.at(place).kind));
+    // If not given, it is not part of the configuration.
+    let misusing_hosts = scope.optional(&MISUSING_HOSTS)?.unwrap_or(0) as u32;
+    if sets_priorities && misusing_hosts > 0 {
+        let problem = format!("`misusing_hosts` with `{}`", scope.variant());
+        let expected = "none: its transport chooses the priorities of packets, and a host's tagger none";
+        return Err(scope.error(&MISUSING_HOSTS, problem).expected(expected));
+    }
     Ok(Scheme {
         name: scope.variant().to_owned(),
         classes: vec![Class { transport, tagger: tagging::tagger(scope, parts, tags)?, inference: Time::ZERO }],
-        // If not given, it is not part of the configuration.
-        misusing_hosts: scope.optional(&MISUSING_HOSTS)?.unwrap_or(0) as u32,
+        misusing_hosts,
         nic,
         ports,
         balancers,
@@ -222,7 +229,14 @@ pub fn packet_facts(
     packets_per_answer: Option<NonZeroU32>,
 ) -> Result<TransportFacts, SettingsError> {
     let (segment, header) = (parameters::segment(scope)?, parameters::header(scope)?);
-    Ok(TransportFacts { segment: segment.get(), header, packets_per_answer, hears_departures: false })
+    Ok(TransportFacts {
+        segment: segment.get(),
+        header,
+        packets_per_answer,
+        hears_departures: false,
+        acknowledges: packets_per_answer.is_some(),
+        sets_priorities: false,
+    })
 }
 
 /// Refuses a scheme that has replaced a part built from settings by its own: the settings would be in its results without

@@ -21,11 +21,12 @@ use flowsieve_settings::declare;
 use flowsieve_settings::{Section, Setting, SettingsError};
 
 declare! {
-    static OUTLIVED: Setting<Outlived> = Setting::choice(
+    /// What happens to a flow that is larger than predicted.
+    pub(crate) static OUTLIVED: Setting<Outlived> = Setting::choice(
         Section::Scheme,
         "outlived",
         &[("double", Outlived::Double), ("top", Outlived::Top), ("bottom", Outlived::Bottom)],
-        "pfabric-predicted: treatment of a flow larger than predicted: its prediction is doubled until it exceeds the \
+        "pfabric-predicted, homa-predicted: treatment of a flow larger than predicted: its prediction is doubled until it exceeds the \
          bytes sent, the flow comes first, or it comes last",
     )
     .with_default(Outlived::Double);

@@ -2,7 +2,7 @@
 
 use crate::entry::Entry;
 use crate::{
-    afq, awafs, coflows, d2tcp, dctcp, es8, fair_queueing, las, nos2, pcoflow, pfabric, pias, qclimb, qcluster,
+    afq, awafs, coflows, d2tcp, dctcp, es8, fair_queueing, homa, las, nos2, pcoflow, pfabric, pias, qclimb, qcluster,
     sp_pifo, textbook,
 };
 
@@ -15,6 +15,8 @@ pub const REGISTRY: &[Entry] = &[
     pfabric::ENTRY,
     pfabric::EDF,
     pfabric::PREDICTED,
+    homa::ENTRY,
+    homa::PREDICTED,
     sp_pifo::ENTRY,
     afq::ENTRY,
     fair_queueing::BIT_BY_BIT,

@@ -392,6 +392,7 @@ impl Hosts {
                 FlowEvent::Reordered { message, held } => self.reordered.push((message, held)),
                 FlowEvent::Unneeded { message } => self.unneeded.push(message),
                 FlowEvent::Steps { message, times } => self.steps.push((message, times)),
+                FlowEvent::GivenUp { message } => network.lost_messages.push(message),
                 FlowEvent::Timeout { .. } => self.timeouts += 1,
                 FlowEvent::HeldBack { .. } | FlowEvent::MessageEnd { effort: None, .. } => {}
             }

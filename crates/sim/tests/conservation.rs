@@ -158,6 +158,8 @@ proptest! {
             ],
         ].concat();
         let tagger: &[_] = match name {
+            // The last bytes of a message would overtake those before them.
+            "homa" | "homa-predicted" => &[("rtt_bytes", "1MB"), ("queues", "2")],
             // A flow whose rank falls would overtake itself in SP-PIFO's queues.
             "sp-pifo" => &[("tagger", "plain")],
             // A flow that sinks would do so where all queues have a share.

@@ -170,6 +170,7 @@ impl TagPackets for Ageing {
             | FlowEvent::Reordered { .. }
             | FlowEvent::Unneeded { .. }
             | FlowEvent::HeldBack { .. }
+            | FlowEvent::GivenUp { .. }
             | FlowEvent::Delivered { .. } => {}
         }
     }

@@ -174,6 +174,11 @@ pub struct TransportFacts {
     pub packets_per_answer: Option<NonZeroU32>,
     /// Whether its endpoints hear when a packet of theirs leaves the host's port.
     pub hears_departures: bool,
+    /// Whether data is acknowledged as it arrives, so that a flow may end with its last ACK. If not, a sender learns of the
+    /// arrival much later, or not at all.
+    pub acknowledges: bool,
+    /// Whether it writes the priorities of its packets itself, instead of its tagger.
+    pub sets_priorities: bool,
 }
 
 impl TransportFacts {

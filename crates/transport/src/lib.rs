@@ -8,6 +8,7 @@
 //! | [`catalogue`] | the built-in transports: the one list of them |
 //! | [`tcp`] | TCP NewReno with SACK, DCTCP, D2TCP, pFabric's transport |
 //! | [`open_loop`] | sending without any answer |
+//! | [`homa`] | Homa: receivers grant |
 //!
 //! A new transport is a folder in the catalogue's folder, and a line in the list.
 

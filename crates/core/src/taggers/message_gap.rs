@@ -154,6 +154,7 @@ impl MessageGap {
             | FlowEvent::Unneeded { .. }
             | FlowEvent::Delivered { .. }
             | FlowEvent::HeldBack { .. }
+            | FlowEvent::GivenUp { .. }
             | FlowEvent::Timeout { .. } => {}
         }
     }

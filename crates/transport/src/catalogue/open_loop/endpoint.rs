@@ -24,7 +24,14 @@ impl TransportRules for OpenLoopRules {
 
     fn facts(&self) -> TransportFacts {
         let OpenLoopRules { segment, header } = *self;
-        TransportFacts { segment, header, packets_per_answer: None, hears_departures: false }
+        TransportFacts {
+            segment,
+            header,
+            packets_per_answer: None,
+            hears_departures: false,
+            acknowledges: false,
+            sets_priorities: false,
+        }
     }
 
     fn build(self: &Arc<Self>, _pauses: bool, _round_trips: Option<Box<BaseRoundTrips>>) -> OpenLoopEndpoint {

@@ -58,6 +58,8 @@ impl TransportRules for TcpRules {
             header: self.header,
             packets_per_answer: Some(NonZeroU32::new(self.params.ack_every).unwrap_or(NonZeroU32::MIN)),
             hears_departures: false,
+            acknowledges: true,
+            sets_priorities: false,
         }
     }
 

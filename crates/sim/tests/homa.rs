@@ -1,0 +1,104 @@
+//! Homa, packet by packet, with times computed by hand as in `traces.rs`: hosts of 10 Gbit/s on one switch, links of 200 ns. A full
+//! packet takes 1.2 us on a line, a grant 32 ns. Data that leaves its host at t is at the other at t + 2.8 us if nothing is
+//! before it, and a grant 0.464 us after it was given.
+
+mod by_hand;
+
+use by_hand::{Trial, fcts, flow, marks_and_drops, rack, scheme};
+use flowsieve_record::PointResult;
+use flowsieve_settings::Settings;
+use flowsieve_workload::Flow;
+
+/// Packets of RTTbytes and messages with grants. Unscheduled packets have the two highest levels, up to 100 KB and above.
+fn settings(hosts: i64, rtt_packets: u64, overcommitment: i64) -> Settings {
+    rack(hosts)
+        .with(None, "rtt_bytes", format!("{}B", 1_460 * rtt_packets).as_str())
+        .with(None, "overcommitment", overcommitment)
+        .with(None, "queues", overcommitment + 2)
+        .with(None, "thresholds", &["100KB"][..])
+}
+
+fn run(settings: &Settings, flows: &[Flow]) -> PointResult {
+    let result = Trial::new(settings, scheme("homa", settings)).run(flows);
+    assert_eq!(marks_and_drops(&result), (0, 0));
+    result
+}
+
+#[test]
+fn one_message__grants_come_before_the_line_is_free() {
+    // The first packet arrives at 2.8 us, and its grant is back at 3.264 us, before the third packet has left at 3.6 us. The tenth
+    // leaves from 10.8 us on.
+    let result = run(&settings(2, 3, 1), &[flow(0, (0, 1), 10)]);
+    assert_eq!(fcts(&result), [13_600_000]);
+    assert_eq!(result.counts["homa_grants"], 7, "one for each packet after the first three");
+    assert_eq!((result.counts["homa_questions"], result.counts["homa_busy"]), (1, 1), "after 5 ms of silence");
+    assert_eq!((result.retransmissions, result.timeouts), (0, 0));
+}
+
+#[test]
+fn one_message__with_one_packet_in_a_round_trip() {
+    // Each further packet leaves 2.8 + 0.464 us after the one before.
+    assert_eq!(fcts(&run(&settings(2, 1, 1), &[flow(0, (0, 1), 3)])), [9_328_000]);
+}
+
+/// Host 2 receives A from host 0 and B from host 1. From 4.2 us on, host 1 sends two shorter messages first, C and D.
+fn two_senders(overcommitment: i64) -> PointResult {
+    let flows = [
+        flow(0, (0, 2), 8),
+        flow(0, (1, 2), 5),
+        flow(4_200_000, (1, 3), 2),
+        flow(4_200_000, (1, 4), 2),
+    ];
+    run(&settings(5, 2, overcommitment), &flows)
+}
+
+#[test]
+fn two_senders__with_overcommitment_1() {
+    // Without grants go A0, B0, A1 and B1; they are at host 2 at 2.8, 4.0, 5.2 and 6.4 us. At 2.8 us A gets a grant for A2, which
+    // leaves host 0 at 3.264 and is at host 2 at 7.6 us, behind B1. At 4.0 us B has the fewer bytes left, and it alone gets grants: for B2 at
+    // 4.0, for B3 at 6.4 us. But host 1 sends C0 at 4.2, C1 at 5.4, D0 at 6.6, D1 at 7.8, then B2 at 9.0 and B3 at 10.2 us. So
+    // the line to host 2 is idle from 7.4 to 10.4 us. B2 is there at 11.8 us. Host 2 grants B4, which needs no more, and then A3 and A4:
+    // at host 1 at 12.264, at host 0 at 12.296 and 12.328 us. B4 (one of the last RTTbytes, high) leaves the switch from 13.664 us
+    // on and is at host 2 at 15.064; A3 at 16.264, A4 at 17.464. A5 is granted at 16.264 and there at 19.528, A6 at 17.464 and
+    // 20.728, A7 at 19.528 and 22.792 us.
+    let result = two_senders(1);
+    assert_eq!(fcts(&result), [22_792_000, 15_064_000, 4_000_000, 6_400_000]);
+    assert_eq!(result.flows[0].out_of_order, 0);
+}
+
+#[test]
+fn two_senders__with_overcommitment_2() {
+    // A gets grants, too: for A3 at 5.2, A4 at 7.6, A5 at 8.8 us. They leave host 0 at 5.664, 8.064 and 9.264, and A3 and A4 are at
+    // host 2 at 8.8 and 10.864 us. B2 is at the switch at 10.4, before A5 at 10.664 us, and high; B3 at 11.6. B2 arrives at 12.064 and
+    // B3 at 13.264 us. A6, granted at 10.864 us as one of the last RTTbytes, is high: it leaves the switch at 13.064, before A5. B4,
+    // granted at 12.064, is there at 13.928 and arrives at 15.664; A5 at 16.864; A7, granted with A6 at 14.464, at 18.064 us.
+    let result = two_senders(2);
+    assert_eq!(fcts(&result), [18_064_000, 15_664_000, 4_000_000, 6_400_000]);
+    assert_eq!(result.flows[0].out_of_order, 1, "A5 behind A6");
+}
+
+#[test]
+fn sender__the_message_with_fewer_bytes_left_goes_first() {
+    // At 2 us the NIC holds A1, on the line until 2.4, and A2, until 3.6 us. B, one packet for another host, goes next.
+    let flows = [flow(0, (0, 1), 6), flow(2_000_000, (0, 2), 1)];
+    assert_eq!(fcts(&run(&settings(3, 6, 1), &flows)), [11_200_000 - 1_200_000, 3_600_000 + 2_800_000 - 2_000_000]);
+    // With one packet in the NIC, B waits for A1 alone.
+    let one = settings(3, 6, 1).with(None, "nic_packets", 1);
+    assert_eq!(fcts(&run(&one, &flows)), [10_000_000, 2_400_000 + 2_800_000 - 2_000_000]);
+}
+
+#[test]
+fn closed_loops_and_losses__every_message_ends_or_is_given_up() {
+    // Host 1's line loses what it carries: its two messages are given up by their senders, after one question and two more.
+    let given = settings(3, 2, 1).with(None, "resend_attempts", 2);
+    let mut trial = Trial::new(&given, scheme("homa", &given));
+    for link in &mut trial.fabric.links {
+        if link.to == flowsieve_core::Node::Host(1) {
+            link.loss = 1.0;
+        }
+    }
+    let result = trial.run(&[flow(0, (0, 1), 1), flow(0, (0, 1), 9), flow(0, (0, 2), 9)]);
+    let finished: Vec<bool> = result.flows.iter().map(|row| row.fct_ps.is_some()).collect();
+    assert_eq!(finished, [false, false, true]);
+    assert_eq!((result.counts["homa_given_up"], result.counts["homa_questions"]), (2, 2 * 2 + 1));
+}

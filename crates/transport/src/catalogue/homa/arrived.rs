@@ -1,0 +1,67 @@
+//! Which packets of a message have arrived.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// The packets of a message that have arrived.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Arrived {
+    /// All before this one have.
+    next: u32,
+    /// Those above.
+    beyond: BTreeSet<u32>,
+    count: u32,
+    out_of_order: u32,
+    /// One past the highest.
+    highest: u32,
+}
+
+impl Arrived {
+    /// Notes a packet; returns whether it had not arrived before.
+    pub(super) fn insert(&mut self, packet: u32) -> bool {
+        if packet < self.next || !self.beyond.insert(packet) {
+            return false;
+        }
+        while self.beyond.first() == Some(&self.next) {
+            self.beyond.pop_first();
+            self.next += 1;
+        }
+        self.count += 1;
+        self.out_of_order += u32::from(packet < self.highest);
+        self.highest = self.highest.max(packet.saturating_add(1));
+        true
+    }
+
+    /// Returns the number of packets that have arrived.
+    pub(super) fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// Returns the number of packets that arrived after a later one.
+    pub(super) fn out_of_order(&self) -> u32 {
+        self.out_of_order
+    }
+
+    /// Returns the first packets that are missing before `end`, up to one that has arrived.
+    pub(super) fn missing(&self, end: u32) -> Range<u32> {
+        let until = self.beyond.first().map_or(end, |&first| first.min(end));
+        self.next..until
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing__the_first_gap() {
+        let mut arrived = Arrived::default();
+        assert_eq!(arrived.missing(7), 0..7);
+        assert!([0, 1, 4].into_iter().all(|packet| arrived.insert(packet)));
+        assert_eq!(arrived.missing(7), 2..4);
+        assert!(!arrived.insert(1) && !arrived.insert(4));
+        assert!(arrived.insert(3) && arrived.insert(2));
+        assert_eq!((arrived.missing(7), arrived.count(), arrived.out_of_order()), (5..7, 5, 2));
+        assert!(arrived.missing(5).is_empty());
+    }
+}

@@ -1,0 +1,282 @@
+//! A host's endpoint for Homa.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use flowsieve_core::readings::Reading;
+use flowsieve_core::tagger::FlowEvent;
+use flowsieve_core::{Message, Tagger, Time};
+
+use super::header::{DataHeader, Have, Header};
+use super::line::Line;
+use super::receiver::{self, Data, Grant, Receivers};
+use super::rules::HomaRules;
+use super::sender::{self, Senders};
+use crate::endpoint::{Effects, Endpoint, HostSite, Observed, Out, Timer, Turn};
+use crate::packet::{Packet, Said};
+
+/// Counts of a run.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    grants: u64,
+    resends: u64,
+    questions: u64,
+    busy: u64,
+    given_up: u64,
+}
+
+/// The messages of a host and class.
+#[derive(Debug)]
+pub struct HomaEndpoint {
+    rules: Arc<HomaRules>,
+    senders: Senders,
+    receivers: Receivers,
+    line: Line,
+    /// When the NIC has room for a packet; [`Time::NEVER`]: no message waits for that.
+    room_at: Time,
+    /// Whether a turn is wanted. It stays wanted until a turn finds nothing to send.
+    wants_turn: bool,
+    events: VecDeque<FlowEvent>,
+    counts: Counts,
+    /// What arrived, and what was granted.
+    progress: u64,
+}
+
+impl HomaEndpoint {
+    /// Builds the endpoint of a host.
+    pub fn new(rules: &Arc<HomaRules>, site: &HostSite<'_>) -> HomaEndpoint {
+        // A host has one port.
+        let rate = site.site.ports[0].rate;
+        let line = Line::new(rate, (rules.segment.saturating_add(rules.header), rules.overhead), rules.nic_packets);
+        HomaEndpoint {
+            rules: Arc::clone(rules),
+            senders: Senders::new(Arc::clone(rules)),
+            receivers: Receivers::new(Arc::clone(rules)),
+            line,
+            room_at: Time::NEVER,
+            wants_turn: false,
+            events: VecDeque::new(),
+            counts: Counts::default(),
+            progress: 0,
+        }
+    }
+
+    fn report(&mut self, now: Time, tagger: &mut Tagger, event: FlowEvent) {
+        tagger.on_event(&event, now);
+        self.events.push_back(event);
+    }
+
+    /// Sends a packet without payload.
+    fn say(&mut self, now: Time, out: &mut dyn Out, (peer, message): (u16, u32), header: Header) {
+        let packet = header.control(peer, message, self.rules.header);
+        self.line.takes(now, packet.len);
+        out.send(packet);
+    }
+
+    /// Asks for a turn if a message may send and the NIC may have room.
+    fn effects(&mut self) -> Effects {
+        let turns = self.room_at == Time::NEVER && self.senders.any_ready();
+        self.wants_turn |= turns;
+        Effects { events: !self.events.is_empty(), turns }
+    }
+
+    fn on_data(&mut self, now: Time, tagger: &mut Tagger, out: &mut dyn Out, packet: &Packet, data: &DataHeader) {
+        let message = packet.message;
+        let event = match self.receivers.on_data(now, (packet.peer, message), data) {
+            Data::Ignored => return,
+            Data::Unneeded => return self.report(now, tagger, FlowEvent::Unneeded { message }),
+            Data::Part => None,
+            Data::Whole { out_of_order } => Some(FlowEvent::Delivered { message, out_of_order }),
+        };
+        self.progress += 1;
+        self.give_grants(now, out);
+        event.into_iter().for_each(|event| self.report(now, tagger, event));
+    }
+
+    fn give_grants(&mut self, now: Time, out: &mut dyn Out) {
+        let HomaEndpoint { rules, receivers, line, counts, .. } = self;
+        receivers.give_grants(|Grant { peer, message, before, level }| {
+            let packet = Header::Grant { before, level }.control(peer, message, rules.header);
+            line.takes(now, packet.len);
+            counts.grants += 1;
+            out.send(packet);
+        });
+    }
+
+    fn give_up(&mut self, now: Time, tagger: &mut Tagger, message: u32) {
+        self.counts.given_up += 1;
+        self.report(now, tagger, FlowEvent::GivenUp { message });
+    }
+
+    /// Answers a sender's question.
+    fn answer(&mut self, now: Time, out: &mut dyn Out, (peer, message): (u16, u32)) {
+        let header = match self.receivers.has(message) {
+            Some(have) => {
+                self.counts.busy += 1;
+                Header::Busy(have)
+            }
+            None => {
+                self.counts.resends += 1;
+                Header::resend(0..self.rules.rtt_packets())
+            }
+        };
+        self.say(now, out, (peer, message), header);
+    }
+
+    fn on_senders_alarm(&mut self, now: Time, tagger: &mut Tagger, out: &mut dyn Out) {
+        match self.senders.on_alarm(now) {
+            None => {}
+            Some(sender::Silent::GivenUp { message }) => self.give_up(now, tagger, message),
+            Some(sender::Silent::Asked { peer, message, again }) => {
+                self.counts.questions += 1;
+                self.say(now, out, (peer, message), Header::Ask);
+                if again {
+                    self.report(now, tagger, FlowEvent::Timeout { flow: message });
+                }
+            }
+        }
+    }
+
+    fn on_receivers_alarm(&mut self, now: Time, tagger: &mut Tagger, out: &mut dyn Out) {
+        match self.receivers.on_alarm(now) {
+            None => {}
+            Some(receiver::Silent::GivenUp { message }) => {
+                self.give_up(now, tagger, message);
+                self.give_grants(now, out);
+            }
+            Some(receiver::Silent::Resend { peer, message, packets }) => {
+                self.counts.resends += 1;
+                self.say(now, out, (peer, message), Header::resend(packets));
+                self.report(now, tagger, FlowEvent::Timeout { flow: message });
+            }
+        }
+    }
+}
+
+impl Endpoint for HomaEndpoint {
+    fn begin(&mut self, now: Time, tagger: &mut Tagger, _: &mut dyn Out, message: &Message) -> Effects {
+        let start = FlowEvent::MessageStart { flow: message.id, message: *message, idle: Time::NEVER };
+        self.report(now, tagger, start);
+        self.senders.begin(now, message);
+        self.effects()
+    }
+
+    fn receive(&mut self, now: Time, tagger: &mut Tagger, out: &mut dyn Out, packet: &Packet) -> Effects {
+        let (peer, message) = (packet.peer, packet.message);
+        match Header::read(packet) {
+            Some(Header::Data(data)) => self.on_data(now, tagger, out, packet, &data),
+            Some(Header::Grant { before, level }) => {
+                self.progress += u64::from(self.senders.granted(now, message, before, level));
+            }
+            Some(Header::Resend { from, to }) => {
+                if from < to && self.senders.asked_again(now, message, from..to) {
+                    self.counts.busy += 1;
+                    self.say(now, out, (peer, message), Header::Busy(Have::Part));
+                }
+            }
+            Some(Header::Ask) => self.answer(now, out, (peer, message)),
+            Some(Header::Busy(have)) => {
+                // Of one message a host is the sender or the receiver.
+                self.receivers.busy(now, message);
+                if let Some((message, effort)) = self.senders.answered(now, message, have) {
+                    self.progress += 1;
+                    let effort = Some(effort);
+                    self.report(now, tagger, FlowEvent::MessageEnd { flow: message.id, message, effort });
+                }
+            }
+            None => {}
+        }
+        self.effects()
+    }
+
+    fn on_timer(&mut self, now: Time, tagger: &mut Tagger, out: &mut dyn Out) -> Effects {
+        let first = self.next_timer();
+        if first.at > now {
+            return Effects::NONE;
+        }
+        if first == ROOM.at(self.room_at) {
+            self.room_at = Time::NEVER;
+        } else if first == self.senders.alarm() {
+            self.on_senders_alarm(now, tagger, out);
+        } else {
+            self.on_receivers_alarm(now, tagger, out);
+        }
+        self.effects()
+    }
+
+    fn next_timer(&mut self) -> Timer {
+        ROOM.at(self.room_at).min(self.senders.alarm()).min(self.receivers.alarm())
+    }
+
+    fn turns(&self) -> u32 {
+        u32::from(self.wants_turn)
+    }
+
+    fn poll(&mut self, now: Time, tagger: &mut Tagger, out: &mut dyn Out) -> Turn {
+        let room_at = self.line.has_room_at();
+        if self.senders.any_ready() && room_at > now {
+            (self.room_at, self.wants_turn) = (room_at, false);
+            return Turn::Unused;
+        }
+        let Some((packet, whole)) = self.senders.send(now) else {
+            self.wants_turn = false;
+            return Turn::Unused;
+        };
+        self.line.takes(now, packet.len);
+        out.send(packet);
+        if let Some(message) = whole.filter(|_| !self.rules.asks) {
+            // The sender learns no more of it.
+            self.report(now, tagger, FlowEvent::MessageEnd { flow: message.id, message, effort: None });
+        }
+        self.wants_turn = self.senders.any_ready();
+        Turn::Sent
+    }
+
+    fn poll_event(&mut self) -> Option<FlowEvent> {
+        self.events.pop_front()
+    }
+
+    fn observe(&self, see: &mut dyn FnMut(u32, Observed<'_>)) {
+        self.senders.observe(see);
+    }
+
+    fn readings(&self, see: &mut dyn FnMut(Reading)) {
+        let Counts { grants, resends, questions, busy, given_up } = self.counts;
+        let counts = [
+            ("homa_grants", grants),
+            ("homa_resends", resends),
+            ("homa_packets_sent_again", self.senders.resent),
+            ("homa_questions", questions),
+            ("homa_busy", busy),
+            ("homa_given_up", given_up),
+        ];
+        counts.into_iter().for_each(|(name, count)| see(Reading::Count { name, count }));
+    }
+
+    fn acknowledged(&self) -> Option<u64> {
+        Some(self.progress)
+    }
+
+    fn describe(&self, packet: &Packet) -> Said {
+        match Header::read(packet) {
+            Some(Header::Data(data)) => Said::Data {
+                segment: data.packet,
+                last: data.packet + 1 == self.rules.packets(data.size),
+                retransmission: data.retransmission,
+            },
+            Some(Header::Ask) => Said::Probe,
+            _ => Said::Own,
+        }
+    }
+}
+
+/// The timer of the NIC's room. Alarms of its instant come first, since a question may take the room.
+struct Room;
+
+const ROOM: Room = Room;
+
+impl Room {
+    fn at(&self, at: Time) -> Timer {
+        if at == Time::NEVER { Timer::NEVER } else { Timer { at, order: u64::MAX - 1 } }
+    }
+}

@@ -1,0 +1,57 @@
+//! What holds for all hosts.
+
+use flowsieve_core::Time;
+use flowsieve_core::message::Message;
+
+use super::levels::Levels;
+use super::sizes::Sizes;
+
+/// The rules of a class of flow.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HomaRules {
+    /// Payload of a full packet, in bytes.
+    pub segment: u16,
+    /// Bytes of a packet's headers; a packet without payload is this long.
+    pub header: u16,
+    /// Bytes that a packet takes on the wire in addition to its length.
+    pub overhead: u16,
+    /// RTTbytes: payload that is sent without a grant, and that a receiver keeps granted and not received.
+    pub rtt_bytes: u64,
+    /// The number of messages to which a receiver grants at once.
+    pub overcommitment: usize,
+    /// The priorities.
+    pub levels: Levels,
+    /// The most full packets that the NIC holds, the one on the line included; at least 1.
+    pub nic_packets: u32,
+    /// How long one end waits for the other before it sends RESEND, or asks.
+    pub silence: Time,
+    /// How often it does so in vain before it gives the message up.
+    pub attempts: u32,
+    /// Whether a sender asks about a message of which it has heard nothing.
+    pub asks: bool,
+    /// By which sizes messages are ranked.
+    pub sizes: Sizes,
+}
+
+impl HomaRules {
+    /// Returns RTTbytes in full packets, rounded up; at least 1.
+    pub fn rtt_packets(&self) -> u32 {
+        u32::try_from(self.rtt_bytes.div_ceil(self.segment.into())).unwrap_or(u32::MAX).max(1)
+    }
+
+    /// Returns the packets of a message of these bytes; at least 1. The readers of flows refuse sizes beyond 32 bits.
+    pub(super) fn packets(&self, bytes: u64) -> u32 {
+        u32::try_from(bytes.div_ceil(self.segment.into())).unwrap_or(u32::MAX).max(1)
+    }
+
+    /// Returns the payload of a message before this packet.
+    pub(super) fn offset(&self, packet: u32) -> u64 {
+        u64::from(packet) * u64::from(self.segment)
+    }
+
+    /// Returns the payload of a packet.
+    pub(super) fn payload(&self, message: &Message, packet: u32) -> u16 {
+        let left = message.bytes.saturating_sub(self.offset(packet));
+        u16::try_from(left).map_or(self.segment, |left| left.min(self.segment))
+    }
+}

@@ -1,0 +1,341 @@
+//! Homa's endpoints, packet by packet, where packets are lost.
+
+use std::num::NonZeroU64;
+use std::sync::Arc;
+
+use flowsieve_core::message::Effort;
+use flowsieve_core::site::{Node, Place, Racks, Site, SitePort};
+use flowsieve_core::tagger::FlowEvent;
+use flowsieve_core::taggers::predicted::Outlived;
+use flowsieve_core::units::Rate;
+use flowsieve_core::{Kind, Message, Tagger, Time};
+use flowsieve_transport::homa::{HomaEndpoint, HomaRules, Levels, Sizes};
+use flowsieve_transport::{Endpoint, HostSite, Out, Packet, Turn};
+use proptest::prelude::*;
+
+/// Packets that were sent.
+#[derive(Default)]
+struct Sent(Vec<Packet>);
+
+impl Out for Sent {
+    fn send(&mut self, packet: Packet) {
+        self.0.push(packet);
+    }
+}
+
+/// RTTbytes of two packets; grants to one message; levels 0 to 3, the last for scheduled packets.
+fn rules() -> HomaRules {
+    HomaRules {
+        segment: 1_000,
+        header: 40,
+        overhead: 0,
+        rtt_bytes: 2_000,
+        overcommitment: 1,
+        levels: Levels::new(4, vec![1_000, 5_000]).unwrap(),
+        nic_packets: 2,
+        silence: Time::from_us(5_000),
+        attempts: 3,
+        asks: true,
+        sizes: Sizes::True,
+    }
+}
+
+/// A host's endpoint with its clock.
+struct Host {
+    number: u16,
+    endpoint: HomaEndpoint,
+    tagger: Tagger,
+    now: Time,
+}
+
+impl Host {
+    fn new(number: u16, rules: &HomaRules) -> Host {
+        let rate = Rate::new(10_000_000_000).unwrap();
+        let site = Site {
+            node: Node::Host(number.into()),
+            place: Place::Nic,
+            ports: [SitePort { behind: Node::Switch(0), place: Place::Leaf, rate }].into(),
+            port: None,
+            groups: [].into(),
+            next: [].into(),
+            racks: Racks::new(vec![0; 4]).into(),
+            seed: 1,
+        };
+        let host_site = HostSite { site: &site, class: 0, pauses: true };
+        let endpoint = HomaEndpoint::new(&Arc::new(rules.clone()), &host_site);
+        Host { number, endpoint, tagger: Tagger::default(), now: Time::ZERO }
+    }
+
+    fn begin(&mut self, id: u32, to: u16, bytes: u64) {
+        let message = Message { id, to, bytes, start: self.now, ..Message::default() };
+        let _ = self.endpoint.begin(self.now, &mut self.tagger, &mut Sent::default(), &message);
+    }
+
+    /// What it sends in its turns, until its NIC is full.
+    fn turns(&mut self) -> Vec<Packet> {
+        let mut sent = Sent::default();
+        while self.endpoint.turns() > 0 {
+            if self.endpoint.poll(self.now, &mut self.tagger, &mut sent) != Turn::Sent {
+                break;
+            }
+        }
+        sent.0
+    }
+
+    /// What it sends as it hears these packets.
+    fn hears(&mut self, from: u16, packets: &[Packet]) -> Vec<Packet> {
+        let mut sent = Sent::default();
+        for packet in packets.iter().filter(|packet| packet.peer == self.number) {
+            let packet = Packet { peer: from, ..*packet };
+            let _ = self.endpoint.receive(self.now, &mut self.tagger, &mut sent, &packet);
+        }
+        sent.0
+    }
+
+    /// What its timers send until this time, turns included.
+    fn until(&mut self, end: Time) -> Vec<Packet> {
+        let mut sent = self.turns();
+        while self.endpoint.next_timer().at <= end {
+            self.now = self.endpoint.next_timer().at;
+            let mut more = Sent::default();
+            let _ = self.endpoint.on_timer(self.now, &mut self.tagger, &mut more);
+            sent.extend(more.0);
+            sent.extend(self.turns());
+        }
+        self.now = end;
+        sent
+    }
+
+    fn events(&mut self) -> Vec<FlowEvent> {
+        std::iter::from_fn(|| self.endpoint.poll_event()).filter(|event| !matches!(event, FlowEvent::MessageStart { .. })).collect()
+    }
+}
+
+/// Number of the packet, its priority, and whether it has data.
+fn in_short(packets: &[Packet]) -> Vec<(u32, u8, bool)> {
+    packets.iter().map(|packet| (packet.words[0], packet.tag.priority(), packet.kind == Kind::Data)).collect()
+}
+
+fn pair() -> (Host, Host) {
+    (Host::new(0, &rules()), Host::new(1, &rules()))
+}
+
+fn ms(ms: u64) -> Time {
+    Time::from_us(1_000 * ms)
+}
+
+#[test]
+fn lost_grant__a_resend_replaces_it() {
+    let (mut sender, mut receiver) = pair();
+    sender.begin(7, 1, 5_500);
+    let first = sender.until(Time::from_us(10));
+    // Without a grant, by what is left: 5,500 and 4,500 bytes.
+    assert_eq!(in_short(&first), [(0, 2, true), (1, 1, true)]);
+    receiver.now = Time::from_us(10);
+    let lost = receiver.hears(0, &first);
+    assert_eq!(in_short(&lost), [(3, 0, false), (4, 0, false)], "packets 2 and 3 may come");
+    // After 5 ms it asks for them. To the sender, that is a grant.
+    let resend = receiver.until(ms(6));
+    assert_eq!(resend.iter().map(|packet| packet.words[..2].to_vec()).collect::<Vec<_>>(), [[2, 4]]);
+    assert_eq!(receiver.events(), [FlowEvent::Timeout { flow: 7 }]);
+    sender.now = ms(6);
+    assert!(sender.hears(1, &resend).is_empty());
+    let next = sender.turns();
+    assert_eq!(in_short(&next), [(2, 3, true), (3, 3, true)], "as scheduled packets, and not again");
+    receiver.now = ms(6) + Time::from_us(10);
+    let grants = receiver.hears(0, &next);
+    // The last RTTbytes, 1,500 and 500 bytes, have the levels of short messages.
+    assert_eq!(grants.iter().map(|packet| packet.words[..2].to_vec()).collect::<Vec<_>>(), [[5, 1], [6, 0]]);
+    sender.now = receiver.now;
+    sender.hears(1, &grants);
+    let last = sender.turns();
+    assert_eq!(last.last().map(|packet| packet.len), Some(540));
+    receiver.hears(0, &last);
+    assert_eq!(receiver.events(), [FlowEvent::Delivered { message: 7, out_of_order: 0 }]);
+}
+
+#[test]
+fn lost_data__comes_again_and_the_message_ends_at_its_sender() {
+    let (mut sender, mut receiver) = pair();
+    sender.begin(7, 1, 1_500);
+    let first = sender.turns();
+    receiver.hears(0, &first[1..]);
+    let resend = receiver.until(ms(5));
+    assert_eq!(resend[0].words[..2], [0, 1]);
+    sender.now = ms(5);
+    sender.hears(1, &resend);
+    let again = sender.turns();
+    assert_eq!(in_short(&again), [(0, 1, true)]);
+    receiver.hears(0, &again);
+    assert_eq!(receiver.events().last(), Some(&FlowEvent::Delivered { message: 7, out_of_order: 1 }));
+    // Once more is not needed.
+    receiver.hears(0, &again);
+    assert_eq!(receiver.events(), [FlowEvent::Unneeded { message: 7 }]);
+    // After 5 ms of silence the sender asks; BUSY says that all is there.
+    let question = sender.until(ms(10));
+    let answer = receiver.hears(0, &question);
+    assert_eq!((question.len(), answer.len()), (1, 1));
+    sender.hears(1, &answer);
+    let [FlowEvent::MessageEnd { effort: Some(effort), .. }] = sender.events()[..] else { panic!("an end") };
+    assert_eq!(effort, Effort { retransmissions: 1, ..Effort::default() });
+    assert!(sender.until(ms(1_000)).is_empty(), "it has forgotten the message");
+}
+
+#[test]
+fn lost_altogether__the_receiver_asks_for_what_it_does_not_know() {
+    let (mut sender, mut receiver) = pair();
+    sender.begin(7, 1, 900);
+    assert_eq!(sender.turns().len(), 1);
+    let question = sender.until(ms(5));
+    let resend = receiver.hears(0, &question);
+    assert_eq!(resend[0].words[..2], [0, 2]);
+    sender.hears(1, &resend);
+    receiver.hears(0, &sender.turns());
+    assert_eq!(receiver.events(), [FlowEvent::Delivered { message: 7, out_of_order: 0 }]);
+}
+
+#[test]
+fn silence__each_end_gives_up_after_three_attempts() {
+    let (mut sender, mut receiver) = pair();
+    sender.begin(7, 1, 9_000);
+    let first = sender.turns();
+    receiver.hears(0, &first[..1]);
+    let resends = receiver.until(ms(1_000));
+    assert_eq!(resends.len(), 3);
+    let timeout = FlowEvent::Timeout { flow: 7 };
+    assert_eq!(receiver.events(), [timeout, timeout, timeout, FlowEvent::GivenUp { message: 7 }]);
+    assert_eq!(sender.until(ms(1_000)).len(), 3);
+    assert_eq!(sender.events(), [timeout, timeout, FlowEvent::GivenUp { message: 7 }]);
+    // What comes later changes nothing.
+    assert!(receiver.hears(0, &first).is_empty() && receiver.events().is_empty());
+    assert!(receiver.until(ms(2_000)).is_empty() && sender.until(ms(2_000)).is_empty());
+}
+
+#[test]
+fn busy__if_a_shorter_message_goes_first() {
+    let (mut sender, mut receiver) = pair();
+    sender.begin(7, 1, 9_000);
+    let first = sender.turns();
+    sender.begin(8, 2, 800);
+    sender.begin(9, 2, 700);
+    assert!(sender.turns().is_empty(), "the NIC is full");
+    receiver.hears(0, &first);
+    let resend = receiver.until(ms(5));
+    let busy = sender.hears(1, &resend);
+    assert_eq!(in_short(&busy), [(0, 0, false)]);
+    receiver.hears(0, &busy);
+    assert!(receiver.until(ms(10) - Time(1)).is_empty(), "which counts as a sign of life");
+    assert_eq!(receiver.until(ms(10)).len(), 1);
+}
+
+#[test]
+fn asks__if_not_a_message_ends_when_it_was_sent() {
+    let rules = HomaRules { asks: false, ..rules() };
+    let mut sender = Host::new(0, &rules);
+    sender.begin(7, 1, 900);
+    let first = sender.turns();
+    assert!(matches!(sender.events()[..], [FlowEvent::MessageEnd { effort: None, .. }]));
+    // It can still be asked for.
+    let resend = Packet { peer: 0, code: 2, message: 7, flow: 7, words: [0, 1, 0, 0, 0, 0], ..Packet::default() };
+    sender.now = ms(3);
+    assert!(sender.hears(1, &[resend]).is_empty());
+    assert_eq!(sender.turns()[0].len, first[0].len);
+    assert!(sender.until(ms(1_000)).is_empty() && sender.events().is_empty());
+    sender.hears(1, &[resend]);
+    assert!(sender.turns().is_empty(), "until it is forgotten");
+}
+
+#[test]
+fn predicted__ranks_by_the_prediction_and_ends_with_the_true_size() {
+    let rules = HomaRules { sizes: Sizes::Predicted(Outlived::Top), ..rules() };
+    let mut sender = Host::new(0, &rules);
+    for (id, bytes, predicted) in [(7, 900, 50_000), (8, 1_800, 100)] {
+        let predicted = NonZeroU64::new(predicted);
+        let message = Message { id, to: 1, bytes, predicted, ..Message::default() };
+        let _ = sender.endpoint.begin(Time::ZERO, &mut sender.tagger, &mut Sent::default(), &message);
+    }
+    let packets = sender.until(ms(1));
+    let sent: Vec<(u32, u16, u8)> = packets.iter().map(|packet| (packet.message, packet.len, packet.tag.priority())).collect();
+    assert_eq!(sent, [(8, 1_040, 0), (8, 840, 0), (7, 940, 2)]);
+}
+
+#[test]
+fn receive__ten_thousand_messages_get_their_grants() {
+    let mut receiver = Host::new(1, &rules());
+    let mut senders = [0, 2, 3].map(|number| Host::new(number, &rules()));
+    for id in 0..10_000u32 {
+        senders[id as usize % 3].begin(id, 1, 3_000 + u64::from(id % 100));
+    }
+    let mut ended = Vec::new();
+    while ended.len() < 10_000 {
+        let mut answers = Vec::new();
+        for sender in &mut senders {
+            let end = sender.now + Time::from_us(3);
+            let data = sender.until(end);
+            receiver.now = end;
+            answers.extend(receiver.hears(sender.number, &data));
+        }
+        assert!(receiver.now < ms(1_000), "{} have ended", ended.len());
+        senders.iter_mut().for_each(|sender| _ = sender.hears(1, &answers));
+        ended.extend(receiver.events().into_iter().filter_map(|event| match event {
+            FlowEvent::Delivered { message, .. } => Some(message),
+            _ => None,
+        }));
+    }
+    ended.sort_unstable();
+    assert!(ended.into_iter().eq(0..10_000));
+}
+
+proptest! {
+    /// Whatever is lost for a while, every message arrives; and whatever is lost for ever, nothing goes on.
+    #[test]
+    fn losses__every_message_ends_or_is_given_up(
+        sizes in prop::collection::vec(prop_oneof![1u64..3_000, 1u64..8_000], 1..12),
+        lost in prop::collection::vec(0u8..10, 1..60),
+        share in 0u8..10,
+        losses_end: bool,
+        asks: bool,
+    ) {
+        let rules = HomaRules { asks: asks || !losses_end, attempts: 20, ..rules() };
+        let mut hosts = [0, 1].map(|number| Host::new(number, &rules));
+        let mut fates = lost.iter().cycle();
+        for (id, &bytes) in (0..).zip(&sizes) {
+            hosts[0].begin(id, 1, bytes);
+        }
+        let (mut delivered, mut given_up) = (Vec::new(), Vec::new());
+        for step in 0..20_000 {
+            let end = ms(step + 1);
+            let lossy = !losses_end || step < 20;
+            for (from, to) in [(0, 1), (1, 0)] {
+                let mut sent = hosts[from].until(end);
+                // A first packet that is lost without a question never comes again.
+                let spared = |packet: &Packet| !rules.asks && packet.kind == Kind::Data && packet.words[0] == 0;
+                sent.retain(|packet| !lossy || spared(packet) || *fates.next().unwrap() >= share);
+                hosts[to].now = end;
+                let answers = hosts[to].hears(from as u16, &sent);
+                let answers: Vec<Packet> = answers.into_iter().filter(|_| !lossy || *fates.next().unwrap() >= share).collect();
+                hosts[from].hears(to as u16, &answers);
+            }
+            for event in hosts.iter_mut().flat_map(|host| host.events()) {
+                match event {
+                    FlowEvent::Delivered { message, .. } => delivered.push(message),
+                    FlowEvent::GivenUp { message } => given_up.push(message),
+                    _ => {}
+                }
+            }
+        }
+        delivered.sort_unstable();
+        prop_assert!(delivered.windows(2).all(|pair| pair[0] < pair[1]), "once each: {delivered:?}");
+        if losses_end {
+            prop_assert_eq!(delivered.len(), sizes.len());
+            prop_assert!(given_up.is_empty());
+        }
+        for id in 0..sizes.len() as u32 {
+            prop_assert!(delivered.contains(&id) || given_up.contains(&id), "{id} hangs");
+        }
+        // Nothing is sent any more.
+        for host in &mut hosts {
+            prop_assert!(host.until(ms(40_000)).is_empty());
+        }
+    }
+}
