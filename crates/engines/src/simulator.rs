@@ -294,9 +294,8 @@ fn fct_end(settings: &Settings, workload: &Workload, scheme: &Scheme) -> Result<
         return Err(scope.invalid(&FCT_END, expected));
     }
     // What is sent open loop is known to end with the arrival.
-    let never = |class: &Class| {
-        !class.transport.facts().acknowledges && !matches!(class.transport, TransportSpec::OpenLoop(_))
-    };
+    let never =
+        |class: &Class| !class.transport.facts().acknowledges && !matches!(class.transport, TransportSpec::OpenLoop(_));
     if end == FctEnd::Ack && scheme.classes.iter().any(never) {
         let problem = format!("`{}` has no ACKs with which flows could end", scheme.name);
         let error = scope.error(&FCT_END, problem);

@@ -17,6 +17,12 @@ const EXPERIMENTS: [&str; 2] = ["ns2", "rfc"];
 const WITH_COFLOWS: [&str; 8] =
     ["sp-elastic", "sincronia", "sebf", "aalo", "pcoflow-ecn", "pcoflow-drop", "pcoflow-move", "pcoflow-sp-pifo"];
 
+/// Schemes without ACKs, whose flows end with their arrival.
+const WITHOUT_ACKS: [&str; 2] = ["homa", "homa-predicted"];
+
+/// What the command is told for these.
+const TO_ARRIVAL: [&str; 4] = ["--set", "fct_end=arrival", "--set", "schemes.homa-predicted.bounds=law"];
+
 /// Schemes without packets, whose results are kept by `crates/studies/tests/flow_level.rs`.
 const WITHOUT_PACKETS: [&str; 3] = ["varys", "per-flow-fair", "per-flow-priority"];
 
@@ -107,7 +113,14 @@ fn results_are_the_golden_ones_or_there_is_a_reason() {
         for scheme in schemes() {
             let name = format!("{experiment}-{scheme}");
             let suffix = if orders_coflows(&scheme) { "-coflows" } else { "" };
-            let out = run(&format!("{experiment}{suffix}"), &name, &["--set", &format!("scheme={scheme}")]);
+            let chosen = format!("scheme={scheme}");
+            let more: &[&str] = match WITHOUT_ACKS.iter().position(|name| *name == scheme) {
+                None => &[],
+                Some(0) => &TO_ARRIVAL[..2],
+                Some(_) => &TO_ARRIVAL,
+            };
+            let arguments = [&["--set", chosen.as_str()], more].concat();
+            let out = run(&format!("{experiment}{suffix}"), &name, &arguments);
             found.insert(format!("{name}.txt"), kept(&out));
             if name == WITH_MANIFEST {
                 found.insert(format!("{name}-manifest.json"), manifest(&out));
@@ -159,12 +172,20 @@ fn bytes(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 #[test]
 fn all_schemes_give_the_same_bytes_with_one_job_and_with_two() {
     let (ordering, others): (Vec<String>, Vec<String>) = schemes().into_iter().partition(|name| orders_coflows(name));
-    let cases =
-        EXPERIMENTS.into_iter().flat_map(|set| [(set.to_owned(), &others), (format!("{set}-coflows"), &ordering)]);
-    for (experiment, schemes) in cases {
+    let (arriving, others): (Vec<String>, Vec<String>) =
+        others.into_iter().partition(|name| WITHOUT_ACKS.contains(&name.as_str()));
+    let none: &[&str] = &[];
+    let cases = EXPERIMENTS.into_iter().flat_map(|set| {
+        let plain = |schemes, more| (set.to_owned(), set.to_owned(), schemes, more);
+        let coflows = format!("{set}-coflows");
+        let arrival = (set.to_owned(), format!("{set}-arrival"), &arriving, &TO_ARRIVAL[..]);
+        [plain(&others, none), (coflows.clone(), coflows, &ordering, none), arrival]
+    });
+    for (experiment, folder, schemes, more) in cases {
         let [one, two] = ["1", "2"].map(|jobs| {
             let scheme = format!("scheme={}", schemes.join(","));
-            bytes(&run(&experiment, &format!("{experiment}-jobs-{jobs}"), &["--set", &scheme, "--jobs", jobs]))
+            let arguments = [&["--set", &scheme, "--jobs", jobs], more].concat();
+            bytes(&run(&experiment, &format!("{folder}-jobs-{jobs}"), &arguments))
         });
         assert_eq!(one.keys().collect::<Vec<_>>(), two.keys().collect::<Vec<_>>());
         assert!(one.len() > 2 * schemes.len(), "parts of every scheme and seed");

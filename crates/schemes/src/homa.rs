@@ -12,7 +12,7 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use flowsieve_core::taggers::plain::Plain;
+use flowsieve_core::taggers::bytes::Bytes;
 use flowsieve_core::{TaggerSpec, Time};
 use flowsieve_fabric::round_trip::Exchange;
 use flowsieve_transport::homa::levels::{Cut, SizeShare, equal_bytes, unscheduled_levels};
@@ -127,7 +127,11 @@ fn build(context: &Context<'_>, sizes: Sizes) -> Result<Scheme, SettingsError> {
     let transport = TransportSpec::custom(facts, move |site| HomaEndpoint::new(&rules, site));
     let parts = Parts {
         transport: Part::Own(transport),
-        tagger: Part::Own(TaggerSpec::Plain(Plain)),
+        // What orders messages; a port may serve by it instead of by priorities.
+        tagger: Part::Own(match sizes {
+            Sizes::True => TaggerSpec::Bytes(Bytes::Remaining),
+            Sizes::Predicted(outlived) => TaggerSpec::Predicted(outlived),
+        }),
         port: Part::Named(DisciplineName::StrictPriority),
         queues: PUBLISHED_LEVELS.into(),
         marking: MarkingName::Off,
@@ -158,7 +162,9 @@ fn levels(context: &Context<'_>, cut: Cut) -> Result<Levels, SettingsError> {
     let scope = &context.scope;
     let count = scope.at(Place::Leaf).read_or(&QUEUES, PUBLISHED_LEVELS.into())? as u8;
     if count < 2 {
-        return Err(scope.invalid(&QUEUES, "at least 2 for Homa: one level is for scheduled packets, one for unscheduled ones"));
+        return Err(
+            scope.invalid(&QUEUES, "at least 2 for Homa: one level is for scheduled packets, one for unscheduled ones")
+        );
     }
     let given = scope.optional(&OVERCOMMITMENT)?;
     if let Some(too_many) = given.filter(|&given| given >= count.into()) {
@@ -171,7 +177,10 @@ fn levels(context: &Context<'_>, cut: Cut) -> Result<Levels, SettingsError> {
         Some(cutoffs) => {
             let rising = cutoffs.is_sorted_by(|before, after| before < after);
             let expected = given.map(|given| usize::from(count - given - 1));
-            if !rising || cutoffs.len() + 1 >= count.into() || expected.is_some_and(|expected| cutoffs.len() != expected) {
+            if !rising
+                || cutoffs.len() + 1 >= count.into()
+                || expected.is_some_and(|expected| cutoffs.len() != expected)
+            {
                 let number = expected.map_or_else(|| format!("at most {}", count - 2), |expected| expected.to_string());
                 let expected = format!("{number} rising sizes: cutoffs between the levels of unscheduled packets");
                 return Err(scope.invalid(&THRESHOLDS, expected));
@@ -203,7 +212,8 @@ fn size_shares(context: &Context<'_>) -> Result<Vec<SizeShare>, SettingsError> {
     for sample in 0..SAMPLES {
         let share = (f64::from(sample) + 0.5) / f64::from(SAMPLES);
         let Some(bytes) = context.workload.quantile_bytes(share) else {
-            let expected = "cutoffs between the levels of unscheduled packets, since the workload's sizes are not known";
+            let expected =
+                "cutoffs between the levels of unscheduled packets, since the workload's sizes are not known";
             return Err(context.scope.invalid(&THRESHOLDS, expected));
         };
         match shares.last_mut() {

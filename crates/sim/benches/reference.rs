@@ -13,7 +13,9 @@ use flowsieve_fabric::topology::{FABRIC_SETTINGS, Fabric};
 use flowsieve_schemes::{Context, Knows, WorkloadFacts, registry};
 use flowsieve_settings::Settings;
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec};
-use flowsieve_workload::{BoundsLaw, DrawnBounds, Generator, LoadCounts, Predict, arrival_rate_per_host, builtin};
+use flowsieve_workload::{
+    BoundsLaw, DrawnBounds, Generator, LoadCounts, Predict, SizeDistribution, arrival_rate_per_host, builtin,
+};
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::Arc;
 
@@ -23,6 +25,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 struct WebSearch {
     load: f64,
+    sizes: SizeDistribution,
 }
 
 impl WorkloadFacts for WebSearch {
@@ -34,8 +37,8 @@ impl WorkloadFacts for WebSearch {
         Some(self.load)
     }
 
-    fn quantile_bytes(&self, _: f64) -> Option<u64> {
-        None
+    fn quantile_bytes(&self, p: f64) -> Option<u64> {
+        self.sizes.quantile(p)
     }
 }
 
@@ -133,11 +136,10 @@ fn main() {
     };
     let rate_bps = fabric.links[fabric.host_uplink[0] as usize].rate.bps();
     let rate = arrival_rate_per_host(options.load, LoadCounts::Ns2, rate_bps, &framing, &sizes).expect("a rate");
+    let web_search = WebSearch { load: options.load, sizes: sizes.clone() };
     for name in &options.schemes {
         let entry = registry::find(name).expect("a scheme");
-        let scheme =
-            (entry.build)(&Context { scope: settings.scheme(name), workload: &WebSearch { load: options.load } })
-                .expect("built");
+        let scheme = (entry.build)(&Context { scope: settings.scheme(name), workload: &web_search }).expect("built");
         let flows = || -> Box<dyn Iterator<Item = _>> {
             let all = Generator::new(sizes.clone(), rate, fabric.hosts, 1).expect("a generator");
             Box::new(all.take(options.flows))

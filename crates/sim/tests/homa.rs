@@ -33,6 +33,10 @@ fn one_message__grants_come_before_the_line_is_free() {
     assert_eq!(result.counts["homa_grants"], 7, "one for each packet after the first three");
     assert_eq!((result.counts["homa_questions"], result.counts["homa_busy"]), (1, 1), "after 5 ms of silence");
     assert_eq!((result.retransmissions, result.timeouts), (0, 0));
+    // The sender last hears of it at 10.464 us: the tenth packet's grant. It asks 5 ms later, and has the answer 0.928 us later.
+    let given = settings(2, 3, 1);
+    let known = Trial::new(&given, scheme("homa", &given)).until_ack().run(&[flow(0, (0, 1), 10)]);
+    assert_eq!(fcts(&known), [5_011_392_000]);
 }
 
 #[test]
@@ -43,12 +47,7 @@ fn one_message__with_one_packet_in_a_round_trip() {
 
 /// Host 2 receives A from host 0 and B from host 1. From 4.2 us on, host 1 sends two shorter messages first, C and D.
 fn two_senders(overcommitment: i64) -> PointResult {
-    let flows = [
-        flow(0, (0, 2), 8),
-        flow(0, (1, 2), 5),
-        flow(4_200_000, (1, 3), 2),
-        flow(4_200_000, (1, 4), 2),
-    ];
+    let flows = [flow(0, (0, 2), 8), flow(0, (1, 2), 5), flow(4_200_000, (1, 3), 2), flow(4_200_000, (1, 4), 2)];
     run(&settings(5, 2, overcommitment), &flows)
 }
 

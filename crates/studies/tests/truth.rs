@@ -40,8 +40,9 @@ fn experiment(scheme: &str, more: &str) -> String {
         "[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 4\nhost_link = \"10Gbps\"\nfabric_link = \"10Gbps\"\n\
          [[topology.link]]\nbetween = [\"leaf1\", \"spine0\"]\nrate = \"2Gbps\"\nloss = 0.004\n\
          [workload]\nlist = \"flows.csv\"\n\
-         [network]\nmtu = \"1.5KB\"\n\
+         [network]\nmtu = \"1.5KB\"\n{}\
          [sweep]\nscheme = [\"{scheme}\"]\n[schemes.{scheme}]\n{}{more}\n",
+        of_run(scheme),
         of_scheme(scheme)
     )
 }
@@ -49,7 +50,15 @@ fn experiment(scheme: &str, more: &str) -> String {
 /// What a scheme needs to be told.
 fn of_scheme(scheme: &str) -> &'static str {
     match scheme {
-        "qclimb" | "qclimb-pp" | "qclimb-fp" | "pfabric-predicted" => "bounds = \"exact\"\n",
+        "qclimb" | "qclimb-pp" | "qclimb-fp" | "pfabric-predicted" | "homa-predicted" => "bounds = \"exact\"\n",
+        _ => "",
+    }
+}
+
+/// What its runs need to be told.
+fn of_run(scheme: &str) -> &'static str {
+    match scheme {
+        "homa" | "homa-predicted" => "[run]\nfct_end = \"arrival\"\n",
         _ => "",
     }
 }

@@ -107,7 +107,9 @@ impl Host {
     }
 
     fn events(&mut self) -> Vec<FlowEvent> {
-        std::iter::from_fn(|| self.endpoint.poll_event()).filter(|event| !matches!(event, FlowEvent::MessageStart { .. })).collect()
+        std::iter::from_fn(|| self.endpoint.poll_event())
+            .filter(|event| !matches!(event, FlowEvent::MessageStart { .. }))
+            .collect()
     }
 }
 
@@ -255,7 +257,8 @@ fn predicted__ranks_by_the_prediction_and_ends_with_the_true_size() {
         let _ = sender.endpoint.begin(Time::ZERO, &mut sender.tagger, &mut Sent::default(), &message);
     }
     let packets = sender.until(ms(1));
-    let sent: Vec<(u32, u16, u8)> = packets.iter().map(|packet| (packet.message, packet.len, packet.tag.priority())).collect();
+    let sent: Vec<(u32, u16, u8)> =
+        packets.iter().map(|packet| (packet.message, packet.len, packet.tag.priority())).collect();
     assert_eq!(sent, [(8, 1_040, 0), (8, 840, 0), (7, 940, 2)]);
 }
 

@@ -438,6 +438,7 @@ fn show_event(event: &FlowEvent) -> String {
             };
             format!("ends {}{}{effort}", message.id, on(message, *flow))
         }
+        FlowEvent::GivenUp { message } => format!("gives {message} up"),
         FlowEvent::Delivered { message, out_of_order: 0 } => format!("arrives {message}"),
         FlowEvent::Delivered { message, out_of_order } => format!("arrives {message} late {out_of_order}"),
         FlowEvent::Timeout { flow } => format!("timeout {flow}"),

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use flowsieve_core::readings::Reading;
 use flowsieve_core::tagger::FlowEvent;
-use flowsieve_core::{Message, Tagger, Time};
+use flowsieve_core::{Message, Tag, Tagger, Time};
 
 use super::header::{DataHeader, Have, Header};
 use super::line::Line;
 use super::receiver::{self, Data, Grant, Receivers};
 use super::rules::HomaRules;
-use super::sender::{self, Senders};
+use super::sender::{self, Senders, Sending};
 use crate::endpoint::{Effects, Endpoint, HostSite, Observed, Out, Timer, Turn};
 use crate::packet::{Packet, Said};
 
@@ -218,10 +218,13 @@ impl Endpoint for HomaEndpoint {
             (self.room_at, self.wants_turn) = (room_at, false);
             return Turn::Unused;
         }
-        let Some((packet, whole)) = self.senders.send(now) else {
+        let Some(Sending { packet, facts, whole }) = self.senders.send(now) else {
             self.wants_turn = false;
             return Turn::Unused;
         };
+        // The tagger writes the rank. The priority is the receiver's choice.
+        let tag = Tag::new(packet.tag.priority(), tagger.tag(|| facts).rank());
+        let packet = Packet { tag, ..packet };
         self.line.takes(now, packet.len);
         out.send(packet);
         if let Some(message) = whole.filter(|_| !self.rules.asks) {

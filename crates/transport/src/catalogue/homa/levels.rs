@@ -142,7 +142,10 @@ mod tests {
     #[test]
     fn unscheduled__by_the_bytes_left() {
         let levels = Levels::new(8, vec![100, 1_000, 10_000]).unwrap();
-        assert_eq!([1, 100, 101, 1_000, 10_000, 10_001, u64::MAX].map(|left| levels.unscheduled(left)), [0, 0, 1, 1, 2, 3, 3]);
+        assert_eq!(
+            [1, 100, 101, 1_000, 10_000, 10_001, u64::MAX].map(|left| levels.unscheduled(left)),
+            [0, 0, 1, 1, 2, 3, 3]
+        );
         assert_eq!(Levels::new(2, vec![]).unwrap().unscheduled(5), 0);
         assert_eq!(Levels::new(2, vec![5]), Err(TooFewLevels));
         assert_eq!(Levels::new(1, vec![]), Err(TooFewLevels));

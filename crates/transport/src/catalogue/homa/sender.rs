@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use flowsieve_core::message::Effort;
+use flowsieve_core::tagger::FlowFacts;
 use flowsieve_core::{Message, Time};
 
 use super::header::{DataHeader, Have};
@@ -60,6 +61,17 @@ pub(super) enum Silent {
         /// The message.
         message: u32,
     },
+}
+
+/// A packet to send.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sending {
+    /// The packet, with its priority.
+    pub(super) packet: Packet,
+    /// What its tagger may know.
+    pub(super) facts: FlowFacts,
+    /// The message, if this is the first time that all of it has been sent.
+    pub(super) whole: Option<Message>,
 }
 
 /// The outgoing messages of a host.
@@ -124,8 +136,8 @@ impl Senders {
         }
     }
 
-    /// Returns the next packet to send, and the message if this is the first time that all of it has been sent.
-    pub(super) fn send(&mut self, now: Time) -> Option<(Packet, Option<Message>)> {
+    /// Returns the next packet to send.
+    pub(super) fn send(&mut self, now: Time) -> Option<Sending> {
         let &(_, id) = self.ready.first()?;
         let rules = &self.rules;
         let outgoing = self.messages.get_mut(&id)?;
@@ -148,13 +160,25 @@ impl Senders {
         };
         let (size, predicted, unscheduled) = (message.bytes, message.predicted, outgoing.unscheduled);
         let header = DataHeader { packet, size, predicted, unscheduled, retransmission };
-        let len = rules.payload(&message, packet) + rules.header;
+        let (offset, payload) = (rules.offset(packet), rules.payload(&message, packet));
+        let len = payload + rules.header;
+        let facts = FlowFacts {
+            flow: id,
+            now,
+            offset,
+            payload: payload.into(),
+            remaining: message.bytes.saturating_sub(offset),
+            retransmission,
+            timeouts: outgoing.effort.timeouts,
+            ..FlowFacts::of(&message)
+        };
         let whole = !retransmission && outgoing.next == outgoing.packets;
         self.place(id);
         if whole && !self.rules.asks {
             self.set_alarm(now, id);
         }
-        Some((header.write((message.to, id), message.coflow, len, level), whole.then_some(message)))
+        let packet = header.write((message.to, id), message.coflow, len, level);
+        Some(Sending { packet, facts, whole: whole.then_some(message) })
     }
 
     /// Takes a grant; returns whether it lets the message send more.
