@@ -1,6 +1,7 @@
 //! A host's endpoint for Homa.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
 use flowsieve_core::readings::Reading;
@@ -103,6 +104,13 @@ impl HomaEndpoint {
         });
     }
 
+    fn on_resend(&mut self, now: Time, out: &mut dyn Out, (peer, message): (u16, u32), packets: Range<u32>) {
+        if !packets.is_empty() && self.senders.asked_again(now, message, packets) {
+            self.counts.busy += 1;
+            self.say(now, out, (peer, message), Header::Busy(Have::Part));
+        }
+    }
+
     fn give_up(&mut self, now: Time, tagger: &mut Tagger, message: u32) {
         self.counts.given_up += 1;
         self.report(now, tagger, FlowEvent::GivenUp { message });
@@ -168,12 +176,7 @@ impl Endpoint for HomaEndpoint {
             Some(Header::Grant { before, level }) => {
                 self.progress += u64::from(self.senders.granted(now, message, before, level));
             }
-            Some(Header::Resend { from, to }) => {
-                if from < to && self.senders.asked_again(now, message, from..to) {
-                    self.counts.busy += 1;
-                    self.say(now, out, (peer, message), Header::Busy(Have::Part));
-                }
-            }
+            Some(Header::Resend { from, to }) => self.on_resend(now, out, (peer, message), from..to),
             Some(Header::Ask) => self.answer(now, out, (peer, message)),
             Some(Header::Busy(have)) => {
                 // Of one message a host is the sender or the receiver.

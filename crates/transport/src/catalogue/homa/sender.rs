@@ -11,7 +11,7 @@ use flowsieve_core::{Message, Time};
 
 use super::header::{DataHeader, Have};
 use super::rules::HomaRules;
-use crate::endpoint::Timer;
+use crate::endpoint::{Observed, Timer};
 use crate::packet::Packet;
 
 /// An outgoing message.
@@ -260,7 +260,7 @@ impl Senders {
     }
 
     /// Reports the bytes sent and granted of each message.
-    pub(super) fn observe(&self, see: &mut dyn FnMut(u32, &[(&'static str, f64)])) {
+    pub(super) fn observe(&self, see: &mut dyn FnMut(u32, Observed<'_>)) {
         for (&id, outgoing) in &self.messages {
             let bytes = |packets| self.rules.offset(packets).min(outgoing.message.bytes) as f64;
             see(id, &[("sent_bytes", bytes(outgoing.next)), ("granted_bytes", bytes(outgoing.granted))]);
