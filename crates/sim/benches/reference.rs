@@ -38,7 +38,7 @@ impl WorkloadFacts for WebSearch {
     }
 
     fn quantile_bytes(&self, p: f64) -> Option<u64> {
-        self.sizes.quantile(p)
+        Some(self.sizes.quantile(p))
     }
 }
 
