@@ -280,7 +280,7 @@ fn is_left(name: &str) -> bool {
 pub fn clean() -> Result<Vec<Leftover>, LabError> {
     let left = leftovers();
     for namespace in &left {
-        super::programs::end_in(&[namespace.name.clone()]);
+        super::programs::end_in(std::slice::from_ref(&namespace.name));
         delete(&namespace.name)?;
     }
     Ok(left)
