@@ -202,8 +202,10 @@ def misquoted(document: str, text: str) -> list[str]:
 
 def written_page(flowsieve: Path, paper: str, page: Path) -> None:
     """Writes a paper's page and its figures from the measurements that are kept, without runs."""
+    kept = ROOT / "experiments" / paper / "measured"
+    scale = "quick" if any(kept.glob("*.quick.json")) else "paper"
     with tempfile.TemporaryDirectory() as scratch:
-        options = ["--folder", "experiments", "--scale", "quick", "--from-measured", "--out", scratch]
+        options = ["--folder", "experiments", "--scale", scale, "--from-measured", "--out", scratch]
         command(flowsieve, "reproduce", paper, *options, "--page", page, "--replace")
 
 

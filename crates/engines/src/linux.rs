@@ -52,9 +52,8 @@ declare! {
     .with_default(48);
     static DSCP: Setting<bool> = Setting::flag(
         Section::Lab, "dscp",
-        "whether a frame has its packet's priority as DSCP when it reaches a host, for captures",
-    )
-    .with_default(false);
+        "whether a frame has its packet's priority as DSCP when it reaches a host, for captures; not given: false",
+    );
     static PROGRAMS: Setting<Programs> = Setting::choice(
         Section::Lab,
         "programs",
@@ -99,7 +98,7 @@ impl Linux {
         let sender = refusals::sender(point, &setup, sends)?;
         let apart = if has_programs { Some(programs::apart(point, &setup)?) } else { None };
         let connections = if sends { common.read(&POOL)? as usize } else { 0 };
-        let dscp = common.read(&DSCP)?;
+        let dscp = common.optional(&DSCP)? == Some(true);
         let max_time = common.optional(&MAX_TIME)?.map(Time);
         for (name, value) in sender.host.in_words() {
             point.settings.note(&format!("lab.host.{name}"), &value);

@@ -111,7 +111,7 @@ const EXAMPLES: &[(&str, As)] = &[
     ("flowsieve lab watch", By("lab_own.rs", "\"watch\"")),
     ("flowsieve lab down", By("lab_own.rs", "\"down\"")),
     (
-        "flowsieve lab up fabric.toml --set scheme=qc-las --set message_gap=5ms --name second --out results/second",
+        "flowsieve lab up fabric.toml --set scheme=qc-las --set message_gap=5ms --name second",
         By("lab_own.rs", "\"message_gap=5ms\""),
     ),
     ("flowsieve lab clean", By("lab.rs", "[\"lab\", \"clean\"]")),

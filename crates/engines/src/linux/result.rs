@@ -172,10 +172,11 @@ fn periodic(Periodic { name, period, ticks }: &Periodic) -> PeriodicPart {
 /// Returns what only the lab counts, by name; zeros are left out.
 fn counts(outcome: &Outcome) -> BTreeMap<String, u64> {
     let carried = &outcome.carried;
-    let [.., late] = carried.released;
+    let [.., later, late] = carried.released;
     let own = [
         ("lab frames received", carried.received),
         ("lab frames sent", carried.all_sent()),
+        ("lab frames over 250 us late", later + late),
         ("lab frames over 1 ms late", late),
         ("lab frames not sent", carried.not_sent),
         ("lab frames too long", carried.too_long),

@@ -30,7 +30,7 @@ Examples:
       what ports send, mark and drop, each second; with --once a table and the end
   flowsieve lab down
       ends the lab and its programs, and shows the result: a flow for each direction of a connection
-  flowsieve lab up fabric.toml --set scheme=qc-las --set message_gap=5ms --name second --out results/second
+  flowsieve lab up fabric.toml --set scheme=qc-las --set message_gap=5ms --name second
       another lab beside the first; `--lab second` names it for the other commands";
 
 /// What to do with the lab.

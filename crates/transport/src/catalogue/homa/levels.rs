@@ -72,7 +72,7 @@ pub struct Cut {
 struct Traffic {
     /// Bytes of grants.
     grants: f64,
-    /// Bytes of data that is not at a scheduled level: the first RTTbytes of a message and its last; ascending by the bytes left.
+    /// Bytes of data that is not at a scheduled level, by the bytes left: the first RTTbytes of a message and its last.
     raised: Vec<(u64, f64)>,
     /// Bytes of unscheduled data.
     unscheduled: f64,
@@ -97,7 +97,6 @@ impl Traffic {
             traffic.unscheduled += share * (0..first).map(wire).sum::<f64>();
             traffic.all += share * (bytes as f64 + packets as f64 * f64::from(beside));
         }
-        traffic.raised.sort_unstable_by_key(|&(left, _)| left);
         traffic
     }
 }
@@ -108,16 +107,41 @@ impl Traffic {
 pub fn equal_bytes(sizes: &[SizeShare], cut: Cut, levels: u8) -> Vec<u64> {
     let Traffic { grants, raised, .. } = Traffic::new(sizes, cut);
     let total = grants + raised.iter().map(|(_, bytes)| bytes).sum::<f64>();
-    let mut cutoffs: Vec<u64> = Vec::new();
-    let mut sum = grants;
-    for &(left, bytes) in &raised {
-        sum += bytes;
-        let reached = sum >= total * (cutoffs.len() + 1) as f64 / f64::from(levels);
-        if reached && cutoffs.len() + 1 < usize::from(levels) && cutoffs.last() != Some(&left) {
-            cutoffs.push(left);
+    // Only the buckets in which a cutoff lies are sorted: there are a hundred thousand packets, and few cutoffs.
+    let mut buckets = vec![0.0; BUCKETS];
+    raised.iter().for_each(|&(left, bytes)| buckets[bucket(left)] += bytes);
+    let (mut cutoffs, mut sum) = (Vec::<u64>::new(), grants);
+    let reached = |sum: f64, cutoffs: &[u64]| sum >= total * (cutoffs.len() + 1) as f64 / f64::from(levels);
+    for (number, held) in buckets.into_iter().enumerate() {
+        if !reached(sum + held, &cutoffs) {
+            sum += held;
+            continue;
+        }
+        let mut within: Vec<(u64, f64)> = raised.iter().filter(|(left, _)| bucket(*left) == number).copied().collect();
+        within.sort_unstable_by_key(|&(left, _)| left);
+        for (left, bytes) in within {
+            sum += bytes;
+            let is_new = cutoffs.len() + 1 < usize::from(levels) && cutoffs.last() != Some(&left);
+            if is_new && reached(sum, &cutoffs) {
+                cutoffs.push(left);
+            }
+        }
+        if cutoffs.len() + 1 == usize::from(levels) {
+            break;
         }
     }
     cutoffs
+}
+
+/// Buckets of bytes left, 64 an octave.
+const PER_OCTAVE: u32 = 6;
+const BUCKETS: usize = 64 << PER_OCTAVE;
+
+/// Returns the bucket of a number of bytes left. The bucket of more bytes is no lower.
+fn bucket(left: u64) -> usize {
+    let octave = left.max(1).ilog2();
+    let within = if octave >= PER_OCTAVE { left >> (octave - PER_OCTAVE) } else { left << (PER_OCTAVE - octave) };
+    (octave as usize) << PER_OCTAVE | (within & ((1 << PER_OCTAVE) - 1)) as usize
 }
 
 /// Returns how many of `levels` are for unscheduled packets: as large a share as unscheduled bytes are of all, and at least one (§3.4).
@@ -165,6 +189,34 @@ mod tests {
         // More levels than sizes.
         assert_eq!(equal_bytes(&halves, CUT, 4), [100, 900]);
         assert_eq!(equal_bytes(&halves, CUT, 1), []);
+    }
+
+    /// The same from one sorted list of all packets.
+    fn naive(sizes: &[SizeShare], levels: u8) -> Vec<u64> {
+        let Traffic { grants, mut raised, .. } = Traffic::new(sizes, CUT);
+        raised.sort_by_key(|&(left, _)| left);
+        let total = grants + raised.iter().map(|(_, bytes)| bytes).sum::<f64>();
+        let (mut cutoffs, mut sum) = (Vec::new(), grants);
+        for (left, bytes) in raised {
+            sum += bytes;
+            let reached = sum >= total * (cutoffs.len() + 1) as f64 / f64::from(levels);
+            if reached && cutoffs.len() + 1 < usize::from(levels) && cutoffs.last() != Some(&left) {
+                cutoffs.push(left);
+            }
+        }
+        cutoffs
+    }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig { cases: 300, failure_persistence: None, ..Default::default() })]
+        #[test]
+        fn equal_bytes__are_those_of_a_sorted_list(
+            sizes in proptest::collection::vec((1u64..5_000_000, 1u8..9), 1..200), levels in 1u8..12,
+        ) {
+            let share = |(bytes, share)| SizeShare { bytes, share: f64::from(share) };
+            let sizes: Vec<SizeShare> = sizes.into_iter().map(share).collect();
+            proptest::prop_assert_eq!(equal_bytes(&sizes, CUT, levels), naive(&sizes, levels));
+        }
     }
 
     #[test]
