@@ -63,9 +63,14 @@ pub struct Agreement {
     pub gains: Vec<Gain>,
     /// By point, the correlation of the logarithms of FCTs: simulator and Linux, and Linux twice.
     pub correlations: Vec<(String, f64, f64)>,
+    /// Why runs on Linux are not valid, so that their points are not compared.
+    pub not_valid: Vec<String>,
     /// The flows.
     #[serde(skip)]
     pub flows: Vec<Pair>,
+    /// The points by index, in words.
+    #[serde(skip)]
+    points: Vec<(u32, String)>,
 }
 
 impl Agreement {
@@ -97,9 +102,12 @@ impl Agreement {
                 }
             }
             let all = of(point, &SizeClass::between(0, None));
-            correlations.push((name.clone(), correlation(&all, (0, 1)), correlation(&all, (1, 2))));
+            if !all.is_empty() {
+                correlations.push((name.clone(), correlation(&all, (0, 1)), correlation(&all, (1, 2))));
+            }
         }
-        Ok(Agreement { rows, gains, correlations, flows })
+        let not_valid = [linux, again].map(|result| result.manifest().experiment.not_valid.clone()).concat();
+        Ok(Agreement { rows, gains, correlations, not_valid, flows, points: (0..).zip(names).collect() })
     }
 
     /// Writes the tables.
@@ -145,13 +153,16 @@ impl Agreement {
         for (point, both, again) in &self.correlations {
             let _ = writeln!(text, "{point:width$}  {both:.3}  {again:.3}");
         }
+        for why in &self.not_valid {
+            let _ = writeln!(text, "\nnot compared: {why}");
+        }
         text
     }
 
     /// Draws each point's flows as SVG, by the point in words.
     pub fn drawings(&self) -> impl Iterator<Item = (&str, String)> {
-        (0..).zip(&self.correlations).filter_map(|(point, (name, ..))| {
-            let of_point = self.flows.iter().filter(|pair| pair.point == point);
+        self.points.iter().filter_map(|(point, name)| {
+            let of_point = self.flows.iter().filter(|pair| pair.point == *point);
             let fcts: Vec<[f64; 3]> = of_point.map(|pair| pair.fct_us.map(|us| us / 1e3)).collect();
             let title = format!("{name}: simulator and Linux");
             let svg = flowsieve_report::agreement_svg(&title, ["simulator", "Linux", "Linux again"], &fcts)?;
@@ -182,16 +193,22 @@ type Key = (u32, u64, u32);
 /// Its payload, and its FCT in each result in which it finished.
 type Times = (u64, [Option<f64>; 3]);
 
-/// Returns the flows that all three have finished, by point, seed and number.
+/// Returns the flows that all three have finished, by the first result's point, seed and number. A result that lacks runs which
+/// are not valid has its points under other indices.
 fn paired(results: [&ResultDir; 3]) -> Result<Vec<Pair>, Error> {
+    let names = |result: &ResultDir| -> Vec<String> { result.manifest().experiment.points.iter().map(name).collect() };
+    let first = names(results[0]);
     let mut all: BTreeMap<Key, Times> = BTreeMap::new();
     for (which, result) in results.into_iter().enumerate() {
+        let place = |point: &String| first.iter().position(|other| other == point).map(|place| place as u32);
+        let places: Vec<Option<u32>> = names(result).iter().map(place).collect();
         if !result.keeps_all_flows() {
             return Err(Error::Input("a comparison by flow needs flow_records = \"full\" in [run]".to_owned()));
         }
         result.for_each_run(|run, rows| {
+            let Some(point) = places.get(run.point as usize).copied().flatten() else { return };
             for row in rows {
-                let entry = all.entry((run.point, run.seed, row.flow)).or_insert((row.bytes, [None; 3]));
+                let entry = all.entry((point, run.seed, row.flow)).or_insert((row.bytes, [None; 3]));
                 entry.1[which] = row.fct_ps.filter(|_| entry.0 == row.bytes).map(|ps| ps as f64 / 1e6);
             }
         })?;

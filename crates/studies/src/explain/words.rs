@@ -10,7 +10,7 @@ const ABSENT: [(&[&str], &str, &str); 12] = [
     (&["roce", "rdma"], "remote memory access over Ethernet", "messages over TCP, DCTCP or pFabric's transport"),
     (&["dcqcn", "timely", "swift", "hpcc", "powertcp"], "a rate-based congestion control", "`transport = \"dctcp\"`"),
     (&["cubic", "bbr", "vegas"], "a congestion control of the Internet", "`transport = \"tcp\"`, NewReno"),
-    (&["homa", "ndp", "phost", "eqds"], "a transport driven by its receivers", "`pfabric`; or a transport of your own"),
+    (&["ndp", "phost", "eqds"], "a transport driven by its receivers", "`homa`, `pfabric`; or a transport of your own"),
     (&["fastpass"], "a central arbiter of every packet", "`coordinator` schemes order coflows, not packets"),
     (
         &["conga", "letflow", "hermes", "clove", "presto"],
