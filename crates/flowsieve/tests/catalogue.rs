@@ -5,7 +5,7 @@ use flowsieve_engines::built_in;
 use flowsieve_experiment::Scale;
 use flowsieve_experiment::plan::Changes;
 use flowsieve_experiment::reproduce::{self, Figure, Reproduction};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 fn experiments() -> PathBuf {
@@ -58,10 +58,11 @@ fn papers__have_each_claim_once() {
 #[cfg(target_os = "linux")]
 #[test]
 fn lab__repeats_claims_of_the_papers() {
+    let mut catalogues = BTreeMap::new();
     for figure in planned("lab", Scale::Quick).figures {
         for claim in &figure.plan.experiment.claims {
             let (paper, id) = claim.repeats.as_deref().and_then(|id| id.split_once('/')).expect("a claim of a paper");
-            let catalogue = planned(paper, Scale::Paper);
+            let catalogue = catalogues.entry(paper.to_owned()).or_insert_with(|| planned(paper, Scale::Smoke));
             let literal = catalogue.figures.iter().flat_map(|figure| &figure.plan.experiment.claims);
             let literal = literal.into_iter().find(|literal| literal.id == id).unwrap_or_else(|| panic!("{id}"));
             assert_eq!(claim.expected, literal.expected, "{id}");
