@@ -68,36 +68,43 @@ pub struct Cut {
     pub rtt_packets: u32,
 }
 
-/// Bytes on the wire by what is left of the message.
-struct Traffic {
-    /// Bytes of grants.
-    grants: f64,
-    /// Bytes of data that is not at a scheduled level, by the bytes left: the first RTTbytes of a message and its last.
-    raised: Vec<(u64, f64)>,
-    /// Bytes of unscheduled data.
-    unscheduled: f64,
-    /// Bytes of all data.
-    all: f64,
+/// How a message is cut.
+#[derive(Clone, Copy)]
+struct Message {
+    bytes: u64,
+    share: f64,
+    cut: Cut,
+    /// Its packets, and how many of them, from the first on, are unscheduled.
+    packets: u64,
+    first: u64,
 }
 
-impl Traffic {
-    fn new(sizes: &[SizeShare], cut: Cut) -> Traffic {
-        let Cut { segment, beside, rtt_packets } = cut;
-        let segment = u64::from(segment.max(1));
-        let mut traffic = Traffic { grants: 0.0, raised: Vec::new(), unscheduled: 0.0, all: 0.0 };
-        for &SizeShare { bytes, share } in sizes {
-            let packets = bytes.div_ceil(segment).max(1);
-            let first = packets.min(rtt_packets.into());
-            let last = packets.saturating_sub(rtt_packets.into()).max(first);
-            let wire = |packet: u64| (bytes - packet * segment).min(segment) as f64 + f64::from(beside);
-            for packet in (0..first).chain(last..packets) {
-                traffic.raised.push((bytes - packet * segment, share * wire(packet)));
-            }
-            traffic.grants += share * (packets - first) as f64 * f64::from(beside);
-            traffic.unscheduled += share * (0..first).map(wire).sum::<f64>();
-            traffic.all += share * (bytes as f64 + packets as f64 * f64::from(beside));
-        }
-        traffic
+impl Message {
+    fn new(&SizeShare { bytes, share }: &SizeShare, cut: Cut) -> Message {
+        let cut = Cut { segment: cut.segment.max(1), ..cut };
+        let packets = bytes.div_ceil(cut.segment.into()).max(1);
+        Message { bytes, share, cut, packets, first: packets.min(cut.rtt_packets.into()) }
+    }
+
+    /// Bytes of grants.
+    fn grants(&self) -> f64 {
+        self.share * (self.packets - self.first) as f64 * f64::from(self.cut.beside)
+    }
+
+    /// Bytes on the wire of its packets up to a number of them.
+    fn upto(&self, packets: u64) -> f64 {
+        let payload = self.bytes.min(packets * u64::from(self.cut.segment));
+        self.share * (payload as f64 + packets as f64 * f64::from(self.cut.beside))
+    }
+
+    /// Packets that are not at a scheduled level, those of the first RTTbytes and the last: the bytes left, and bytes on the wire.
+    fn raised(self) -> impl Iterator<Item = (u64, f64)> {
+        let last = self.packets.saturating_sub(self.cut.rtt_packets.into()).max(self.first);
+        let segment = u64::from(self.cut.segment);
+        (0..self.first).chain(last..self.packets).map(move |packet| {
+            let left = self.bytes - packet * segment;
+            (left, self.share * (left.min(segment) as f64 + f64::from(self.cut.beside)))
+        })
     }
 }
 
@@ -105,19 +112,23 @@ impl Traffic {
 /// fewer than the levels, or fewer if the sizes do not divide so finely. Grants, without payload, count first
 /// (`getRemainSizeCdfCbf` of the authors' simulator).
 pub fn equal_bytes(sizes: &[SizeShare], cut: Cut, levels: u8) -> Vec<u64> {
-    let Traffic { grants, raised, .. } = Traffic::new(sizes, cut);
-    let total = grants + raised.iter().map(|(_, bytes)| bytes).sum::<f64>();
+    let raised = || sizes.iter().flat_map(|size| Message::new(size, cut).raised());
+    let grants: f64 = sizes.iter().map(|size| Message::new(size, cut).grants()).sum();
     // Only the buckets in which a cutoff lies are sorted: there are a hundred thousand packets, and few cutoffs.
     let mut buckets = vec![0.0; BUCKETS];
-    raised.iter().for_each(|&(left, bytes)| buckets[bucket(left)] += bytes);
+    raised().for_each(|(left, bytes)| buckets[bucket(left)] += bytes);
+    let total = grants + buckets.iter().sum::<f64>();
     let (mut cutoffs, mut sum) = (Vec::<u64>::new(), grants);
     let reached = |sum: f64, cutoffs: &[u64]| sum >= total * (cutoffs.len() + 1) as f64 / f64::from(levels);
     for (number, held) in buckets.into_iter().enumerate() {
+        if cutoffs.len() + 1 == usize::from(levels) {
+            break;
+        }
         if !reached(sum + held, &cutoffs) {
             sum += held;
             continue;
         }
-        let mut within: Vec<(u64, f64)> = raised.iter().filter(|(left, _)| bucket(*left) == number).copied().collect();
+        let mut within: Vec<(u64, f64)> = raised().filter(|(left, _)| bucket(*left) == number).collect();
         within.sort_unstable_by_key(|&(left, _)| left);
         for (left, bytes) in within {
             sum += bytes;
@@ -125,9 +136,6 @@ pub fn equal_bytes(sizes: &[SizeShare], cut: Cut, levels: u8) -> Vec<u64> {
             if is_new && reached(sum, &cutoffs) {
                 cutoffs.push(left);
             }
-        }
-        if cutoffs.len() + 1 == usize::from(levels) {
-            break;
         }
     }
     cutoffs
@@ -146,7 +154,9 @@ fn bucket(left: u64) -> usize {
 
 /// Returns how many of `levels` are for unscheduled packets: as large a share as unscheduled bytes are of all, and at least one (§3.4).
 pub fn unscheduled_levels(sizes: &[SizeShare], cut: Cut, levels: u8) -> u8 {
-    let Traffic { unscheduled, all, .. } = Traffic::new(sizes, cut);
+    let messages = || sizes.iter().map(|size| Message::new(size, cut));
+    let unscheduled: f64 = messages().map(|message| message.upto(message.first)).sum();
+    let all: f64 = messages().map(|message| message.upto(message.packets)).sum();
     let share = if all > 0.0 { unscheduled / all } else { 0.0 };
     ((share * f64::from(levels)).round() as u8).clamp(1, levels.saturating_sub(1).max(1))
 }
@@ -193,7 +203,8 @@ mod tests {
 
     /// The same from one sorted list of all packets.
     fn naive(sizes: &[SizeShare], levels: u8) -> Vec<u64> {
-        let Traffic { grants, mut raised, .. } = Traffic::new(sizes, CUT);
+        let grants: f64 = sizes.iter().map(|size| Message::new(size, CUT).grants()).sum();
+        let mut raised: Vec<(u64, f64)> = sizes.iter().flat_map(|size| Message::new(size, CUT).raised()).collect();
         raised.sort_by_key(|&(left, _)| left);
         let total = grants + raised.iter().map(|(_, bytes)| bytes).sum::<f64>();
         let (mut cutoffs, mut sum) = (Vec::new(), grants);
