@@ -86,7 +86,7 @@ fn write(path: &Path, text: &str) -> Result<(), Error> {
     std::fs::write(path, text).map_err(|error| Error::Input(format!("{}: cannot write it: {error}", path.display())))
 }
 
-/// Returns whether a plan for Linux scales times, and nobody asked for it.
+/// Returns whether a plan for Linux scales times although its file does not say so.
 fn scales_times_by_itself(plan: &Plan) -> bool {
     const NAME: &str = "scale_times";
     let given = plan.points.iter().any(|point| point.settings.all_given().any(|((_, name), ..)| *name == NAME));

@@ -2,14 +2,18 @@
 //! that the lab makes.
 #![cfg(target_os = "linux")]
 
+mod machine;
+
 use assert_cmd::Command;
+use machine::{flowsieve, machine};
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Child, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
+
+/// The programs of the machine that these tests call.
+const NEEDS: [&str; 1] = ["ip"];
 
 /// Three hosts of 20 Mbit/s, small flows, a second.
 const SECOND: &str = r#"
@@ -58,24 +62,6 @@ thresholds = ["5KB"]
 connections_per_pair = 8
 "#;
 
-/// A lab uses all of the machine, so the tests run one after the other.
-static MACHINE: Mutex<()> = Mutex::new(());
-
-/// Returns whether this process may have a lab, and says so if not.
-fn machine(test: &str) -> Option<MutexGuard<'static, ()>> {
-    let is_root = fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
-    let has_ip = std::process::Command::new("ip").arg("-V").output().is_ok();
-    if is_root && has_ip {
-        return Some(MACHINE.lock().unwrap_or_else(PoisonError::into_inner));
-    }
-    eprintln!("{test}: skipped: needs root for network namespaces, and iproute2");
-    None
-}
-
-fn flowsieve() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_flowsieve"))
-}
-
 /// Returns what a lab printed; `None`, with a line that says so, if the machine was too busy for a valid run.
 fn printed(command: &mut Command) -> Option<String> {
     let output = command.output().expect("an answer");
@@ -104,7 +90,7 @@ fn namespaces_of(process: u32) -> Vec<String> {
 /// Every flow of the kernel's TCP finishes, and takes at least its ideal time. Frames and packets are accounted for.
 #[test]
 fn lab_run__all_flows_finish() {
-    let Some(_machine) = machine("lab_run__all_flows_finish") else { return };
+    let Some(_machine) = machine("lab_run__all_flows_finish", &NEEDS) else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let (file, out) = (written(folder.path(), SECOND), folder.path().join("out"));
     let Some(_) = printed(flowsieve().args(["lab", "run"]).arg(&file).arg("--out").arg(&out)) else { return };
@@ -119,7 +105,7 @@ fn lab_run__all_flows_finish() {
 /// The built-in demonstration: short messages overtake bulk transfers where ports have priorities.
 #[test]
 fn lab_run__the_demonstration() {
-    let Some(_machine) = machine("lab_run__the_demonstration") else { return };
+    let Some(_machine) = machine("lab_run__the_demonstration", &NEEDS) else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join("out");
     let mut command = flowsieve();
@@ -144,7 +130,7 @@ fn value(out: &Path, scheme: &str, class: &str, name: &str) -> f64 {
 /// Controllers learn from the messages of real connections, and their tables reach hosts.
 #[test]
 fn lab_run__controllers_act() {
-    let Some(_machine) = machine("lab_run__controllers_act") else { return };
+    let Some(_machine) = machine("lab_run__controllers_act", &NEEDS) else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let text = SECOND.split("[sweep]").next().expect("a text").to_owned()
         + r#"
@@ -181,7 +167,7 @@ update_window = "500ms"
 /// What the machine permits, and what two hosts carry.
 #[test]
 fn lab_doctor__says_what_the_machine_carries() {
-    let Some(_machine) = machine("lab_doctor__says_what_the_machine_carries") else { return };
+    let Some(_machine) = machine("lab_doctor__says_what_the_machine_carries", &NEEDS) else { return };
     let said = flowsieve().args(["lab", "doctor"]).assert().success().get_output().stdout.clone();
     let said = String::from_utf8(said).expect("text");
     assert!(said.starts_with("network namespaces and veth devices: yes\nsockets for frames: yes\n"), "{said}");
@@ -191,7 +177,7 @@ fn lab_doctor__says_what_the_machine_carries() {
 /// The simulator and Linux, flow by flow.
 #[test]
 fn lab_compare__has_every_flow_three_times() {
-    let Some(_machine) = machine("lab_compare__has_every_flow_three_times") else { return };
+    let Some(_machine) = machine("lab_compare__has_every_flow_three_times", &NEEDS) else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let (file, out) = (written(folder.path(), SECOND), folder.path().join("out"));
     let Some(said) = printed(flowsieve().args(["lab", "compare"]).arg(&file).arg("--out").arg(&out)) else { return };
@@ -203,7 +189,7 @@ fn lab_compare__has_every_flow_three_times() {
 /// A lab that is killed leaves namespaces, and `lab clean` removes them, and those of no lab that lives.
 #[test]
 fn lab_clean__removes_what_a_killed_lab_has_left() {
-    let Some(_machine) = machine("lab_clean__removes_what_a_killed_lab_has_left") else { return };
+    let Some(_machine) = machine("lab_clean__removes_what_a_killed_lab_has_left", &NEEDS) else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let long = SECOND.replace("flows = 150", "flows = 5_000");
     let (file, out) = (written(folder.path(), &long), folder.path().join("out"));
@@ -223,7 +209,7 @@ fn lab_clean__removes_what_a_killed_lab_has_left() {
 /// Ctrl-C ends a lab, and nothing is left.
 #[test]
 fn lab_run__an_interrupt_leaves_nothing() {
-    let Some(_machine) = machine("lab_run__an_interrupt_leaves_nothing") else { return };
+    let Some(_machine) = machine("lab_run__an_interrupt_leaves_nothing", &NEEDS) else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let long = SECOND.replace("flows = 150", "flows = 5_000");
     let mut lab = begun(&written(folder.path(), &long), &folder.path().join("out"));

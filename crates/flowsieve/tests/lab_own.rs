@@ -2,16 +2,20 @@
 //! network namespaces that the labs make.
 #![cfg(target_os = "linux")]
 
+mod machine;
+
 use assert_cmd::Command;
+use machine::{flowsieve, machine};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
+
+/// The programs of the machine that these tests call.
+const NEEDS: [&str; 2] = ["ip", "python3"];
 
 /// Three hosts of 50 Mbit/s, and nothing that sends.
 const FABRIC: &str = r#"
@@ -89,24 +93,6 @@ const SEND_TAG: &str = "import socket
 own = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
 own.bind(('eth0', 0))
 own.send(b'\\x02\\0\\0\\0\\0\\x01\\x02\\0\\0\\0\\0\\x02\\x81\\0\\x60\\x05\\x88\\xb5' + bytes(100))";
-
-/// A lab uses all of the machine, so the tests run one after the other.
-static MACHINE: Mutex<()> = Mutex::new(());
-
-/// Returns whether this process may have a lab, and says so if not.
-fn machine(test: &str) -> Option<MutexGuard<'static, ()>> {
-    let is_root = fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
-    let has = |program: &str, argument: &str| std::process::Command::new(program).arg(argument).output().is_ok();
-    if is_root && has("ip", "-V") && has("python3", "-V") {
-        return Some(MACHINE.lock().unwrap_or_else(PoisonError::into_inner));
-    }
-    eprintln!("{test}: skipped: needs root for network namespaces, iproute2 and python3");
-    None
-}
-
-fn flowsieve() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_flowsieve"))
-}
 
 /// A folder with the fabric, and labs that are ended with it, whatever happens.
 struct Labs {
@@ -229,7 +215,7 @@ fn assert_accounted(out: &Path) {
 /// Hosts reach each other by TCP and ICMP, over IPv4, IPv6 and VLANs; a transfer is a flow; the result has it; nothing is left.
 #[test]
 fn lab_up__programs_of_ones_own() {
-    let Some(_machine) = machine("lab_up__programs_of_ones_own") else { return };
+    let Some(_machine) = machine("lab_up__programs_of_ones_own", &NEEDS) else { return };
     let mut labs = Labs::new(FABRIC);
     let told = labs.up("own", &[]);
     assert!(told.contains("the lab own runs, with pias\n  host0  198.18.0.1  2001:2::1"), "{told}");
@@ -273,7 +259,7 @@ fn lab_up__programs_of_ones_own() {
 /// Two labs run at once, and neither sees the other's hosts. A name that is taken is an error, and so is a missing name.
 #[test]
 fn lab_up__two_at_once() {
-    let Some(_machine) = machine("lab_up__two_at_once") else { return };
+    let Some(_machine) = machine("lab_up__two_at_once", &NEEDS) else { return };
     let mut labs = Labs::new(FABRIC);
     labs.up("first", &[]);
     let mut again = flowsieve();
@@ -294,10 +280,33 @@ fn lab_up__two_at_once() {
     }
 }
 
+/// Waits for something that another process does, and fails where it never does.
+fn until(mut is_so: impl FnMut() -> bool) {
+    const ATTEMPTS: u32 = 1_200;
+    for _ in 0..ATTEMPTS {
+        if is_so() {
+            return;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    panic!("it did not happen within a minute");
+}
+
+/// Returns whether a process runs the program of this name.
+fn is_named(process: u32, name: &str) -> bool {
+    fs::read_to_string(format!("/proc/{process}/comm")).is_ok_and(|comm| comm.trim_end() == name)
+}
+
+/// Returns whether a process is there, and not a zombie.
+fn is_there(process: &str) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, fields)| !fields.starts_with('Z'))
+}
+
 /// A lab that is killed is told apart from one that runs, and `lab clean` removes what it has left, programs too.
 #[test]
 fn lab_up__a_killed_lab_is_cleaned() {
-    let Some(_machine) = machine("lab_up__a_killed_lab_is_cleaned") else { return };
+    let Some(_machine) = machine("lab_up__a_killed_lab_is_cleaned", &NEEDS) else { return };
     let mut labs = Labs::new(FABRIC);
     let told = labs.up("killed", &[]);
     let namespace =
@@ -306,9 +315,9 @@ fn lab_up__a_killed_lab_is_cleaned() {
     let mut sleeper = std::process::Command::new(env!("CARGO_BIN_EXE_flowsieve"));
     let mut sleeper =
         sleeper.args(["lab", "exec", "--lab", "killed", "0", "--", "sleep", "600"]).spawn().expect("a program");
-    thread::sleep(Duration::from_millis(300));
+    until(|| is_named(sleeper.id(), "sleep"));
     Command::new("kill").args(["-KILL", &process]).assert().success();
-    thread::sleep(Duration::from_millis(200));
+    until(|| !is_there(&process));
     assert!(problem(&mut exec("killed", "0", &["true"])).contains("it was killed; expected `flowsieve lab clean`"));
     let mut again = flowsieve();
     again.args(["lab", "up"]).arg(labs.folder.path().join("fabric.toml")).args(["--name", "killed"]);
@@ -324,7 +333,7 @@ fn lab_up__a_killed_lab_is_cleaned() {
 /// every frame is accounted for.
 #[test]
 fn lab_up__devices_that_fail() {
-    let Some(_machine) = machine("lab_up__devices_that_fail") else { return };
+    let Some(_machine) = machine("lab_up__devices_that_fail", &NEEDS) else { return };
     let mut labs = Labs::new(FABRIC);
     let told = labs.up("fails", &[]);
     let namespace =
@@ -344,7 +353,7 @@ fn lab_up__devices_that_fail() {
     assert!(view("fails")["received"].as_u64().expect("a number") > 0);
     let mut sleeper = std::process::Command::new(env!("CARGO_BIN_EXE_flowsieve"));
     let mut sleeper = sleeper.args(["lab", "exec", "--lab", "fails", "0", "--", "sleep", "600"]).spawn().expect("one");
-    thread::sleep(Duration::from_millis(300));
+    until(|| is_named(sleeper.id(), "sleep"));
     flowsieve().args(["lab", "down", "--lab", "fails"]).assert().success();
     assert!(!sleeper.wait().expect("its end").success());
     let out = labs.out("fails");
@@ -356,22 +365,14 @@ fn lab_up__devices_that_fail() {
 /// Ctrl-C ends a lab in the foreground like `lab down`: with a result, and nothing is left.
 #[test]
 fn lab_up__ctrl_c_writes_the_result() {
-    let Some(_machine) = machine("lab_up__ctrl_c_writes_the_result") else { return };
+    let Some(_machine) = machine("lab_up__ctrl_c_writes_the_result", &NEEDS) else { return };
     let labs = Labs::new(FABRIC);
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_flowsieve"));
     command.args(["lab", "up"]).arg(labs.folder.path().join("fabric.toml"));
     command.args(["--name", "front", "--foreground", "--out"]).arg(labs.out("front")).stdout(Stdio::null());
     let mut lab = command.spawn().expect("a lab");
-    for _ in 0..200 {
-        if flowsieve()
-            .args(["lab", "watch", "--once", "--lab", "front"])
-            .output()
-            .is_ok_and(|seen| seen.status.success())
-        {
-            break;
-        }
-        thread::sleep(Duration::from_millis(50));
-    }
+    let watch = ["lab", "watch", "--once", "--lab", "front"];
+    until(|| flowsieve().args(watch).output().is_ok_and(|seen| seen.status.success()));
     ping("front", "1", "198.18.0.1", "1").assert().success();
     Command::new("kill").args(["-INT", &lab.id().to_string()]).assert().success();
     assert!(lab.wait().expect("its end").success());

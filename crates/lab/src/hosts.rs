@@ -121,7 +121,7 @@ struct Direction {
     messages: ArrayVec<Told, MESSAGES>,
     /// The message that ended last: packets of it may still be sent again, before its sender has heard of the end.
     last: Option<Told>,
-    /// The message of which nothing was told.
+    /// The inferred message, if its program tells none.
     unsaid: Option<Unsaid>,
 }
 

@@ -5,7 +5,7 @@
 //! is known, too. Bytes that were sent before begin no message, however long the pause: they are sent again.
 //!
 //! A message has ended when its last byte is acknowledged. That is the instant at which the ACK leaves the receiver's host, so it
-//! is the byte's arrival and the receiver's stack. Nobody acknowledges datagrams: they have no such end.
+//! is the byte's arrival and the receiver's stack. Datagrams are not acknowledged, and have no such end.
 //!
 //! The table has a place for as many directions as [`Hosts::new`] was told. A new one takes the place of the one that has been
 //! idle longest of a few that are looked at. If that comes back, it counts from nothing.
@@ -33,7 +33,7 @@ const PAUSE_OF_DATAGRAMS: Time = Time::from_us(1_000_000);
 const FIRST_NUMBER: u32 = 1 << 31;
 /// The most messages that are kept for the result.
 const MOST_KEPT: usize = 1 << 20;
-/// The size of a message that nobody knows.
+/// The size of an inferred message before its FIN.
 const UNKNOWN: u64 = 0;
 
 /// A message that was seen.
@@ -60,7 +60,7 @@ pub(super) struct Programs {
     kept: Vec<Seen>,
 }
 
-/// A message under way of which nothing was told.
+/// An inferred message under way.
 pub(super) struct Unsaid {
     number: u32,
     /// Where it begins in its connection.
@@ -111,7 +111,7 @@ impl Hosts {
         self.programs.as_mut().map_or(Vec::new(), |programs| std::mem::take(&mut programs.kept))
     }
 
-    /// Returns the tag of data of which nothing was told: at this place in its connection.
+    /// Returns the tag of an inferred message's data, at this place in its connection.
     pub(super) fn tag_unsaid(&mut self, now: Time, slot: usize, segment: &Segment, (at, again): (u64, bool)) -> Tag {
         self.look_for_a_pause(now);
         let offset = self.message_at(slot, now, at, again);
@@ -126,8 +126,7 @@ impl Hosts {
         tag
     }
 
-    /// Returns the tag of a FIN without data, which ends a message of which nothing was told: switches read it where it follows
-    /// the data. `None`: there is no such message.
+    /// Returns the tag of a FIN without data, which ends an inferred message: switches read it where it follows the data. `None`: there is no such message.
     pub(super) fn tag_fin(&mut self, now: Time, segment: &Segment) -> Option<Tag> {
         let slot = self.find(&segment.connection)?;
         let direction = &self.directions[slot];
@@ -188,7 +187,7 @@ impl Hosts {
         self.hear(host, now, event);
     }
 
-    /// Ends the message of a direction of which nothing was told, if it has one.
+    /// Ends the inferred message of a direction, if it has one.
     pub(super) fn finish(&mut self, slot: usize, now: Time) {
         let direction = &mut self.directions[slot];
         let Some(unsaid) = direction.unsaid.take() else { return };
@@ -273,7 +272,7 @@ impl Direction {
         self.first.is_some()
     }
 
-    /// Returns when its message of which nothing was told has sent last; `None` if it has none.
+    /// Returns when its inferred message has sent last; `None` if it has none.
     pub(super) fn sent_last(&self) -> Option<Time> {
         self.unsaid.as_ref().map(|unsaid| unsaid.sent)
     }
