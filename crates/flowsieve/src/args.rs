@@ -28,7 +28,7 @@ pub(crate) use forest::{Forest, Traced};
 #[cfg(target_os = "linux")]
 pub(crate) use lab::{Lab, LabCompare, LabDown, LabExec, LabUp, LabWatch};
 pub(crate) use shards::{Join, Pack, PlanArgs, Planned};
-pub(crate) use thresholds::Thresholds;
+pub(crate) use thresholds::{Configuration, NamedPort, Thresholds};
 pub(crate) use validate::Validate;
 
 /// Simulates data-centre fabrics, and compares schemes that schedule flows with the few priority queues of real

@@ -1,6 +1,7 @@
 //! `flowsieve thresholds`: computes thresholds, or searches for them and shows progress.
 
 use crate::args::Thresholds;
+use crate::configuring;
 use crate::options::{self, Distribution, ThresholdsOptions};
 use crate::output::{print, print_json, tell};
 use crate::progress::{STEPS, bar, in_words};
@@ -74,11 +75,15 @@ pub fn computed(of: &Distribution, options: &ThresholdsOptions, show: Show<'_>) 
 }
 
 pub(crate) fn thresholds(args: &Thresholds) -> Result<(), Error> {
+    configuring::check(&args.configuration)?;
     let at_most = if matches!(args.options.method, Some(options::Method::Simulate)) { "at most " } else { "" };
     let found = with_progress(at_most, |show| computed(&args.of, &args.options, show))?;
     match found {
         Computed::By(found) => print_found(args.json, &found, thresholds::text),
-        Computed::Advice(found) => print_found(args.json, &found, thresholds::advice_text),
+        Computed::Advice(found) => {
+            print_found(args.json, &found, thresholds::advice_text)?;
+            configuring::write(&args.configuration, &found)
+        }
         Computed::Found(found) => print_found(args.json, &found, thresholds::found_text),
     }
 }

@@ -4,6 +4,7 @@
 mod args;
 mod completions;
 mod computation;
+mod configuring;
 mod converting;
 mod exporting;
 mod following;

@@ -1,7 +1,9 @@
 //! The command line of `flowsieve thresholds`.
 
-use crate::options::{Distribution, ThresholdsOptions};
-use clap::Args;
+use crate::options::{Distribution, Rate, ThresholdsOptions};
+use clap::{Args, ValueHint};
+use std::path::PathBuf;
+use std::str::FromStr;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -15,13 +17,52 @@ use clap::Args;
   flowsieve thresholds --workload web-search --load 0.8 --queues 8 --method pias
   flowsieve thresholds --workload data-mining --load 0.5,0.6,0.7,0.8,0.9 --method background
   flowsieve thresholds --workload web-search --load 0.8 --method simulate --evaluations 200
-  flowsieve thresholds --cdf sizes.csv --queues 4")]
+  flowsieve thresholds --cdf sizes.csv --queues 4
+  flowsieve thresholds --workload web-search --load 0.6 --queues 4 --rate 25Gbps,100Gbps --rtt 40us
+      --write recommendation --ports Ethernet0=25Gbps,Ethernet48=100Gbps
+      and configuration of switches and hosts, for SONiC, EOS, NX-OS, tc and nftables")]
 pub(crate) struct Thresholds {
     #[command(flatten)]
     pub(crate) of: Distribution,
     #[command(flatten)]
     pub(crate) options: ThresholdsOptions,
+    #[command(flatten)]
+    pub(crate) configuration: Configuration,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Files for switches and hosts.
+#[derive(Debug, Args)]
+pub(crate) struct Configuration {
+    /// Write configuration for switches and hosts into this folder
+    #[arg(long, value_name = "DIR", requires = "ports", conflicts_with_all = ["method", "json"], value_hint = ValueHint::DirPath)]
+    pub(crate) write: Option<PathBuf>,
+    /// The switch's ports, each with its speed, which is one of --rate
+    #[arg(long, value_name = "NAME=RATE", value_delimiter = ',', requires = "write")]
+    pub(crate) ports: Vec<NamedPort>,
+    /// Queues of a port that may be used, by the switch's numbers [default: 0 to 7; for SONiC 0,1,2,5,6, as its default
+    /// template holds 3 and 4 for lossless traffic]
+    #[arg(long, value_name = "QUEUE", value_delimiter = ',', requires = "write")]
+    pub(crate) queues_of_port: Vec<u8>,
+    /// Replace the files of --write if they exist
+    #[arg(long, requires = "write")]
+    pub(crate) replace: bool,
+}
+
+/// A switch's port and its speed.
+#[derive(Debug, Clone)]
+pub(crate) struct NamedPort {
+    pub(crate) name: String,
+    pub(crate) rate: Rate,
+}
+
+impl FromStr for NamedPort {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<NamedPort, String> {
+        let (name, rate) = text.rsplit_once('=').ok_or("expected a name and a rate, such as Ethernet0=25Gbps")?;
+        Ok(NamedPort { name: name.to_owned(), rate: rate.parse()? })
+    }
 }

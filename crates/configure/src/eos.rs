@@ -1,0 +1,49 @@
+//! Lines for Arista EOS.
+
+use crate::{ABOVE_DATA, Plan, Refused, Speed};
+use std::fmt::Write;
+
+/// Transmit queues of a port.
+const FREE: [u8; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
+
+/// Bytes that `random-detect ecn` takes.
+const THRESHOLDS: (u64, u64) = (1, 256_000_000);
+
+pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
+    let queues = plan.queues(&FREE, "")?;
+    plan.check_thresholds(THRESHOLDS)?;
+    let mut text = String::from(
+        "! Strict priorities and marks by queue for Arista EOS, from Flowsieve.\n\
+         ! Chips of the Jericho family say tx-queue where this says uc-tx-queue. Whether a chip takes a step, minimum\n\
+         ! equal to maximum, is for `show qos interfaces` to tell.\n",
+    );
+    let lowest = queues.data.last().copied().unwrap_or_default();
+    let others: Vec<u8> = (0..64).filter(|dscp| !plan.dscps.contains(dscp) && !ABOVE_DATA.contains(dscp)).collect();
+    let mut classes: Vec<(Vec<u8>, u8)> = vec![(ABOVE_DATA.to_vec(), queues.control)];
+    classes.extend(plan.dscps.iter().zip(&queues.data).map(|(&dscp, &queue)| (vec![dscp], queue)));
+    classes.push((others, lowest));
+    for (dscps, queue) in &classes {
+        let dscps: Vec<String> = dscps.iter().map(u8::to_string).collect();
+        let _ = writeln!(text, "qos map dscp {} to traffic-class {queue}", dscps.join(" "));
+    }
+    for queue in [&queues.data[..], &[queues.control]].concat() {
+        let _ = writeln!(text, "qos map traffic-class {queue} to tx-queue {queue}");
+    }
+    for (of, ports) in plan.by_speed() {
+        let (profile, bytes) =
+            (format!("FLOWSIEVE-{}-{}", Speed(of.rate_bps), of.marks_from_bytes), of.marks_from_bytes);
+        let _ = writeln!(text, "qos profile {profile}\n   qos trust dscp");
+        let _ = writeln!(text, "   uc-tx-queue {}\n      priority strict", queues.control);
+        for queue in &queues.data {
+            let _ = writeln!(
+                text,
+                "   uc-tx-queue {queue}\n      priority strict\n      random-detect ecn minimum-threshold {bytes} bytes \
+                 maximum-threshold {bytes} bytes max-mark-probability 100 weight 0"
+            );
+        }
+        for port in ports {
+            let _ = writeln!(text, "interface {}\n   service-profile {profile}", port.name);
+        }
+    }
+    Ok(text)
+}

@@ -1,0 +1,233 @@
+//! Configuration that hosts and switches take, for demotion by bytes sent: strict priorities, a marking threshold for
+//! each speed, a code point for each queue.
+//!
+//! A [`Plan`] says what is wanted. A [`System`] writes it in its own language, or says what it cannot state. Nothing here
+//! opens a file or reaches a device.
+//!
+//! All systems mark by the length of a queue: none of them lets a configuration compare a port's total with a threshold
+//! (SONiC binds a WRED profile to a queue alone). So a plan has thresholds that were found with marks by queue.
+
+mod eos;
+mod nftables;
+mod nxos;
+mod sonic;
+mod tc;
+
+use std::fmt;
+
+/// What is wanted of switches and hosts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// Code points of the data queues, the highest queue first.
+    pub dscps: Vec<u8>,
+    /// Bytes of a flow after which its packets go to the next queue; one fewer than `dscps`, rising.
+    pub thresholds_bytes: Vec<u64>,
+    /// The ports, each with its speed.
+    pub ports: Vec<Port>,
+    /// The queues of a port that may be used, by the switch's own numbers. A higher number is served first. `None`: what
+    /// the system has free as it is shipped.
+    pub queues_of_port: Option<Vec<u8>>,
+}
+
+/// A switch's port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Port {
+    /// Its name on the switch.
+    pub name: String,
+    /// Its speed.
+    pub rate_bps: u64,
+    /// The marking threshold K of each of its queues.
+    pub marks_from_bytes: u64,
+}
+
+/// What is written for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum System {
+    /// SONiC: JSON for `config load` or, as a patch, `config apply-patch`.
+    Sonic,
+    /// Arista EOS: lines of a configuration session.
+    Eos,
+    /// Cisco NX-OS on Nexus 9000: lines of a configuration session.
+    NxOs,
+    /// Linux as a switch or a host: a batch of `tc`.
+    Tc,
+    /// Linux hosts: rules of nftables that write the code points.
+    Nftables,
+}
+
+impl System {
+    /// All of them.
+    pub const ALL: [System; 5] = [System::Sonic, System::Eos, System::NxOs, System::Tc, System::Nftables];
+
+    /// Returns the name of its file.
+    pub fn file(self) -> &'static str {
+        match self {
+            System::Sonic => "sonic.json",
+            System::Eos => "eos.txt",
+            System::NxOs => "nxos.txt",
+            System::Tc => "tc.batch",
+            System::Nftables => "nftables.conf",
+        }
+    }
+
+    /// Writes the plan.
+    ///
+    /// # Errors
+    /// Fails if the system cannot state it: too few queues, or a threshold out of its range.
+    pub fn write(self, plan: &Plan) -> Result<String, Refused> {
+        plan.check()?;
+        match self {
+            System::Sonic => sonic::write(plan),
+            System::Eos => eos::write(plan),
+            System::NxOs => nxos::write(plan),
+            System::Tc => tc::write(plan),
+            System::Nftables => Ok(nftables::write(plan)),
+        }
+    }
+}
+
+/// Why a plan cannot be written, with what would do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// The plan contradicts itself.
+    #[error("{0}")]
+    Plan(String),
+    /// A port has too few queues.
+    #[error(
+        "{data} queues for data and one for the network's own control are {}, and {free} are free; expected at most \
+         {} queues{more}", .data + 1, .free.saturating_sub(1)
+    )]
+    Queues {
+        /// Queues for data.
+        data: usize,
+        /// Queues that may be used.
+        free: usize,
+        /// What makes more of them free.
+        more: &'static str,
+    },
+    /// A queue that the port does not have.
+    #[error("queue {queue}: expected queues from 0 to {most}")]
+    NoQueue {
+        /// The queue.
+        queue: u8,
+        /// The last that a port has.
+        most: u8,
+    },
+    /// A threshold beyond what the system takes.
+    #[error("K of {bytes} bytes at port {port}: expected {} to {} bytes; the nearest is {}", .range.0, .range.1, .bytes.clamp(&.range.0, &.range.1))]
+    Threshold {
+        /// The port.
+        port: String,
+        /// Its threshold.
+        bytes: u64,
+        /// What is taken.
+        range: (u64, u64),
+    },
+}
+
+/// Code points of the network's own control and of voice, which stay above all data: CS6, CS7 (RFC 4594, §3), EF.
+const ABOVE_DATA: [u8; 3] = [46, 48, 56];
+
+/// Queues of a port, by the switch's own numbers; a higher one is served first.
+struct Queues {
+    /// For data, the highest first.
+    data: Vec<u8>,
+    /// For what stays above data.
+    control: u8,
+}
+
+impl Plan {
+    /// Checks what every system relies on.
+    fn check(&self) -> Result<(), Refused> {
+        let refuse = |problem: String| Err(Refused::Plan(problem));
+        let queues = self.dscps.len();
+        if queues < 2 {
+            return refuse(format!("{queues} queues: expected at least 2; one queue needs no configuration"));
+        }
+        if self.thresholds_bytes.len() + 1 != queues {
+            return refuse(format!("{} thresholds for {queues} queues", self.thresholds_bytes.len()));
+        }
+        if self.thresholds_bytes.first() == Some(&0) || !self.thresholds_bytes.is_sorted_by(|one, next| one < next) {
+            return refuse("thresholds: expected rising sizes above zero".to_owned());
+        }
+        let mut seen = [false; 64];
+        for &dscp in &self.dscps {
+            // The pool for local use (RFC 2474, §6), below CS6.
+            if dscp & 3 != 3 || dscp >= 48 || std::mem::replace(&mut seen[usize::from(dscp)], true) {
+                return refuse(format!("DSCP {dscp}: expected distinct ones below 48 that end in binary 11"));
+            }
+        }
+        if self.ports.is_empty() {
+            return refuse("no ports".to_owned());
+        }
+        for (at, port) in self.ports.iter().enumerate() {
+            let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./".contains(letter);
+            if port.name.is_empty() || port.name.len() > 64 || !port.name.chars().all(is_plain) {
+                return refuse(format!("port {:?}: expected letters, digits and any of -_./", port.name));
+            }
+            if self.ports[..at].iter().any(|other| other.name == port.name) {
+                return refuse(format!("port {}: given twice", port.name));
+            }
+            if port.rate_bps == 0 || port.marks_from_bytes == 0 {
+                return refuse(format!("port {}: expected a rate and a threshold above zero", port.name));
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the lowest of the free queues to data, and the highest to what stays above.
+    ///
+    /// # Errors
+    /// Fails if there are too few; `more` says what makes more free.
+    fn queues(&self, free: &[u8], more: &'static str) -> Result<Queues, Refused> {
+        const MOST: u8 = 7;
+        let mut free = self.queues_of_port.clone().unwrap_or_else(|| free.to_vec());
+        free.sort_unstable();
+        free.dedup();
+        if let Some(&queue) = free.iter().find(|&&queue| queue > MOST) {
+            return Err(Refused::NoQueue { queue, most: MOST });
+        }
+        let data = self.dscps.len();
+        let (Some(&control), true) = (free.last(), free.len() > data) else {
+            let more = if self.queues_of_port.is_some() { "" } else { more };
+            return Err(Refused::Queues { data, free: free.len(), more });
+        };
+        Ok(Queues { data: free[..data].iter().rev().copied().collect(), control })
+    }
+
+    /// Refuses thresholds beyond `range`.
+    fn check_thresholds(&self, range: (u64, u64)) -> Result<(), Refused> {
+        let outside = self.ports.iter().find(|port| !(range.0..=range.1).contains(&port.marks_from_bytes));
+        outside.map_or(Ok(()), |port| {
+            Err(Refused::Threshold { port: port.name.clone(), bytes: port.marks_from_bytes, range })
+        })
+    }
+
+    /// The ports of each pair of speed and threshold, in their order.
+    fn by_speed(&self) -> Vec<(&Port, Vec<&Port>)> {
+        let mut speeds: Vec<(&Port, Vec<&Port>)> = Vec::new();
+        for port in &self.ports {
+            let same = |(of, _): &&mut (&Port, _)| {
+                (of.rate_bps, of.marks_from_bytes) == (port.rate_bps, port.marks_from_bytes)
+            };
+            match speeds.iter_mut().find(same) {
+                Some((_, ports)) => ports.push(port),
+                None => speeds.push((port, vec![port])),
+            }
+        }
+        speeds
+    }
+}
+
+/// A speed as part of a name: 25G, 2500M.
+struct Speed(u64);
+
+impl fmt::Display for Speed {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const UNITS: [(u64, &str); 3] = [(1_000_000_000, "G"), (1_000_000, "M"), (1_000, "K")];
+        match UNITS.iter().find(|(unit, _)| self.0.is_multiple_of(*unit)) {
+            Some((unit, letter)) => write!(to, "{}{letter}", self.0 / unit),
+            None => write!(to, "{}", self.0),
+        }
+    }
+}

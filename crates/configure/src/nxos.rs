@@ -1,0 +1,67 @@
+//! Lines for Cisco NX-OS on Nexus 9000.
+
+use crate::{ABOVE_DATA, Plan, Refused, Speed};
+use std::fmt::Write;
+
+/// Groups of a system, each with its queue.
+const FREE: [u8; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
+
+/// Kilobytes are what `random-detect` takes without rounding twice; the largest is our bound, of the largest buffer.
+const THRESHOLDS: (u64, u64) = (1_000, 256_000_000);
+
+pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
+    let queues = plan.queues(&FREE, "")?;
+    plan.check_thresholds(THRESHOLDS)?;
+    let mut text = String::from(
+        "! Strict priorities and marks by queue for Cisco NX-OS (Nexus 9000), from Flowsieve.\n\
+         ! Thresholds are whole kilobytes, rounded up. How many strict levels a model has, and whether it marks in a strict\n\
+         ! class, is for `show queuing interface` to tell.\n",
+    );
+    let above: Vec<String> = ABOVE_DATA.iter().map(u8::to_string).collect();
+    let mut classes = vec![("FS-CONTROL".to_owned(), above.join(","), queues.control)];
+    for (at, (dscp, &queue)) in plan.dscps.iter().zip(&queues.data).enumerate() {
+        classes.push((format!("FS-{at}"), dscp.to_string(), queue));
+    }
+    for (class, dscps, _) in &classes {
+        let _ = writeln!(text, "class-map type qos match-any {class}\n  match dscp {dscps}");
+    }
+    // What no class matches is in group 0.
+    let lowest = queues.data.last().copied().unwrap_or_default();
+    let _ = writeln!(text, "policy-map type qos FS-IN");
+    for (class, _, queue) in &classes {
+        let _ = writeln!(text, "  class {class}\n    set qos-group {queue}");
+    }
+    let _ = writeln!(text, "  class class-default\n    set qos-group {lowest}");
+    let speeds = plan.by_speed();
+    for (of, _) in &speeds {
+        let kilobytes = of.marks_from_bytes.div_ceil(1_000);
+        let _ = writeln!(text, "policy-map type queuing {}", policy(of));
+        let first = [queues.control].into_iter().chain(queues.data.iter().copied());
+        for (level, queue) in (1..).zip(first) {
+            let class = if queue == 0 { "c-out-8q-q-default".to_owned() } else { format!("c-out-8q-q{queue}") };
+            let _ = writeln!(text, "  class type queuing {class}\n    priority level {level}");
+            if queue != queues.control {
+                let _ = writeln!(
+                    text,
+                    "    random-detect minimum-threshold {kilobytes} kbytes maximum-threshold {kilobytes} kbytes \
+                     drop-probability 100 weight 0 ecn"
+                );
+            }
+        }
+    }
+    for (of, ports) in &speeds {
+        for port in ports {
+            let _ = writeln!(
+                text,
+                "interface {}\n  service-policy type qos input FS-IN\n  service-policy type queuing output {}",
+                port.name,
+                policy(of)
+            );
+        }
+    }
+    Ok(text)
+}
+
+fn policy(of: &crate::Port) -> String {
+    format!("FS-{}-{}", Speed(of.rate_bps), of.marks_from_bytes)
+}

@@ -1,0 +1,73 @@
+//! SONiC's `config_db.json`. Every value is a string. What its YANG models take, and what its agents refuse of that, is
+//! in docs/operate/configuration.md.
+
+use crate::{ABOVE_DATA, Plan, Port, Refused, Speed};
+use serde_json::{Map, Value, json};
+
+/// Queues without priority flow control in the default template, which holds 3 and 4. 7 has no buffer profile there.
+const FREE: [u8; 5] = [0, 1, 2, 5, 6];
+
+/// The agent reads thresholds as signed 32-bit numbers; zero means the whole buffer.
+const THRESHOLDS: (u64, u64) = (1, (1 << 31) - 1);
+
+/// Name of the maps and of the scheduler.
+const NAME: &str = "FLOWSIEVE";
+
+pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
+    let more = ", or --queues-of-port 0,1,2,3,4,5,6,7 where no traffic is lossless and 7 has a buffer profile";
+    let queues = plan.queues(&FREE, more)?;
+    plan.check_thresholds(THRESHOLDS)?;
+    let lowest = queues.data.last().copied().unwrap_or_default();
+    // All 64 are listed: what a map leaves out keeps the class of the map before.
+    let class = |dscp: u8| match plan.dscps.iter().position(|&of| of == dscp) {
+        Some(at) => queues.data[at],
+        None if ABOVE_DATA.contains(&dscp) => queues.control,
+        None => lowest,
+    };
+    let classes: Map<_, _> = (0..64).map(|dscp| (dscp.to_string(), json!(class(dscp).to_string()))).collect();
+    let used = || queues.data.iter().chain([&queues.control]);
+    let own: Map<_, _> = used().map(|queue| (queue.to_string(), json!(queue.to_string()))).collect();
+    let (mut of_ports, mut of_queues, mut profiles) = (Map::new(), Map::new(), Map::new());
+    for (of, ports) in plan.by_speed() {
+        let profile = profile(of);
+        profiles.insert(profile.clone(), marks(of));
+        for port in ports {
+            let maps = json!({ "dscp_to_tc_map": NAME, "tc_to_queue_map": NAME });
+            of_ports.insert(port.name.clone(), maps);
+            for queue in &queues.data {
+                let entry = json!({ "scheduler": NAME, "wred_profile": profile });
+                of_queues.insert(format!("{}|{queue}", port.name), entry);
+            }
+            of_queues.insert(format!("{}|{}", port.name, queues.control), json!({ "scheduler": NAME }));
+        }
+    }
+    let database = json!({
+        "DSCP_TO_TC_MAP": { NAME: classes },
+        "TC_TO_QUEUE_MAP": { NAME: own },
+        "PORT_QOS_MAP": of_ports,
+        // Of strict queues the higher goes first. There is a leaf `priority`, with which the agent refuses the entry.
+        "SCHEDULER": { NAME: { "type": "STRICT" } },
+        "WRED_PROFILE": profiles,
+        "QUEUE": of_queues,
+    });
+    Ok(format!("{database:#}\n"))
+}
+
+/// At most 32 characters: letters, digits, `-` and `_`.
+fn profile(of: &Port) -> String {
+    format!("{NAME}_{}_{}", Speed(of.rate_bps), of.marks_from_bytes)
+}
+
+/// A step at K. Packets that cannot be marked are not dropped there, as `wred_*_enable` stays false.
+fn marks(of: &Port) -> Value {
+    let mut fields = Map::new();
+    fields.insert("ecn".to_owned(), json!("ecn_all"));
+    for colour in ["green", "yellow", "red"] {
+        let threshold = of.marks_from_bytes.to_string();
+        fields.insert(format!("{colour}_min_threshold"), json!(threshold));
+        fields.insert(format!("{colour}_max_threshold"), json!(threshold));
+        fields.insert(format!("{colour}_drop_probability"), json!("100"));
+        fields.insert(format!("wred_{colour}_enable"), json!("false"));
+    }
+    Value::Object(fields)
+}

@@ -1,0 +1,57 @@
+//! Batches of Linux' `tc`: strict bands of `ets`, each with `red` as a step.
+
+use crate::{ABOVE_DATA, Plan, Refused};
+use std::fmt::Write;
+
+/// `red` takes thresholds of 32 bits; its limit has to hold four of them.
+const THRESHOLDS: (u64, u64) = (1_500, (1 << 30) - 1);
+
+/// `red` takes a rate of at most 32 bits of bytes a second, and only to let its average fall while the line is idle.
+const MOST_RATE_BPS: u64 = 34_000_000_000;
+
+/// A full packet.
+const PACKET: u64 = 1_500;
+
+pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
+    plan.check_thresholds(THRESHOLDS)?;
+    let data = plan.dscps.len();
+    // Linux numbers bands from the first served: it has as many as are wanted, up to 16.
+    let bands = data + 1;
+    if bands > 16 {
+        return Err(Refused::Queues { data, free: 16, more: "" });
+    }
+    let mut text = String::from(
+        "# Strict bands and marks by band, from Flowsieve: tc -batch tc.batch\n\
+         # The first band is for DSCP 46, 48 and 56. Packets of no filter, those without a mark, are in the last.\n",
+    );
+    let last = bands - 1;
+    for port in &plan.ports {
+        let (name, k) = (&port.name, port.marks_from_bytes);
+        let priomap = vec![last.to_string(); 16].join(" ");
+        let _ =
+            writeln!(text, "qdisc add dev {name} root handle 1: ets bands {bands} strict {bands} priomap {priomap}");
+        let (limit, burst) = ((4 * k).max(2_000_000), k.div_ceil(PACKET));
+        let rate = port.rate_bps.min(MOST_RATE_BPS).div_ceil(1_000);
+        for band in 2..=bands {
+            let _ = writeln!(
+                text,
+                "qdisc add dev {name} parent 1:{band:x} handle {:x}: red limit {limit} min {k} max {k} avpkt {PACKET} burst \
+                 {burst} probability 1.0 bandwidth {rate}kbit ecn nodrop",
+                0x10 + band
+            );
+        }
+        let to = |dscp: u8, band: usize, text: &mut String| {
+            // The DSCP is the upper six bits of the byte.
+            let byte = dscp << 2;
+            let _ = writeln!(
+                text,
+                "filter add dev {name} parent 1: protocol ip prio 1 u32 match ip tos {byte:#04x} 0xfc flowid 1:{band:x}\n\
+                 filter add dev {name} parent 1: protocol ipv6 prio 2 u32 match ip6 priority {byte:#04x} 0xfc flowid \
+                 1:{band:x}"
+            );
+        };
+        ABOVE_DATA.iter().for_each(|&dscp| to(dscp, 1, &mut text));
+        (2..).zip(&plan.dscps).for_each(|(band, &dscp)| to(dscp, band, &mut text));
+    }
+    Ok(text)
+}
