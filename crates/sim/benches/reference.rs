@@ -133,6 +133,7 @@ fn main() {
         overhead_bytes: 0,
         ack_bytes: 40,
         data_packets_per_ack: 1,
+        ungranted_packets: 0,
     };
     let rate_bps = fabric.links[fabric.host_uplink[0] as usize].rate.bps();
     let rate = arrival_rate_per_host(options.load, LoadCounts::Ns2, rate_bps, &framing, &sizes).expect("a rate");

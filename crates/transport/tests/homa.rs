@@ -32,10 +32,13 @@ fn rules() -> HomaRules {
         rtt_bytes: 2_000,
         overcommitment: 1,
         levels: Levels::new(4, vec![1_000, 5_000]).unwrap(),
+        seen: None,
         nic_packets: 2,
         silence: Time::from_us(5_000),
         attempts: 3,
         asks: true,
+        replies: false,
+        incast: None,
         sizes: Sizes::True,
     }
 }
