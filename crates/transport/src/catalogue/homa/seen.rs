@@ -58,6 +58,7 @@ pub(super) fn cutoffs(words: Words) -> Option<Vec<u64>> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::levels::equal_bytes;
     use super::*;
 
     const CUT: Cut = Cut { segment: 1_000, beside: 100, rtt_packets: 2 };
@@ -92,5 +93,33 @@ mod tests {
         assert_eq!(computed(900, 8), [903]);
         // 2,400 and 4,000; then, halved and with 1,600 more, 2,800 and 2,000.
         assert_eq!(computed(100, 48), [903, 100, 100, 100, 100, 100]);
+    }
+
+    /// Sizes up to `most` bytes, all as often, in an order that mixes them.
+    fn mixed(most: u64) -> impl Iterator<Item = u64> {
+        (0u64..).map(move |number| number * 7_919 % most + 1)
+    }
+
+    /// The most by which one of the cutoffs differs from that of the law.
+    fn difference(seen: &[u64], most: u64) -> f64 {
+        let law: Vec<SizeShare> = (1..=most).map(|bytes| SizeShare { bytes, share: 1.0 }).collect();
+        let of_law = equal_bytes(&law, CUT, 4);
+        assert_eq!(seen.len(), of_law.len());
+        let off = |(seen, law): (&u64, u64)| (*seen as f64 / law as f64 - 1.0).abs();
+        seen.iter().zip(of_law).map(off).fold(0.0, f64::max)
+    }
+
+    #[test]
+    fn message__agrees_with_the_law_and_follows_it_when_it_changes() {
+        let mut seen = Seen::new(CUT, 1_000, 4);
+        let mut computed = Vec::new();
+        let long = mixed(12_007).take(8_000);
+        for bytes in long.chain(mixed(1_201).take(8_000)) {
+            computed.extend(seen.message(bytes));
+        }
+        let computed: Vec<&[u64]> = computed.chunks(3).collect();
+        assert!(computed[..8].iter().all(|cutoffs| difference(cutoffs, 12_007) < 0.04), "{computed:?}");
+        // After the change, what was seen before counts half, a quarter and so on.
+        assert!(difference(computed[8], 1_201) > 0.1 && difference(computed[15], 1_201) < 0.04, "{computed:?}");
     }
 }
