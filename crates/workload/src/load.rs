@@ -196,8 +196,8 @@ mod tests {
         assert!([(1, 1_620.0), (2, 80.0), (3, 0.0)].iter().all(|&(first, mean)| (after(first) - mean).abs() < 2.0));
     }
 
-    /// Homa's authors multiply the nominal load by these to have that of payload (`homaTransportConfig.ini` of PlatformLab/HomaSimulation).
-    /// What their packets take: 1,442 bytes of payload, 58 of headers, 38 of Ethernet; 9,328 bytes need no grant.
+    /// Homa's authors multiply the nominal load by these factors to have that of payload (`homaTransportConfig.ini` of
+    /// PlatformLab/HomaSimulation). Their packets: 1,442 bytes of payload, 58 of headers, 38 of Ethernet; 9,328 bytes need no grant.
     #[test]
     fn counted_bytes__of_homas_workloads_are_near_the_authors_factors() {
         let framing = Framing {
@@ -208,13 +208,18 @@ mod tests {
             data_packets_per_ack: 1,
             ungranted_packets: 7,
         };
-        let share = |name: &str| {
-            let sizes = builtin(name).unwrap().distribution().unwrap();
-            sizes.mean_bytes() / counted_bytes(LoadCounts::WireGrants, &framing, &sizes)
+        let shares = |ack_bytes| {
+            ["homa-w1", "homa-w2", "homa-w3", "homa-w4", "homa-w5"].map(|name| {
+                let sizes = builtin(name).unwrap().distribution().unwrap();
+                sizes.mean_bytes() / counted_bytes(LoadCounts::WireGrants, &Framing { ack_bytes, ..framing }, &sizes)
+            })
         };
-        let shares = ["homa-w1", "homa-w2", "homa-w3", "homa-w4", "homa-w5"].map(share);
-        let rounded = shares.map(|share| (share * 1_000.0).round() / 1_000.0);
-        assert_eq!(rounded, [0.657, 0.796, 0.887, 0.898, 0.898]);
+        let are = |shares: [f64; 5], factors: [f64; 5], within: f64| {
+            assert!(shares.iter().zip(factors).all(|(share, factor)| (share - factor).abs() < within), "{shares:?}");
+        };
+        are(shares(58), [0.6559, 0.7937, 0.8777, 0.8835, 0.8825], 0.000_1);
+        // With grants of 68 bytes on the wire, near the authors'.
+        are(shares(30), [0.657, 0.796, 0.887, 0.898, 0.898], 0.002);
     }
 
     #[test]
