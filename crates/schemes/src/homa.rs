@@ -305,14 +305,14 @@ fn levels(context: &Context<'_>, cut: Cut, seen: Option<u64>) -> Result<Planned,
                 PUBLISHED.iter().find(|(names, _)| names.contains(&name)).map(|&(_, scheduled)| count - scheduled)
             };
             let needs_sizes = seen.is_none() || (given.is_none() && published().is_none());
-            let sizes = match size_shares(context) {
-                _ if !needs_sizes => Vec::new(),
-                Err(_) if seen.is_some() => {
-                    let expected = "the number of scheduled levels, since the workload's sizes are not known";
-                    return Err(scope.invalid(&OVERCOMMITMENT, expected));
-                }
-                sizes => sizes?,
+            let unknown = |error: SettingsError| match seen {
+                None => error,
+                Some(_) => scope.invalid(
+                    &OVERCOMMITMENT,
+                    "the number of scheduled levels, since the workload's sizes are not known",
+                ),
             };
+            let sizes = if needs_sizes { size_shares(context).map_err(unknown)? } else { Vec::new() };
             let default = || published().unwrap_or_else(|| unscheduled_levels(&sizes, cut, count));
             let scheduled =
                 scope.read_or(&OVERCOMMITMENT, given.map_or_else(|| count - default(), |given| given).into())?;
