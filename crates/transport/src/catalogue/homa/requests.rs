@@ -96,7 +96,9 @@ mod tests {
         assert!(marked(&mut client, 3, 8), "a part of an answer");
         client.ends(10, false);
         client.ends(1, true);
-        assert!(!marked(&mut client, 4, 9), "two are out and this");
+        assert!(marked(&mut client, 4, 9), "two others are out");
+        (2..4).for_each(|request| client.ends(request, true));
+        assert!(!marked(&mut client, 5, 4));
         assert_eq!(client.begins(RULES, &Message::default()), Begins::default(), "without a coflow");
     }
 
