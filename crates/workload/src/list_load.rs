@@ -170,6 +170,7 @@ mod tests {
         assert_eq!(of(LoadCounts::Payload), (5_000, 1));
         assert_eq!(of(LoadCounts::Wire), (5_000 + 4 * 78, 1));
         assert_eq!(of(LoadCounts::WireAcks), (5_000 + 4 * 78 + 3 * 78, 1));
+        assert_eq!(of(LoadCounts::WireGrants), (5_000 + 4 * 78 + 2 * 78, 1), "after the first packet of each");
         assert_eq!(of(LoadCounts::Ns2), (5_000 * 1_500, 1_460));
     }
 
