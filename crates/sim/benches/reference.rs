@@ -145,12 +145,13 @@ fn main() {
     let built = options.schemes.iter().map(|name| {
         let entry = registry::find(name).expect("a scheme");
         let scheme = (entry.build)(&Context { scope: settings.scheme(name), workload: &web_search }).expect("built");
-        (name, entry.knows == Knows::Bounds, scheme, Vec::new())
+        (name, entry.knows == Knows::Bounds, scheme)
     });
-    let mut schemes: Vec<(&String, bool, Scheme, Vec<f64>)> = built.collect();
+    let schemes: Vec<(&String, bool, Scheme)> = built.collect();
+    let mut rates: Vec<Vec<f64>> = vec![Vec::new(); schemes.len()];
     // By turns, so that other work of the machine slows all of them down alike.
     for run in 0..options.runs {
-        for (name, has_bounds, scheme, rates) in &mut schemes {
+        for ((name, has_bounds, scheme), rates) in schemes.iter().zip(&mut rates) {
             // Flows without ACKs end when they have arrived. That has no part in the event loop.
             let acknowledges = scheme.classes.iter().all(|class| class.transport.facts().acknowledges);
             let run_spec = RunSpec {
@@ -185,7 +186,7 @@ fn main() {
             }
         }
     }
-    for (name, _, _, mut rates) in schemes {
+    for ((name, ..), mut rates) in schemes.iter().zip(rates) {
         rates.sort_by(f64::total_cmp);
         let shown: Vec<String> = rates.iter().map(|rate| format!("{rate:.2}")).collect();
         println!("{name}: median {:.2} M packet-hops per CPU-second ({})", rates[rates.len() / 2], shown.join(", "));
