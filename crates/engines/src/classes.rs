@@ -9,7 +9,7 @@ use std::sync::Arc;
 use flowsieve_fabric::topology::Fabric;
 use flowsieve_schemes::Entry;
 use flowsieve_schemes::own::{self, Failure, Program};
-use flowsieve_schemes::{Context, REGISTRY, Scheme, WorkloadFacts};
+use flowsieve_schemes::{Context, Follows, REGISTRY, Scheme, WorkloadFacts};
 use flowsieve_settings::declare;
 use flowsieve_settings::{Key, Place, Scope, Section, Setting, SettingsError, Table};
 use flowsieve_workload::{Flow, Predict, Prediction};
@@ -138,6 +138,10 @@ impl WorkloadFacts for Carried<'_> {
 
     fn quantile_bytes(&self, p: f64) -> Option<u64> {
         self.workload.quantile_bytes(p)
+    }
+
+    fn follows(&self) -> Follows {
+        self.workload.follows()
     }
 
     fn fabric(&self) -> Option<&Fabric> {

@@ -27,8 +27,8 @@ pub use sizes::formula;
 use coflows::{COFLOWS, PlacedFacts};
 use files::List;
 use flowsieve_experiment::{Error, Folder};
-use flowsieve_schemes::WorkloadFacts;
 use flowsieve_schemes::parameters::{self, ParameterSet};
+use flowsieve_schemes::{Follows, WorkloadFacts};
 use flowsieve_settings::declare;
 use flowsieve_settings::{Key, MAX_TIME_PS, Scaled, Scope, Section, Setting, Settings, SettingsError};
 use flowsieve_workload::flow_list::{Extras, Features, FlowList};
@@ -164,6 +164,14 @@ impl WorkloadFacts for Workload {
             Origin::Drawn(drawn) => Some(drawn.traffic.from_start.quantile(p)),
             Origin::Listed(list) => list.quantile(p),
             Origin::Several(several) => several.quantile(p),
+        }
+    }
+
+    fn follows(&self) -> Follows {
+        match &self.origin {
+            Origin::Drawn(drawn) if drawn.closed.is_some() => Follows::ClosedLoops,
+            _ if self.asked.is_some() => Follows::Queries,
+            _ => Follows::Nothing,
         }
     }
 }
@@ -440,6 +448,7 @@ fn framing(scope: &Scope<'_>, set: ParameterSet) -> Result<Framing, SettingsErro
         overhead_bytes: set.wire_overhead(scope)?.into(),
         ack_bytes: header.into(),
         data_packets_per_ack: set.ack_every(scope)?,
+        ungranted_packets: 0,
     })
 }
 

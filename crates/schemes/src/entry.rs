@@ -44,6 +44,18 @@ pub struct Context<'a> {
     pub workload: &'a dyn WorkloadFacts,
 }
 
+/// Which messages of a workload begin when others have ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Follows {
+    /// None.
+    #[default]
+    Nothing,
+    /// In closed loops, a host's next message, when the one before has ended for it.
+    ClosedLoops,
+    /// Answers to a client's requests, and its next requests.
+    Queries,
+}
+
 /// The facts from which thresholds may be computed.
 pub trait WorkloadFacts {
     /// Returns the built-in distribution's name, if it is one.
@@ -55,6 +67,11 @@ pub trait WorkloadFacts {
     /// Returns the size in bytes that a share `p` (0 to 1) of the flows do not exceed, from a distribution, a mix of two, a
     /// formula or a flow list; before any change of the workload. `None` if nothing is known of sizes.
     fn quantile_bytes(&self, p: f64) -> Option<u64>;
+
+    /// Returns which messages begin when others have ended.
+    fn follows(&self) -> Follows {
+        Follows::Nothing
+    }
 
     /// Returns the fabric that carries it: its rates, and the base round trip of any path ([`Fabric::base_rtt`],
     /// [`Fabric::round_trip`]). `None` if a scheme is built for no particular fabric.

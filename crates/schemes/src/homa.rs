@@ -6,20 +6,24 @@
 //! from `homaTransportConfig.ini` of PlatformLab/HomaSimulation. For other workloads, it is what the share of unscheduled bytes
 //! leaves (§3.4). Cutoffs are computed from the workload before the run, as in the authors' simulations.
 //!
-//! Not stated in the paper: the buffers of its simulations (here as for other schemes), how long a host waits before RESEND (a few
+//! With `cutoffs = "seen"` a receiver computes them from the messages that it has seen, as in the paper. Until then they divide RTTbytes
+//! into equal parts.
+//!
+//! Not stated in the paper: when a receiver computes its cutoffs, how many requests are many (§3.6), the buffers of its simulations (here as for other schemes), how long a host waits before RESEND (a few
 //! milliseconds; here 5, as in Homa's Linux module), how often it does (20, as the module's 100 ticks), predicted sizes.
 
 use std::num::NonZeroU32;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use flowsieve_core::taggers::bytes::Bytes;
 use flowsieve_core::{TaggerSpec, Time};
 use flowsieve_fabric::round_trip::Exchange;
 use flowsieve_transport::homa::levels::{Cut, SizeShare, equal_bytes, unscheduled_levels};
-use flowsieve_transport::homa::{HomaEndpoint, HomaRules, Levels, Sizes};
-use flowsieve_transport::{TransportFacts, TransportSpec};
+use flowsieve_transport::homa::seen::MOST_CUTOFFS;
+use flowsieve_transport::homa::{HomaEndpoint, HomaRules, IncastRules, Levels, Sizes};
+use flowsieve_transport::{HostSite, TransportFacts, TransportSpec};
 
-use crate::entry::{Context, Entry, Knows};
+use crate::entry::{Context, Entry, Follows, Knows};
 use crate::parameters::{ParameterSet, Reference};
 use crate::parts::{self, DisciplineName, MarkingName, Part, Parts, QUEUES};
 use crate::pfabric::OUTLIVED;
@@ -28,8 +32,18 @@ use crate::thresholds::{self, THRESHOLDS};
 use flowsieve_settings::declare;
 use flowsieve_settings::{MAX_TIME_PS, Place, Section, Setting, SettingsError};
 
+/// From which messages cutoffs are computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CutoffsOf {
+    /// From the workload's law, before the run.
+    Workload,
+    /// From those that each receiver has seen.
+    Seen,
+}
+
 declare! {
-    static RTT_BYTES: Setting<u64> = Setting::size(
+    /// RTTbytes. In `[transport]` it also says which packets need grants for a load that counts grants.
+    pub static RTT_BYTES: Setting<u64> = Setting::size(
         Section::Transport, "rtt_bytes", 1, 1_000_000_000,
         "Homa: payload that needs no grant, and that a receiver keeps granted and not received; not given: what a host's line \
          carries in a round trip",
@@ -38,6 +52,35 @@ declare! {
         Section::Transport, "overcommitment", 1, 63,
         "Homa: messages to which a receiver grants at once, and levels of scheduled packets; not given: the authors' number for \
          their workloads, or what the share of unscheduled bytes leaves",
+    );
+    static CUTOFFS: Setting<CutoffsOf> = Setting::choice(
+        Section::Transport, "cutoffs",
+        &[("workload", CutoffsOf::Workload), ("seen", CutoffsOf::Seen)],
+        "Homa: whether cutoffs between the levels of unscheduled packets follow from the workload before the run, or from the messages \
+         that each receiver has seen",
+    );
+    static CUTOFFS_AFTER: Setting<u64> = Setting::count(
+        Section::Transport, "cutoffs_after", 1, 1_000_000,
+        "Homa, cutoffs = \"seen\": messages after which a receiver computes its cutoffs again; what it saw before then counts half",
+    )
+    .with_default(1_000);
+    static INCAST: Setting<bool> = Setting::flag(
+        Section::Transport, "incast",
+        "Homa: whether a host that has many requests out marks new ones, so that less of their answers needs no grant",
+    );
+    static INCAST_REQUESTS: Setting<u64> = Setting::count(
+        Section::Transport, "incast_requests", 0, 65_535, "Homa, incast = true: requests that a host has out without marking new ones",
+    )
+    .with_default(16);
+    static INCAST_BYTES: Setting<u64> = Setting::size(
+        Section::Transport, "incast_bytes", 1, 1_000_000_000,
+        "Homa, incast = true: payload of an answer to a marked request that needs no grant, rounded up to full packets",
+    )
+    .with_default(400);
+    static REPLIES: Setting<bool> = Setting::flag(
+        Section::Transport, "replies",
+        "Homa: whether a receiver answers a whole message by a packet without payload, as an RPC's shortest response; closed loops \
+         need it, and have it unless it is false",
     );
     static NIC_PACKETS: Setting<u64> = Setting::count(
         Section::Transport, "nic_packets", 1, 1_000, "Homa: most full packets in the NIC, with the one on the line",
@@ -109,22 +152,36 @@ fn build(context: &Context<'_>, sizes: Sizes) -> Result<Scheme, SettingsError> {
     let (segment, header) = (facts.segment, facts.header);
     let beside = u32::from(header) + u32::from(overhead);
     let rtt_packets = u32::try_from(rtt_bytes.div_ceil(segment.into())).unwrap_or(u32::MAX);
-    let levels = levels(context, Cut { segment, beside, rtt_packets })?;
+    // If not given, they are not part of the configuration.
+    let cutoffs_of = scope.optional(&CUTOFFS)?.unwrap_or(CutoffsOf::Workload);
+    let seen = match cutoffs_of {
+        CutoffsOf::Workload => None,
+        CutoffsOf::Seen => Some(u32::try_from(scope.read(&CUTOFFS_AFTER)?).unwrap_or(u32::MAX)),
+    };
+    let planned = levels(context, Cut { segment, beside, rtt_packets }, seen.map(|_| rtt_bytes))?;
     let rules = HomaRules {
         segment,
         header,
         overhead,
         rtt_bytes,
-        overcommitment: levels.scheduled_count(),
-        levels,
+        overcommitment: planned.start.scheduled_count(),
+        levels: planned.start.clone(),
+        seen,
         nic_packets: u32::try_from(scope.read(&NIC_PACKETS)?).unwrap_or(u32::MAX),
         silence: Time(scope.read(&RESEND_AFTER)?),
         attempts: u32::try_from(scope.read(&RESEND_ATTEMPTS)?).unwrap_or(u32::MAX),
         asks,
+        replies: replies(context, asks)?,
+        incast: incast(context)?,
         sizes,
     };
-    let rules = Arc::new(rules);
-    let transport = TransportSpec::custom(facts, move |site| HomaEndpoint::new(&rules, site));
+    // Cutoffs take longer than all else of a scheme, which may never run.
+    let made: OnceLock<Arc<HomaRules>> = OnceLock::new();
+    let make = move |site: &HostSite<'_>| {
+        let with_levels = || Arc::new(HomaRules { levels: planned.levels(), ..rules.clone() });
+        HomaEndpoint::new(made.get_or_init(with_levels), site)
+    };
+    let transport = TransportSpec::custom(facts, make).with_rules(&cutoffs_of);
     let parts = Parts {
         transport: Part::Own(transport),
         // What orders messages; a port may serve by it instead of by priorities.
@@ -154,11 +211,65 @@ fn rtt_bytes(context: &Context<'_>, facts: TransportFacts, overhead: u16) -> Res
         }
         None => carried(Reference::PAPERS.host_bps, Reference::PAPERS.round_trip),
     };
-    context.scope.read_or(&RTT_BYTES, default)
+    let (own, counted) = (context.scope.read_or(&RTT_BYTES, default)?, context.scope.common());
+    if counted.has_read(&RTT_BYTES) && counted.read(&RTT_BYTES)? != own {
+        let problem = "`rtt_bytes` of this scheme is not that of [transport], by which the load counts grants";
+        return Err(context.scope.error(&RTT_BYTES, problem).expected("the same in both"));
+    }
+    Ok(own)
 }
 
-/// Reads the levels: as many as ports have queues.
-fn levels(context: &Context<'_>, cut: Cut) -> Result<Levels, SettingsError> {
+/// Reads whether a receiver answers whole messages.
+fn replies(context: &Context<'_>, asks: bool) -> Result<bool, SettingsError> {
+    let scope = &context.scope;
+    let replies = match context.workload.follows() {
+        Follows::ClosedLoops if asks => scope.read_or(&REPLIES, true)?,
+        _ => scope.optional(&REPLIES)?.unwrap_or(false),
+    };
+    if replies && !asks {
+        let problem = "`replies` = true with `asks` = false";
+        return Err(scope.error(&REPLIES, problem).expected("`asks` = true: a sender asks if the answer is lost"));
+    }
+    Ok(replies)
+}
+
+/// Reads what hosts do about incast.
+fn incast(context: &Context<'_>) -> Result<Option<IncastRules>, SettingsError> {
+    let scope = &context.scope;
+    if !scope.optional(&INCAST)?.unwrap_or(false) {
+        return Ok(None);
+    }
+    if context.workload.follows() != Follows::Queries {
+        let problem = "`incast` = true, but no host sends requests";
+        return Err(scope.error(&INCAST, problem).expected("`queries` in [workload], or no `incast`"));
+    }
+    let requests = u32::try_from(scope.read(&INCAST_REQUESTS)?).unwrap_or(u32::MAX);
+    Ok(Some(IncastRules { requests, bytes: scope.read(&INCAST_BYTES)? }))
+}
+
+/// Levels whose cutoffs are not computed yet.
+#[derive(Clone, Debug)]
+struct Planned {
+    /// They have the right number of cutoffs.
+    start: Levels,
+    /// The sizes from which cutoffs follow; `None`: those are the cutoffs.
+    from: Option<(Vec<SizeShare>, Cut)>,
+}
+
+impl Planned {
+    fn levels(&self) -> Levels {
+        let Some((sizes, cut)) = &self.from else { return self.start.clone() };
+        let number = self.start.cutoffs().len();
+        let mut cutoffs = equal_bytes(sizes, *cut, number as u8 + 1);
+        // Sizes that do not divide so finely leave levels empty, not to scheduled packets.
+        let largest = cutoffs.last().copied().unwrap_or(0);
+        cutoffs.extend((1..).map(|more| largest + more).take(number - cutoffs.len()));
+        self.start.with_cutoffs(cutoffs).unwrap_or_else(|| self.start.clone())
+    }
+}
+
+/// Reads the levels: as many as ports have queues. `seen`: receivers see what their cutoffs are; with RTTbytes.
+fn levels(context: &Context<'_>, cut: Cut, seen: Option<u64>) -> Result<Planned, SettingsError> {
     let scope = &context.scope;
     let count = scope.at(Place::Leaf).read_or(&QUEUES, PUBLISHED_LEVELS.into())? as u8;
     if count < 2 {
@@ -173,7 +284,8 @@ fn levels(context: &Context<'_>, cut: Cut) -> Result<Levels, SettingsError> {
         return Err(scope.error(&OVERCOMMITMENT, problem).expected(expected));
     }
     let given = given.map(|given| given as u8);
-    let cutoffs = match thresholds::sizes(scope)? {
+    let few = || scope.invalid(&THRESHOLDS, format!("at most {} sizes", count - 2));
+    let planned = match thresholds::sizes(scope)? {
         Some(cutoffs) => {
             let rising = cutoffs.is_sorted_by(|before, after| before < after);
             let expected = given.map(|given| usize::from(count - given - 1));
@@ -185,24 +297,37 @@ fn levels(context: &Context<'_>, cut: Cut) -> Result<Levels, SettingsError> {
                 let expected = format!("{number} rising sizes: cutoffs between the levels of unscheduled packets");
                 return Err(scope.invalid(&THRESHOLDS, expected));
             }
-            cutoffs
+            Planned { start: Levels::new(count, cutoffs).map_err(|_| few())?, from: None }
         }
         None => {
-            let sizes = size_shares(context)?;
             let published = || {
                 let name = context.workload.distribution().filter(|_| count == PUBLISHED_LEVELS)?;
                 PUBLISHED.iter().find(|(names, _)| names.contains(&name)).map(|&(_, scheduled)| count - scheduled)
             };
-            let default = published().unwrap_or_else(|| unscheduled_levels(&sizes, cut, count));
-            let unscheduled = count - scope.read_or(&OVERCOMMITMENT, (count - default).into())? as u8;
-            let mut cutoffs = equal_bytes(&sizes, cut, unscheduled);
-            // Sizes that do not divide so finely leave levels empty, not to scheduled packets.
-            let largest = cutoffs.last().copied().unwrap_or(0);
-            cutoffs.extend((1..).map(|more| largest + more).take(usize::from(unscheduled) - 1 - cutoffs.len()));
-            cutoffs
+            let needs_sizes = seen.is_none() || (given.is_none() && published().is_none());
+            let unknown = |error: SettingsError| match seen {
+                None => error,
+                Some(_) => scope.invalid(
+                    &OVERCOMMITMENT,
+                    "the number of scheduled levels, since the workload's sizes are not known",
+                ),
+            };
+            let sizes = if needs_sizes { size_shares(context).map_err(unknown)? } else { Vec::new() };
+            let default = || published().unwrap_or_else(|| unscheduled_levels(&sizes, cut, count));
+            let scheduled =
+                scope.read_or(&OVERCOMMITMENT, given.map_or_else(|| count - default(), |given| given).into())?;
+            let unscheduled = count - scheduled as u8;
+            // Equal parts of RTTbytes, until others are computed.
+            let part = |level: u64| level * seen.unwrap_or(0) / u64::from(unscheduled);
+            let start = Levels::new(count, (1..unscheduled.into()).map(part).collect()).map_err(|_| few())?;
+            Planned { start, from: if seen.is_none() { Some((sizes, cut)) } else { None } }
         }
     };
-    Levels::new(count, cutoffs).map_err(|_| scope.invalid(&THRESHOLDS, format!("at most {} sizes", count - 2)))
+    if seen.is_some() && planned.start.cutoffs().len() > MOST_CUTOFFS {
+        let expected = format!("\"workload\", or at most {} levels of unscheduled packets", MOST_CUTOFFS + 1);
+        return Err(scope.invalid(&CUTOFFS, expected));
+    }
+    Ok(planned)
 }
 
 /// Shares of the workload's messages by size, from its quantiles.
@@ -234,7 +359,7 @@ mod tests {
 
     fn levels_of(settings: &Settings, facts: &Facts) -> Result<Levels, SettingsError> {
         let cut = Cut { segment: 1_460, beside: 40, rtt_packets: 7 };
-        levels(&Context { scope: settings.scheme("homa"), workload: facts }, cut)
+        Ok(levels(&Context { scope: settings.scheme("homa"), workload: facts }, cut, None)?.levels())
     }
 
     #[test]
@@ -253,6 +378,64 @@ mod tests {
         let levels = levels_of(&none_given(), &UNIFORM).unwrap();
         assert_eq!((levels.scheduled_count(), levels.cutoffs().len()), (2, 5));
         assert!(levels.cutoffs().is_sorted());
+    }
+
+    #[test]
+    fn levels__equal_parts_until_receivers_have_seen_enough() {
+        let of = |settings: &Settings, facts: &Facts| {
+            let cut = Cut { segment: 1_460, beside: 40, rtt_packets: 7 };
+            Ok::<_, SettingsError>(
+                levels(&Context { scope: settings.scheme("homa"), workload: facts }, cut, Some(9_000))?.levels(),
+            )
+        };
+        let unknown = Facts { name: None, load: None, uniform_to: None };
+        let given = none_given().with(None, "overcommitment", 5);
+        assert_eq!(of(&given, &unknown).unwrap().cutoffs(), [3_000, 6_000]);
+        assert_eq!(of(&none_given(), &UNIFORM).unwrap().scheduled_count(), 2, "as many as from the law");
+        let refused = of(&none_given(), &unknown).unwrap_err();
+        assert_eq!(refused.key(), Some("overcommitment"), "{refused}");
+        let many = given.with(None, "queues", 16);
+        assert_eq!(of(&many, &unknown).unwrap_err().key(), Some("cutoffs"), "a packet has room for eight");
+    }
+
+    /// UNIFORM's messages, some of which follow others.
+    struct Following(Follows);
+
+    impl crate::entry::WorkloadFacts for Following {
+        fn distribution(&self) -> Option<&str> {
+            None
+        }
+
+        fn load(&self) -> Option<f64> {
+            None
+        }
+
+        fn quantile_bytes(&self, p: f64) -> Option<u64> {
+            UNIFORM.quantile_bytes(p)
+        }
+
+        fn follows(&self) -> Follows {
+            self.0
+        }
+    }
+
+    #[test]
+    fn replies__for_closed_loops_and_incast__for_queries() {
+        let read = |settings: &Settings, follows| {
+            let workload = Following(follows);
+            let context = Context { scope: settings.scheme("homa"), workload: &workload };
+            Ok::<_, SettingsError>((replies(&context, context.scope.read(&ASKS)?)?, incast(&context)?))
+        };
+        let refused = |settings: &Settings, follows| read(settings, follows).unwrap_err().key().map(str::to_owned);
+        let (plain, incast) = (none_given(), none_given().with(None, "incast", true));
+        assert_eq!(read(&plain, Follows::Nothing).unwrap(), (false, None));
+        assert_eq!(read(&plain, Follows::ClosedLoops).unwrap(), (true, None));
+        let rules = IncastRules { requests: 16, bytes: 400 };
+        assert_eq!(read(&incast, Follows::Queries).unwrap(), (false, Some(rules)));
+        assert_eq!(refused(&incast, Follows::Nothing).as_deref(), Some("incast"));
+        let mute = none_given().with(None, "asks", false);
+        assert!(!read(&mute, Follows::ClosedLoops).unwrap().0, "which is refused when it runs");
+        assert_eq!(refused(&mute.with(None, "replies", true), Follows::Nothing).as_deref(), Some("replies"));
     }
 
     #[test]

@@ -60,6 +60,6 @@ pub const SETTINGS: &[&[&flowsieve_settings::Key]] = &[
     qcluster::GROUP_SETTINGS,
 ];
 
-pub use entry::{Context, Entry, Knows, WorkloadFacts};
+pub use entry::{Context, Entry, Follows, Knows, WorkloadFacts};
 pub use registry::REGISTRY;
 pub use scheme::Scheme;

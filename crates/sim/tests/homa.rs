@@ -5,9 +5,12 @@
 mod by_hand;
 
 use by_hand::{Trial, fcts, flow, marks_and_drops, rack, scheme};
+use flowsieve_core::Time;
 use flowsieve_record::PointResult;
+use flowsieve_schemes::{Context, Follows, Scheme, WorkloadFacts, registry};
 use flowsieve_settings::Settings;
-use flowsieve_workload::Flow;
+use flowsieve_sim::{Flows, Partitioning};
+use flowsieve_workload::{ClosedLoop, Flow, Offer, Pattern, Queries, Rounding, SizeDistribution, Think};
 
 /// Packets of RTTbytes and messages with grants. Unscheduled packets have the two highest levels, up to 100 KB and above.
 fn settings(hosts: i64, rtt_packets: u64, overcommitment: i64) -> Settings {
@@ -100,4 +103,84 @@ fn closed_loops_and_losses__every_message_ends_or_is_given_up() {
     let finished: Vec<bool> = result.flows.iter().map(|row| row.fct_ps.is_some()).collect();
     assert_eq!(finished, [false, false, true]);
     assert_eq!((result.counts["homa_given_up"], result.counts["homa_questions"]), (2, 2 * 2 + 1));
+}
+
+/// A workload whose messages follow others.
+struct Following(Follows);
+
+impl WorkloadFacts for Following {
+    fn distribution(&self) -> Option<&str> {
+        None
+    }
+
+    fn load(&self) -> Option<f64> {
+        None
+    }
+
+    fn quantile_bytes(&self, _: f64) -> Option<u64> {
+        None
+    }
+
+    fn follows(&self) -> Follows {
+        self.0
+    }
+}
+
+fn homa_for(settings: &Settings, follows: Follows) -> Scheme {
+    let entry = registry::find("homa").expect("a scheme");
+    (entry.build)(&Context { scope: settings.scheme("homa"), workload: &Following(follows) })
+        .expect("settings that fit")
+}
+
+/// The same however the fabric is cut.
+fn run_flows<'a>(trial: &'a Trial, flows: impl Fn() -> Flows<'a>) -> PointResult {
+    let run_as = |partitioning| {
+        let result = flowsieve_sim::run(&trial.run_spec(flows(), partitioning), &mut flowsieve_sim::go_on);
+        PointResult { events: 0, ..result.expect("a run") }
+    };
+    let whole = run_as(Partitioning::Whole);
+    assert_eq!(whole, run_as(Partitioning::Racks));
+    whole
+}
+
+#[test]
+fn closed_loops__go_on_a_packets_way_back_after_the_arrival() {
+    let given = settings(2, 3, 1);
+    let trial = Trial::new(&given, homa_for(&given, Follows::ClosedLoops));
+    let sizes = SizeDistribution::fixed(1_460, Rounding::Bytes).expect("a size");
+    let offer = Offer { sizes, mix: None, rate_per_host: 0.0 };
+    let loops = ClosedLoop::new((2, 1), &Pattern::AllToAll, offer, Think::Fixed(0), 6, 1).expect("loops");
+    let result = run_flows(&trial, || Flows::Closed { flows: &loops, until: Time::NEVER });
+    // A packet arrives after 2.8 us, and the one without payload is back 0.464 us later.
+    let rows: Vec<(u64, u64)> =
+        result.flows.iter().map(|row| (row.start_ps / 1_000, row.fct_ps.unwrap() / 1_000)).collect();
+    assert_eq!(rows, [0, 0, 3_264, 3_264, 6_528, 6_528].map(|start| (start, 2_800)));
+    assert_eq!((result.counts["homa_replies"], result.counts.get("homa_questions")), (6, None));
+}
+
+/// Host 0 asks a hundred others at once, which answer with twenty packets each; RTTbytes is seven. Returns the most that waited
+/// for the line to host 0, in packets.
+fn waiting(incast: bool) -> u64 {
+    let given = settings(101, 7, 1).with(None, "buffer", "2MB").with(None, "incast", incast);
+    let trial = Trial::new(&given, homa_for(&given, Follows::Queries));
+    let servers: Vec<u32> = (1..=100).collect();
+    let answers = SizeDistribution::fixed(20 * 1_460, Rounding::Bytes).expect("a size");
+    let queries = Queries::new((0, &servers), 1, 100, answers, 1).expect("queries");
+    let nothing = || -> Box<dyn Iterator<Item = Flow>> { Box::new(std::iter::empty()) };
+    let result = run_flows(&trial, || Flows::Queries { queries: &queries, beside: &nothing });
+    assert_eq!(marks_and_drops(&result), (0, 0));
+    assert!(result.flows.len() == 200 && result.flows.iter().all(|row| row.fct_ps.is_some()));
+    let down = result.links.iter().find(|link| link.name == "host-down").expect("the lines to hosts");
+    down.max_backlog_bytes / 1_500
+}
+
+#[test]
+fn incast__the_first_round_trip_of_a_hundred_answers_waits_for_less() {
+    // The requests leave host 0 within 100 · 112 ns, and the last packet without a grant is at the switch 0.464 + 7 · 1.2 + 0.2 us
+    // later: until then the line to host 0 sends 16 packets at most. 100 · 7 packets come without a grant; the one message that is
+    // granted to has no more than seven under way, as they come.
+    let (plain, less) = (waiting(false), waiting(true));
+    assert!((700 - 16 - 7..=700).contains(&plain), "{plain}");
+    // 16 · 7 + 84, of which those of the last answer are there 7.2 us earlier.
+    assert!((196 - 16 - 7..=196).contains(&less), "{less}");
 }

@@ -53,6 +53,22 @@ fn queries__are_the_same_under_every_scheme_and_differ_by_seed() {
 }
 
 #[test]
+fn queries__by_homa_where_hosts_mark_requests() {
+    let of = |incast: &str| {
+        let workload =
+            format!("{QUERIES}query_sizes = \"fixed(20KB)\"\n").replacen("query_sizes = \"homa-w1\"\n", "", 1);
+        let own = format!("[schemes.homa]\nrtt_bytes = \"8KB\"\n{incast}");
+        let text = text(&workload, "fct_end = \"arrival\"\n", "homa") + &own;
+        let result = run_text(&text, 1).unwrap();
+        (result.flows.iter().filter(|row| row.class == 1 && row.fct_ps.is_some()).count(), result.counts["homa_grants"])
+    };
+    let (plain, marked) = (of(""), of("incast = true\nincast_requests = 1\n"));
+    assert_eq!([plain.0, marked.0], [30 * 6; 2]);
+    // Of two answers of fourteen packets in each query, five packets more need grants. How many other flows there are depends on the time.
+    assert!(marked.1 > plain.1 + 100, "{plain:?} {marked:?}");
+}
+
+#[test]
 fn queries__of_another_client_to_some_of_the_servers() {
     let workload = format!("{QUERIES}query_client = 3\nquery_servers = 2\nquery_request = \"2KB\"\n");
     let rows = run(&workload, "dctcp", 1).unwrap().flows;

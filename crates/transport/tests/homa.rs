@@ -9,7 +9,7 @@ use flowsieve_core::tagger::FlowEvent;
 use flowsieve_core::taggers::predicted::Outlived;
 use flowsieve_core::units::Rate;
 use flowsieve_core::{Kind, Message, Tagger, Time};
-use flowsieve_transport::homa::{HomaEndpoint, HomaRules, Levels, Sizes};
+use flowsieve_transport::homa::{HomaEndpoint, HomaRules, IncastRules, Levels, Sizes};
 use flowsieve_transport::{Endpoint, HostSite, Out, Packet, Turn};
 use proptest::prelude::*;
 
@@ -32,10 +32,13 @@ fn rules() -> HomaRules {
         rtt_bytes: 2_000,
         overcommitment: 1,
         levels: Levels::new(4, vec![1_000, 5_000]).unwrap(),
+        seen: None,
         nic_packets: 2,
         silence: Time::from_us(5_000),
         attempts: 3,
         asks: true,
+        replies: false,
+        incast: None,
         sizes: Sizes::True,
     }
 }
@@ -67,7 +70,11 @@ impl Host {
     }
 
     fn begin(&mut self, id: u32, to: u16, bytes: u64) {
-        let message = Message { id, to, bytes, start: self.now, ..Message::default() };
+        self.begin_of(id, to, bytes, None);
+    }
+
+    fn begin_of(&mut self, id: u32, to: u16, bytes: u64, coflow: Option<u32>) {
+        let message = Message { id, to, bytes, coflow, start: self.now, ..Message::default() };
         let _ = self.endpoint.begin(self.now, &mut self.tagger, &mut Sent::default(), &message);
     }
 
@@ -211,6 +218,122 @@ fn silence__each_end_gives_up_after_three_attempts() {
     // What comes later changes nothing.
     assert!(receiver.hears(0, &first).is_empty() && receiver.events().is_empty());
     assert!(receiver.until(ms(2_000)).is_empty() && sender.until(ms(2_000)).is_empty());
+}
+
+#[test]
+fn lost_grants__resends_replace_all_of_them() {
+    let (mut sender, mut receiver) = pair();
+    sender.begin(7, 1, 9_000);
+    let mut sent = sender.turns();
+    let mut resends = Vec::new();
+    while !sent.is_empty() {
+        receiver.hears(0, &sent); // its grants are lost
+        let more = receiver.until(receiver.now + ms(5));
+        sender.now = receiver.now;
+        sender.hears(1, &more);
+        resends.extend(more.iter().map(|packet| packet.words[..2].to_vec()));
+        sent = sender.turns();
+    }
+    // Two packets came without a grant, and seven are asked for, two at a time.
+    assert_eq!(resends, [[2, 4], [4, 6], [6, 8], [8, 9]]);
+    assert_eq!(receiver.events().last(), Some(&FlowEvent::Delivered { message: 7, out_of_order: 0 }));
+}
+
+/// Sends messages of these bytes from host 0 to host 1, until nothing is sent any more; returns the number of packets with data.
+fn send_all(rules: &HomaRules, bytes: &[u64]) -> usize {
+    let (mut sender, mut receiver) = (Host::new(0, rules), Host::new(1, rules));
+    (0..).zip(bytes).for_each(|(id, &bytes)| sender.begin(id, 1, bytes));
+    let (mut data, mut delivered) = (0, 0);
+    while delivered < bytes.len() {
+        let now = sender.now + Time::from_us(50);
+        let sent = sender.until(now);
+        assert!(now < ms(4_000), "{delivered} have ended");
+        (data, receiver.now) = (data + sent.len(), now);
+        sender.hears(1, &receiver.hears(0, &sent));
+        delivered += receiver.events().iter().filter(|event| matches!(event, FlowEvent::Delivered { .. })).count();
+    }
+    data
+}
+
+#[test]
+fn sizes__a_byte_and_a_gigabyte_and_rtt_bytes_below_a_packet() {
+    let large = HomaRules { segment: 60_000, rtt_bytes: 120_000, silence: ms(10_000), ..rules() };
+    assert_eq!(send_all(&large, &[1_000_000_000, 1]), 16_667 + 1);
+    let small = HomaRules { rtt_bytes: 1, silence: ms(10_000), ..rules() };
+    assert_eq!(send_all(&small, &[1, 3_001, 1_000]), 1 + 4 + 1);
+}
+
+#[test]
+fn replies__a_message_ends_at_its_sender_when_the_packet_is_back() {
+    let rules = HomaRules { replies: true, ..rules() };
+    let (mut sender, mut receiver) = (Host::new(0, &rules), Host::new(1, &rules));
+    sender.begin(7, 1, 900);
+    let reply = receiver.hears(0, &sender.turns());
+    assert_eq!((reply.len(), reply[0].len, reply[0].tag.priority()), (1, 40, 0));
+    sender.hears(1, &reply);
+    assert!(matches!(sender.events()[..], [FlowEvent::MessageEnd { effort: Some(_), .. }]));
+    assert!(sender.until(ms(1_000)).is_empty(), "no question");
+    // If the reply is lost, the sender asks.
+    sender.begin(8, 1, 900);
+    receiver.hears(0, &sender.turns());
+    let question = sender.until(ms(1_005));
+    sender.hears(1, &receiver.hears(0, &question));
+    assert!(matches!(sender.events()[..], [FlowEvent::MessageEnd { effort: Some(_), .. }]));
+}
+
+/// Host 0 asks a hundred others at once for 20,000 bytes each; RTTbytes is seven packets. Returns the packets that come without a
+/// grant.
+fn fan_in(incast: Option<IncastRules>) -> usize {
+    let rules = HomaRules { rtt_bytes: 7_000, incast, ..rules() };
+    let mut client = Host::new(0, &rules);
+    (1..=100).for_each(|server| client.begin_of(server.into(), server, 100, Some(3)));
+    let requests = client.until(Time::from_us(50));
+    assert_eq!(requests.len(), 100);
+    let mut answer = |server: u16| {
+        let mut host = Host::new(server, &rules);
+        host.hears(0, &requests);
+        assert!(matches!(host.events()[..], [FlowEvent::Delivered { .. }]));
+        host.begin_of(100 + u32::from(server), 0, 20_000, Some(3));
+        let unscheduled = host.until(Time::from_us(50));
+        client.hears(server, &unscheduled[..1]);
+        unscheduled.len()
+    };
+    (1..=100).map(|server| answer(server)).sum()
+}
+
+#[test]
+fn incast__answers_to_marked_requests_send_one_packet_without_a_grant() {
+    assert_eq!(fan_in(None), 100 * 7);
+    let rules = IncastRules { requests: 16, bytes: 400 };
+    assert_eq!(fan_in(Some(rules)), 16 * 7 + 84, "the first sixteen requests are not marked");
+    assert_eq!(fan_in(Some(IncastRules { bytes: 2_500, ..rules })), 16 * 7 + 84 * 3, "in full packets");
+    assert_eq!(fan_in(Some(IncastRules { requests: 100, ..rules })), 100 * 7);
+}
+
+#[test]
+fn seen__cutoffs_travel_with_grants_and_answers() {
+    let rules = HomaRules { seen: Some(2), ..rules() };
+    let (mut sender, mut receiver) = (Host::new(0, &rules), Host::new(1, &rules));
+    let levels = |packets: &[Packet]| packets.iter().map(|packet| packet.tag.priority()).collect::<Vec<_>>();
+    // By the cutoffs of the start, 1,000 and 5,000 bytes.
+    sender.begin(1, 1, 300);
+    sender.begin(2, 1, 300);
+    let first = sender.turns();
+    assert_eq!(levels(&first), [0, 0]);
+    receiver.hears(0, &first);
+    // Host 1 has seen two messages of 300 bytes, in the bucket from 300 to 303. Host 0 has not heard of it.
+    sender.now = ms(1);
+    sender.begin(3, 1, 400);
+    let third = sender.turns();
+    assert_eq!(levels(&third), [0]);
+    receiver.hears(0, &third);
+    // It hears when it asks about the first ones.
+    let questions = sender.until(ms(5));
+    sender.hears(1, &receiver.hears(0, &questions));
+    sender.begin(4, 1, 303);
+    sender.begin(5, 1, 400);
+    sender.begin(6, 2, 400);
+    assert_eq!(levels(&sender.until(ms(5) + Time::from_us(10))), [0, 2, 0], "host 2 has said nothing");
 }
 
 #[test]

@@ -247,6 +247,13 @@ impl SizeDistribution {
         self.mean_groups(u64::from(payload.get()))
     }
 
+    /// The mean number of packets of up to `payload` bytes that a flow has after its first ones: the mean number without the share of
+    /// the flows that have a first packet, a second one, and so on.
+    pub fn mean_packets_after(&self, first: u32, payload: NonZeroU32) -> f64 {
+        let shares = (0..u64::from(first)).map(|before| 1.0 - self.cdf(before * u64::from(payload.get())));
+        (self.mean_packets(payload) - shares.take_while(|share| *share > 0.0).sum::<f64>()).max(0.0)
+    }
+
     /// The mean of ceil(size / `group`), where `group` is in bytes and above 0.
     pub(crate) fn mean_groups(&self, group: u64) -> f64 {
         let pieces = match &self.shape {

@@ -16,6 +16,7 @@
 //!     overhead_bytes: 0,
 //!     ack_bytes: 40,
 //!     data_packets_per_ack: 1,
+//!     ungranted_packets: 0,
 //! };
 //! let rate = arrival_rate_per_host(0.6, LoadCounts::Ns2, 10_000_000_000, &framing, &sizes)?;
 //! let flows: Vec<_> = Generator::new(sizes, rate, 144, 1)?.take(2_000).collect();

@@ -50,10 +50,13 @@ impl Framing {
             0 => 0,
             each => u128::from(flow.bytes.div_ceil(payload).div_ceil(each)) * ack,
         };
+        let grants =
+            |flow: &Flow| u128::from(flow.bytes.div_ceil(payload).saturating_sub(self.ungranted_packets.into())) * ack;
         match counts {
             LoadCounts::Payload => (bytes(), 1),
             LoadCounts::Wire => (data().sum(), 1),
             LoadCounts::WireAcks => (data().sum::<u128>() + flows.iter().map(acks).sum::<u128>(), 1),
+            LoadCounts::WireGrants => (data().sum::<u128>() + flows.iter().map(grants).sum::<u128>(), 1),
             LoadCounts::Ns2 => (bytes() * (u128::from(payload) + u128::from(self.header_bytes)), payload.into()),
         }
     }
@@ -142,6 +145,7 @@ mod tests {
         overhead_bytes: 38,
         ack_bytes: 40,
         data_packets_per_ack: 2,
+        ungranted_packets: 1,
     };
 
     fn flows(rows: &[(u64, u64)]) -> Vec<Flow> {
@@ -166,6 +170,7 @@ mod tests {
         assert_eq!(of(LoadCounts::Payload), (5_000, 1));
         assert_eq!(of(LoadCounts::Wire), (5_000 + 4 * 78, 1));
         assert_eq!(of(LoadCounts::WireAcks), (5_000 + 4 * 78 + 3 * 78, 1));
+        assert_eq!(of(LoadCounts::WireGrants), (5_000 + 4 * 78 + 2 * 78, 1), "after the first packet of each");
         assert_eq!(of(LoadCounts::Ns2), (5_000 * 1_500, 1_460));
     }
 

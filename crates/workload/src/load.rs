@@ -20,6 +20,9 @@ pub enum LoadCounts {
     Wire,
     /// The wire, with the ACKs that go the same way.
     WireAcks,
+    /// The wire, with the grants that go the same way: one for each packet of a flow after its first ones
+    /// ([`Framing::ungranted_packets`]).
+    WireGrants,
     /// Payload times (payload + header) / payload of a full packet: the rule of the ns-2 scripts of pFabric, PIAS and QCluster.
     /// It counts too little if flows are shorter than a packet.
     Ns2,
@@ -27,10 +30,11 @@ pub enum LoadCounts {
 
 impl LoadCounts {
     /// The ways to count by the names that settings use.
-    pub const NAMES: &[(&str, LoadCounts); 4] = &[
+    pub const NAMES: &[(&str, LoadCounts); 5] = &[
         ("payload", LoadCounts::Payload),
         ("wire", LoadCounts::Wire),
         ("wire+acks", LoadCounts::WireAcks),
+        ("wire+grants", LoadCounts::WireGrants),
         ("ns2", LoadCounts::Ns2),
     ];
 }
@@ -48,6 +52,8 @@ pub struct Framing {
     pub ack_bytes: u32,
     /// Data packets that one ACK answers; 0 if the receiver sends none.
     pub data_packets_per_ack: u32,
+    /// A flow's first packets, which need no grants. Only [`LoadCounts::WireGrants`] uses it.
+    pub ungranted_packets: u32,
 }
 
 /// The cost of the mean flow if nothing is lost.
@@ -101,6 +107,10 @@ pub fn counted_bytes(counts: LoadCounts, framing: &Framing, sizes: &SizeDistribu
         LoadCounts::Payload => sizes.mean_bytes(),
         LoadCounts::Wire => cost.data_bytes,
         LoadCounts::WireAcks => cost.data_bytes + cost.ack_bytes,
+        LoadCounts::WireGrants => {
+            let grants = sizes.mean_packets_after(framing.ungranted_packets, framing.payload_bytes);
+            cost.data_bytes + grants * (f64::from(framing.ack_bytes) + f64::from(framing.overhead_bytes))
+        }
         LoadCounts::Ns2 => sizes.mean_bytes() * ((payload + f64::from(framing.header_bytes)) / payload),
     }
 }
@@ -141,6 +151,7 @@ mod tests {
         overhead_bytes: 20,
         ack_bytes: 40,
         data_packets_per_ack: 1,
+        ungranted_packets: 0,
     };
 
     fn flows_of(bytes: u64) -> SizeDistribution {
@@ -170,6 +181,45 @@ mod tests {
         assert_eq!(rate(LoadCounts::Wire, &sizes), share / 3_180.0);
         assert_eq!(rate(LoadCounts::WireAcks, &sizes), share / 3_360.0);
         assert!((rate(LoadCounts::Ns2, &sizes) / (share / (3_000.0 * 1500.0 / 1460.0)) - 1.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn counted_bytes__with_grants_after_the_first_packets() {
+        // 3 packets; a grant is 60 bytes on the wire.
+        let counted = |ungranted_packets| {
+            counted_bytes(LoadCounts::WireGrants, &Framing { ungranted_packets, ..FRAMING }, &flows_of(3_000))
+        };
+        assert_eq!([0, 1, 2, 3, u32::MAX].map(counted), [3_360.0, 3_300.0, 3_240.0, 3_180.0, 3_180.0]);
+        // Sizes up to 3,000 bytes: 1,540 of 3,000 have more than one packet, and 80 have three.
+        let uniform = SizeDistribution::uniform(1, 3_000, Rounding::Bytes).unwrap();
+        let after = |first| uniform.mean_packets_after(first, FRAMING.payload_bytes) * 3_000.0;
+        assert!([(1, 1_620.0), (2, 80.0), (3, 0.0)].iter().all(|&(first, mean)| (after(first) - mean).abs() < 2.0));
+    }
+
+    /// Homa's authors multiply the nominal load by these factors to have that of payload (`homaTransportConfig.ini` of
+    /// PlatformLab/HomaSimulation). Their packets: 1,442 bytes of payload, 58 of headers, 38 of Ethernet; 9,328 bytes need no grant.
+    #[test]
+    fn counted_bytes__of_homas_workloads_are_near_the_authors_factors() {
+        let framing = Framing {
+            payload_bytes: NonZeroU32::new(1_442).unwrap(),
+            header_bytes: 58,
+            overhead_bytes: 38,
+            ack_bytes: 58,
+            data_packets_per_ack: 1,
+            ungranted_packets: 7,
+        };
+        let shares = |ack_bytes| {
+            ["homa-w1", "homa-w2", "homa-w3", "homa-w4", "homa-w5"].map(|name| {
+                let sizes = builtin(name).unwrap().distribution().unwrap();
+                sizes.mean_bytes() / counted_bytes(LoadCounts::WireGrants, &Framing { ack_bytes, ..framing }, &sizes)
+            })
+        };
+        let are = |shares: [f64; 5], factors: [f64; 5], within: f64| {
+            assert!(shares.iter().zip(factors).all(|(share, factor)| (share - factor).abs() < within), "{shares:?}");
+        };
+        are(shares(58), [0.6559, 0.7937, 0.8777, 0.8835, 0.8827], 0.000_1);
+        // With grants of 68 bytes on the wire, near the authors'.
+        are(shares(30), [0.657, 0.796, 0.887, 0.898, 0.898], 0.002);
     }
 
     #[test]

@@ -31,9 +31,9 @@ pub(super) fn at_load(
     (hosts, framing, set): (&Hosts, &Framing, ParameterSet),
 ) -> Result<(Arc<List>, Option<Paced>), Error> {
     let Some(load) = scope.optional(&LOAD)? else { return Ok((list, None)) };
-    let counts = load_counts(scope, set)?;
+    let (counts, framing) = load_counts(scope, set, framing)?;
     let count = hosts.racks.len() as u32;
-    let pace = Pace::of(list.flows(), (load, counts), framing, (count, hosts.bps)).map_err(|error| {
+    let pace = Pace::of(list.flows(), (load, counts), &framing, (count, hosts.bps)).map_err(|error| {
         let expected = match error {
             PaceError::AtOnce => "no `load`, or flows that start one after the other",
             PaceError::TooLong => "a higher load, or smaller flows",

@@ -4,6 +4,7 @@ use crate::workload::Hosts;
 use crate::workload::pattern::{FAN_IN, INCAST_SHARE, PAIRS, PATTERN, RACK_LOCAL, host, pattern};
 use crate::workload::sizes::{Reader, Sizes};
 use flowsieve_experiment::Error;
+use flowsieve_schemes::homa::RTT_BYTES;
 use flowsieve_schemes::parameters::ParameterSet;
 use flowsieve_settings::declare;
 use flowsieve_settings::{Key, MAX_TIME_PS, Scaled, Scope, Section, Setting, SettingsError};
@@ -188,13 +189,16 @@ pub(super) fn read(reader: &Reader<'_>, hosts: &Hosts, framing: &Framing, set: P
     let mix = mix(reader, &pattern, hosts)?;
     let load = scope.optional(&LOAD)?;
     // A trace at its own rate has no load to count.
-    let counts = match (load, &own_rate) {
-        (None, Some(_)) => None,
-        _ => Some(load_counts(scope, set)?),
+    let (counts, framing) = match (load, &own_rate) {
+        (None, Some(_)) => (None, *framing),
+        _ => {
+            let (counts, framing) = load_counts(scope, set, framing)?;
+            (Some(counts), framing)
+        }
     };
     let offer = |sizes: &Sizes, (key, load): (&Key, Option<f64>)| -> Result<Offer, Error> {
         let counted = |sizes: &Sizes, counts: LoadCounts| {
-            let bytes = counted_bytes(counts, framing, &sizes.distribution);
+            let bytes = counted_bytes(counts, &framing, &sizes.distribution);
             sizes.rate_mean.map_or(bytes, |mean| bytes * (mean / sizes.distribution.mean_bytes()))
         };
         let second = mix.as_ref().map_or(sizes, |(second, _)| second);
@@ -255,13 +259,28 @@ pub(super) fn read(reader: &Reader<'_>, hosts: &Hosts, framing: &Framing, set: P
     Ok(drawn)
 }
 
-/// Reads which bytes the load counts.
-pub(super) fn load_counts(scope: &Scope<'_>, set: ParameterSet) -> Result<LoadCounts, SettingsError> {
+/// Reads which bytes the load counts, and the framing by which it counts them.
+pub(super) fn load_counts(
+    scope: &Scope<'_>,
+    set: ParameterSet,
+    framing: &Framing,
+) -> Result<(LoadCounts, Framing), SettingsError> {
     let default = match set {
         ParameterSet::Ns2 | ParameterSet::Scaled => LoadCounts::Ns2,
         ParameterSet::Rfc | ParameterSet::Linux => LoadCounts::Wire,
     };
-    scope.read_or(&LOAD_COUNTS, default)
+    let counts = scope.read_or(&LOAD_COUNTS, default)?;
+    if counts != LoadCounts::WireGrants {
+        return Ok((counts, *framing));
+    }
+    // One load for all schemes, so that all get the same flows.
+    let Some(bytes) = scope.common().optional(&RTT_BYTES)? else {
+        return Err(
+            scope.invalid(&RTT_BYTES, "the bytes of a flow that need no grant, in [transport], for `load_counts`")
+        );
+    };
+    let packets = bytes.div_ceil(framing.payload_bytes.get().into());
+    Ok((counts, Framing { ungranted_packets: u32::try_from(packets).unwrap_or(u32::MAX), ..*framing }))
 }
 
 /// Reads the traffic of flows that wait for others.

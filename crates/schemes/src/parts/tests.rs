@@ -11,6 +11,7 @@ use flowsieve_core::taggers::message_gap::DemotionByGap;
 use flowsieve_fabric::topology::Fabric;
 
 use super::*;
+use crate::entry::Entry;
 use crate::registry::REGISTRY;
 use crate::scheme::PortSpec;
 use crate::testing::{Facts, none_given};
@@ -19,6 +20,7 @@ use flowsieve_transport::tcp::congestion::{Acked, CongestionControl, Lost};
 use flowsieve_transport::tcp::params::{Gaps, Halves, LossDetection, Reduction, RtoRule};
 use flowsieve_transport::tcp::{CongestionSpec, Connections, Handshake, TcpParams};
 use flowsieve_transport::{CustomTransport, TransportSpec};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 const WEB_SEARCH: Facts = Facts { name: Some("web-search"), load: Some(0.6), uniform_to: Some(1_000_000) };
@@ -227,7 +229,7 @@ fn parts__own_transport_and_ports_read_none_of_the_settings_of_others() {
     let own = |_: &flowsieve_transport::HostSite<'_>| -> Box<dyn flowsieve_transport::Endpoint> { unreachable!() };
     let settings = none_given();
     let facts = packet_facts(&settings.scheme("own"), None).unwrap();
-    let custom = || TransportSpec::Custom(CustomTransport { facts, make: Arc::new(own) });
+    let custom = || TransportSpec::Custom(CustomTransport { facts, make: Arc::new(own), rules: String::new() });
     let parts = Parts { transport: Part::Own(custom()), port: Part::Own(PortKind::Fair(BitByBit)), ..Parts::default() };
     let scheme = build(&Context { scope: settings.scheme("own"), workload: &WEB_SEARCH }, &parts).unwrap();
     assert!(matches!(scheme.classes[0].transport, TransportSpec::Custom(_)));
@@ -277,7 +279,7 @@ fn scheme__that_replaces_a_part_without_saying_so_is_refused() {
         let mut scheme = build(context, &Parts::default())?;
         let facts = scheme.classes[0].transport.facts();
         let make: Arc<flowsieve_transport::MakeEndpoint> = Arc::new(|_| unreachable!());
-        scheme.classes[0].transport = TransportSpec::Custom(CustomTransport { facts, make });
+        scheme.classes[0].transport = TransportSpec::Custom(CustomTransport { facts, make, rules: String::new() });
         Ok(scheme)
     }
     let settings = none_given();
@@ -402,22 +404,45 @@ enum Outcome {
 }
 
 /// The defaults that are not part of the configuration.
-const UNSAID: [(&str, &str); 5] =
-    [("reordering", "tcp"), ("gaps", "first"), ("nic_order", "turns"), ("halves", "flight"), ("reduction", "at-once")];
+const UNSAID: [(&str, &str); 6] = [
+    ("reordering", "tcp"),
+    ("gaps", "first"),
+    ("nic_order", "turns"),
+    ("halves", "flight"),
+    ("reduction", "at-once"),
+    ("cutoffs", "workload"),
+];
 
-fn outcome(name: &str, situation: &Settings, key: &str, choice: &str) -> Outcome {
+/// Settings, and each scheme without any others: as it is built, and what it has read.
+struct Situation {
+    settings: Settings,
+    plain: BTreeMap<&'static str, (String, BTreeMap<String, String>)>,
+}
+
+impl Situation {
+    fn new(settings: Settings) -> Situation {
+        let plain = |entry: &Entry| {
+            let own = settings.clone();
+            let scheme = scheme(entry.name, &own).ok()?;
+            Some((entry.name, (format!("{scheme:?}"), own.effective())))
+        };
+        Situation { plain: REGISTRY.iter().filter_map(plain).collect(), settings }
+    }
+}
+
+fn outcome(name: &str, situation: &Situation, key: &str, choice: &str) -> Outcome {
     // A scheme that needs one path refuses spraying, for any other choice.
-    let Ok(plain) = scheme(name, situation) else { return Outcome::Refused };
-    let settings = situation.clone().with(Some(name), key, choice);
+    let Some((plain, effective)) = situation.plain.get(name) else { return Outcome::Refused };
+    let settings = situation.settings.clone().with(Some(name), key, choice);
     let Ok(given) = scheme(name, &settings) else { return Outcome::Refused };
     if settings.unread().iter().any(|((_, unread), _)| *unread == key) {
         return Outcome::Refused;
     }
-    if format!("{plain:?}") != format!("{given:?}") {
+    if *plain != format!("{given:?}") {
         return Outcome::Heard;
     }
     let of_key = |address: &str| address.rsplit('.').next() == Some(key);
-    let said = situation.effective().iter().any(|(address, value)| of_key(address) && value == choice);
+    let said = effective.iter().any(|(address, value)| of_key(address) && value == choice);
     match said || UNSAID.contains(&(key, choice)) {
         true => Outcome::Default,
         false => Outcome::Ignored,
@@ -428,8 +453,8 @@ fn outcome(name: &str, situation: &Settings, key: &str, choice: &str) -> Outcome
 fn registry__no_choice_is_taken_and_ignored() {
     let sets = ["ns2", "rfc", "linux"].map(|set| none_given().with(None, "parameters", set));
     let sprayed = sets.iter().map(|set| set.clone().with(None, "load_balancing", "spray"));
-    let situations: Vec<Settings> =
-        sprayed.chain(sets.iter().cloned()).chain([none_given().with(None, "queues", 4)]).collect();
+    let settings = sprayed.chain(sets.iter().cloned()).chain([none_given().with(None, "queues", 4)]);
+    let situations: Vec<Situation> = settings.map(Situation::new).collect();
     let of_schemes = |key: &&Key| matches!(key.section, Section::Network | Section::Transport | Section::Scheme);
     for key in crate::SETTINGS.concat().into_iter().filter(of_schemes) {
         let Kind::Choice(choices) = key.kind else { continue };

@@ -44,11 +44,13 @@ pub struct CustomTransport {
     pub facts: TransportFacts,
     /// How to build its endpoints.
     pub make: Arc<MakeEndpoint>,
+    /// Choices among its rules, for whoever compares two schemes.
+    pub rules: String,
 }
 
 impl fmt::Debug for CustomTransport {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "custom, {:?}", self.facts)
+        write!(out, "custom, {:?}{}", self.facts, self.rules)
     }
 }
 
@@ -58,7 +60,19 @@ impl TransportSpec {
         facts: TransportFacts,
         make: impl Fn(&HostSite<'_>) -> E + Send + Sync + 'static,
     ) -> TransportSpec {
-        TransportSpec::Custom(CustomTransport { facts, make: Arc::new(move |site| Box::new(make(site))) })
+        let make = Arc::new(move |site: &HostSite<'_>| -> Box<dyn Endpoint> { Box::new(make(site)) });
+        TransportSpec::Custom(CustomTransport { facts, make, rules: String::new() })
+    }
+
+    /// Adds a custom transport's choices among its rules to what [`fmt::Debug`] shows.
+    #[must_use]
+    pub fn with_rules(self, rules: &impl fmt::Debug) -> TransportSpec {
+        match self {
+            TransportSpec::Custom(own) => {
+                TransportSpec::Custom(CustomTransport { rules: format!(", {rules:?}"), ..own })
+            }
+            built_in => built_in,
+        }
     }
 
     /// Returns what is known of it before it runs.

@@ -11,6 +11,7 @@ use flowsieve_core::{Message, Tag, Tagger, Time};
 use super::header::{DataHeader, Have, Header};
 use super::line::Line;
 use super::receiver::{self, Data, Grant, Receivers};
+use super::requests::{Begins, Requests};
 use super::rules::HomaRules;
 use super::sender::{self, Senders, Sending};
 use crate::endpoint::{Effects, Endpoint, HostSite, Observed, Out, Timer, Turn};
@@ -23,6 +24,7 @@ struct Counts {
     resends: u64,
     questions: u64,
     busy: u64,
+    replies: u64,
     given_up: u64,
 }
 
@@ -32,6 +34,8 @@ pub struct HomaEndpoint {
     rules: Arc<HomaRules>,
     senders: Senders,
     receivers: Receivers,
+    /// Requests, if something is done about incast.
+    requests: Option<Requests>,
     line: Line,
     /// When the NIC has room for a packet; [`Time::NEVER`]: no message waits for that.
     room_at: Time,
@@ -53,6 +57,7 @@ impl HomaEndpoint {
             rules: Arc::clone(rules),
             senders: Senders::new(Arc::clone(rules)),
             receivers: Receivers::new(Arc::clone(rules)),
+            requests: rules.incast.map(|_| Requests::default()),
             line,
             room_at: Time::NEVER,
             wants_turn: false,
@@ -69,7 +74,7 @@ impl HomaEndpoint {
 
     /// Sends a packet without payload.
     fn say(&mut self, now: Time, out: &mut dyn Out, (peer, message): (u16, u32), header: Header) {
-        let packet = header.control(peer, message, self.rules.header);
+        let packet = header.control((peer, message), self.rules.header, self.receivers.cutoffs());
         self.line.takes(now, packet.len);
         out.send(packet);
     }
@@ -90,14 +95,25 @@ impl HomaEndpoint {
             Data::Whole { out_of_order } => Some(FlowEvent::Delivered { message, out_of_order }),
         };
         self.progress += 1;
+        if let Some(requests) = &mut self.requests {
+            requests.arrives(packet.peer, (message, packet.coflow), data.marked);
+            if event.is_some() {
+                requests.ends(message, false);
+            }
+        }
+        if event.is_some() && self.rules.replies {
+            self.counts.replies += 1;
+            self.say(now, out, (packet.peer, message), Header::Busy(Have::All));
+        }
         self.give_grants(now, out);
         event.into_iter().for_each(|event| self.report(now, tagger, event));
     }
 
     fn give_grants(&mut self, now: Time, out: &mut dyn Out) {
         let HomaEndpoint { rules, receivers, line, counts, .. } = self;
+        let cutoffs = receivers.cutoffs();
         receivers.give_grants(|Grant { peer, message, before, level }| {
-            let packet = Header::Grant { before, level }.control(peer, message, rules.header);
+            let packet = Header::Grant { before, level }.control((peer, message), rules.header, cutoffs);
             line.takes(now, packet.len);
             counts.grants += 1;
             out.send(packet);
@@ -113,6 +129,9 @@ impl HomaEndpoint {
 
     fn give_up(&mut self, now: Time, tagger: &mut Tagger, message: u32) {
         self.counts.given_up += 1;
+        if let Some(requests) = &mut self.requests {
+            requests.ends(message, true);
+        }
         self.report(now, tagger, FlowEvent::GivenUp { message });
     }
 
@@ -165,13 +184,19 @@ impl Endpoint for HomaEndpoint {
     fn begin(&mut self, now: Time, tagger: &mut Tagger, _: &mut dyn Out, message: &Message) -> Effects {
         let start = FlowEvent::MessageStart { flow: message.id, message: *message, idle: Time::NEVER };
         self.report(now, tagger, start);
-        self.senders.begin(now, message);
+        let requests = self.requests.as_mut().zip(self.rules.incast);
+        let begins = requests.map_or(Begins::default(), |(requests, rules)| requests.begins(rules, message));
+        self.senders.begin(now, message, begins);
         self.effects()
     }
 
     fn receive(&mut self, now: Time, tagger: &mut Tagger, out: &mut dyn Out, packet: &Packet) -> Effects {
         let (peer, message) = (packet.peer, packet.message);
-        match Header::read(packet) {
+        let header = Header::read(packet);
+        if self.rules.seen.is_some() && !matches!(header, None | Some(Header::Data(_))) {
+            self.senders.told(peer, Header::cutoffs(packet));
+        }
+        match header {
             Some(Header::Data(data)) => self.on_data(now, tagger, out, packet, &data),
             Some(Header::Grant { before, level }) => {
                 self.progress += u64::from(self.senders.granted(now, message, before, level));
@@ -247,7 +272,7 @@ impl Endpoint for HomaEndpoint {
     }
 
     fn readings(&self, see: &mut dyn FnMut(Reading)) {
-        let Counts { grants, resends, questions, busy, given_up } = self.counts;
+        let Counts { grants, resends, questions, busy, replies, given_up } = self.counts;
         let counts = [
             ("homa_grants", grants),
             ("homa_resends", resends),
@@ -256,7 +281,8 @@ impl Endpoint for HomaEndpoint {
             ("homa_busy", busy),
             ("homa_given_up", given_up),
         ];
-        counts.into_iter().for_each(|(name, count)| see(Reading::Count { name, count }));
+        let of_replies = self.rules.replies.then_some(("homa_replies", replies));
+        counts.into_iter().chain(of_replies).for_each(|(name, count)| see(Reading::Count { name, count }));
     }
 
     fn acknowledged(&self) -> Option<u64> {

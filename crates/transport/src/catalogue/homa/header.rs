@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use flowsieve_core::{Kind, NONE, Tag};
 
+use super::seen::Words;
 use crate::packet::Packet;
 
 /// The content of a packet.
@@ -57,6 +58,8 @@ pub(super) struct DataHeader {
     pub(super) unscheduled: u32,
     /// Whether it was sent before.
     pub(super) retransmission: bool,
+    /// Whether the message is a request of a host that has many out.
+    pub(super) marked: bool,
 }
 
 const DATA: u8 = 0;
@@ -66,19 +69,25 @@ const ASK: u8 = 3;
 const BUSY: u8 = 4;
 /// A bit of the code of data: sent before.
 const AGAIN: u8 = 8;
+/// A bit of the code of data: of a marked request.
+const MARKED: u8 = 16;
+
+/// The first word of cutoffs in packets without payload.
+const FIRST_OF_CUTOFFS: usize = 2;
 
 impl Header {
     /// Reads a packet; `None`: it is not Homa's.
     pub(super) fn read(packet: &Packet) -> Option<Header> {
         let [a, b, c, d, e, f] = packet.words;
         let long = |low: u32, high: u32| u64::from(high) << 32 | u64::from(low);
-        Some(match packet.code & !AGAIN {
+        Some(match packet.code & !(AGAIN | MARKED) {
             DATA => Header::Data(DataHeader {
                 packet: a,
                 size: long(b, c),
                 predicted: NonZeroU64::new(long(d, e)),
                 unscheduled: f,
                 retransmission: packet.code & AGAIN != 0,
+                marked: packet.code & MARKED != 0,
             }),
             GRANT => Header::Grant { before: a, level: b as u8 },
             RESEND => Header::Resend { from: a, to: b },
@@ -95,11 +104,13 @@ impl Header {
     /// Returns the code and the words of a packet.
     fn content(self) -> (u8, [u32; 6]) {
         match self {
-            Header::Data(DataHeader { packet, size, predicted, unscheduled, retransmission }) => {
+            Header::Data(DataHeader { packet, size, predicted, unscheduled, retransmission, marked }) => {
                 let predicted = predicted.map_or(0, NonZeroU64::get);
                 let [size, predicted] = [size, predicted].map(|long| [long as u32, (long >> 32) as u32]);
                 let words = [packet, size[0], size[1], predicted[0], predicted[1], unscheduled];
-                (if retransmission { DATA | AGAIN } else { DATA }, words)
+                let bits =
+                    [(retransmission, AGAIN), (marked, MARKED)].map(|(is_set, bit)| if is_set { bit } else { 0 });
+                (DATA | bits[0] | bits[1], words)
             }
             Header::Grant { before, level } => (GRANT, [before, level.into(), 0, 0, 0, 0]),
             Header::Resend { from, to } => (RESEND, [from, to, 0, 0, 0, 0]),
@@ -108,10 +119,17 @@ impl Header {
         }
     }
 
-    /// Returns a packet without payload about a message. It has the highest priority.
-    pub(super) fn control(self, peer: u16, message: u32, len: u16) -> Packet {
-        let (code, words) = self.content();
+    /// Returns a packet without payload about a message, with the cutoffs of the host that sends it. It has the highest priority.
+    pub(super) fn control(self, (peer, message): (u16, u32), len: u16, cutoffs: Words) -> Packet {
+        let (code, mut words) = self.content();
+        words[FIRST_OF_CUTOFFS..].copy_from_slice(&cutoffs);
         Packet { peer, len, flow: message, message, kind: Kind::Control, code, words, ..Packet::default() }
+    }
+
+    /// Returns the cutoffs in a packet without payload.
+    pub(super) fn cutoffs(packet: &Packet) -> Words {
+        let [_, _, cutoffs @ ..] = packet.words;
+        cutoffs
     }
 
     /// Returns the RESEND for these packets.
@@ -144,12 +162,16 @@ mod tests {
             Header::Busy(Have::GaveUp),
         ];
         for header in others {
-            let packet = header.control(7, 3, 44);
+            let packet = header.control((7, 3), 44, [5, 6, 7, 8]);
+            assert_eq!(Header::cutoffs(&packet), [5, 6, 7, 8]);
             assert_eq!((Header::read(&packet), packet.peer, packet.message, packet.len), (Some(header), 7, 3, 44));
             assert_eq!((packet.kind, packet.tag.priority()), (Kind::Control, 0));
         }
-        for (retransmission, predicted) in [(false, None), (true, NonZeroU64::new(1 << 40))] {
-            let header = DataHeader { packet: 2, size: 5 << 32 | 1, predicted, unscheduled: 7, retransmission };
+        for (bits, predicted) in
+            [([false, false], None), ([true, false], NonZeroU64::new(1 << 40)), ([false, true], None)]
+        {
+            let [retransmission, marked] = bits;
+            let header = DataHeader { packet: 2, size: 5 << 32 | 1, predicted, unscheduled: 7, retransmission, marked };
             let packet = header.write((7, 3), Some(4), 1_500, 6);
             assert_eq!(Header::read(&packet), Some(Header::Data(header)));
             assert_eq!((packet.kind, packet.tag.priority(), packet.coflow), (Kind::Data, 6, 4));

@@ -30,6 +30,11 @@ impl Levels {
         usize::from(self.count) - self.cutoffs.len() - 1
     }
 
+    /// Returns as many levels with other cutoffs; `None`: these are not as many, or not in order.
+    pub fn with_cutoffs(&self, cutoffs: Vec<u64>) -> Option<Levels> {
+        (cutoffs.len() == self.cutoffs.len() && cutoffs.is_sorted()).then_some(Levels { count: self.count, cutoffs })
+    }
+
     /// Returns the cutoffs.
     pub fn cutoffs(&self) -> &[u64] {
         &self.cutoffs
@@ -108,19 +113,65 @@ impl Message {
     }
 }
 
+/// Bytes on the wire of grants, and of data that is not at a scheduled level, by the bytes left.
+#[derive(Clone, Debug)]
+pub(super) struct Weights {
+    grants: f64,
+    buckets: Vec<f64>,
+}
+
+impl Default for Weights {
+    fn default() -> Weights {
+        Weights { grants: 0.0, buckets: vec![0.0; BUCKETS] }
+    }
+}
+
+impl Weights {
+    /// Adds messages of a size.
+    pub(super) fn add(&mut self, size: &SizeShare, cut: Cut) {
+        let message = Message::new(size, cut);
+        self.grants += message.grants();
+        message.raised().for_each(|(left, bytes)| self.buckets[bucket(left)] += bytes);
+    }
+
+    fn total(&self) -> f64 {
+        self.grants + self.buckets.iter().sum::<f64>()
+    }
+
+    /// Halves all of them.
+    pub(super) fn halve(&mut self) {
+        self.grants /= 2.0;
+        self.buckets.iter_mut().for_each(|held| *held /= 2.0);
+    }
+
+    /// Returns the buckets at whose ends each of `levels` carries as many bytes, one fewer than the levels. If the sizes do not
+    /// divide so finely, the last levels are empty.
+    pub(super) fn cutoffs(&self, levels: u8) -> Vec<u16> {
+        let (total, most) = (self.total(), usize::from(levels).saturating_sub(1));
+        let (mut cutoffs, mut sum) = (Vec::new(), self.grants);
+        for (number, held) in (0..).zip(&self.buckets).filter(|(_, held)| **held > 0.0) {
+            sum += held;
+            if cutoffs.len() < most && sum >= total * (cutoffs.len() + 1) as f64 / f64::from(levels) {
+                cutoffs.push(number);
+            }
+        }
+        let last = cutoffs.last().copied().unwrap_or(0);
+        cutoffs.resize(most, last);
+        cutoffs
+    }
+}
+
 /// Returns the cutoffs at which each of `levels` carries as many bytes of grants and of data that is not at a scheduled level; one
 /// fewer than the levels, or fewer if the sizes do not divide so finely. Grants, without payload, count first
 /// (`getRemainSizeCdfCbf` of the authors' simulator).
 pub fn equal_bytes(sizes: &[SizeShare], cut: Cut, levels: u8) -> Vec<u64> {
     let raised = || sizes.iter().flat_map(|size| Message::new(size, cut).raised());
-    let grants: f64 = sizes.iter().map(|size| Message::new(size, cut).grants()).sum();
     // Only the buckets in which a cutoff lies are sorted: there are a hundred thousand packets, and few cutoffs.
-    let mut buckets = vec![0.0; BUCKETS];
-    raised().for_each(|(left, bytes)| buckets[bucket(left)] += bytes);
-    let total = grants + buckets.iter().sum::<f64>();
-    let (mut cutoffs, mut sum) = (Vec::<u64>::new(), grants);
+    let mut weights = Weights::default();
+    sizes.iter().for_each(|size| weights.add(size, cut));
+    let (mut cutoffs, mut sum, total) = (Vec::<u64>::new(), weights.grants, weights.total());
     let reached = |sum: f64, cutoffs: &[u64]| sum >= total * (cutoffs.len() + 1) as f64 / f64::from(levels);
-    for (number, held) in buckets.into_iter().enumerate() {
+    for (number, held) in weights.buckets.into_iter().enumerate() {
         if cutoffs.len() + 1 == usize::from(levels) {
             break;
         }
@@ -150,6 +201,18 @@ fn bucket(left: u64) -> usize {
     let octave = left.max(1).ilog2();
     let within = if octave >= PER_OCTAVE { left >> (octave - PER_OCTAVE) } else { left << (PER_OCTAVE - octave) };
     (octave as usize) << PER_OCTAVE | (within & ((1 << PER_OCTAVE) - 1)) as usize
+}
+
+/// Returns the most bytes left of a bucket that [`bucket`] returns, or of one between two of these.
+pub(super) fn largest_of(bucket: usize) -> u64 {
+    let octave = (bucket >> PER_OCTAVE).min(63) as u32;
+    let leading = (1u128 << PER_OCTAVE) + (bucket & ((1 << PER_OCTAVE) - 1)) as u128;
+    let largest = if octave >= PER_OCTAVE {
+        ((leading + 1) << (octave - PER_OCTAVE)) - 1
+    } else {
+        leading >> (PER_OCTAVE - octave)
+    };
+    u64::try_from(largest).unwrap_or(u64::MAX)
 }
 
 /// Returns how many of `levels` are for unscheduled packets: as large a share as unscheduled bytes are of all, and at least one (§3.4).
@@ -238,6 +301,16 @@ mod tests {
         let long = sizes(&[(5_000, 1.0)]);
         assert_eq!(equal_bytes(&long, CUT, 2), [2_000]);
         assert_eq!(equal_bytes(&long, CUT, 3), [2_000, 4_000]);
+    }
+
+    #[test]
+    fn largest_of__is_in_its_bucket_and_the_next_is_not() {
+        for left in (0..200).chain([1_000, 9_999, 1 << 40, u64::MAX / 3, u64::MAX - 1, u64::MAX]) {
+            let largest = largest_of(bucket(left));
+            assert!(largest >= left && bucket(largest) == bucket(left), "{left}: {largest}");
+            assert!(largest == u64::MAX || bucket(largest + 1) > bucket(largest), "{left}: {largest}");
+        }
+        assert_eq!([900, 2_000, 4_000].map(|left| largest_of(bucket(left))), [903, 2_015, 4_031]);
     }
 
     #[test]

@@ -8,6 +8,8 @@
 //! | [`endpoint`] | a host's endpoint: packets, timers and events of its messages |
 //! | `sender` | outgoing messages: the one with the fewest bytes left sends (§3.2) |
 //! | `receiver` | incoming messages: grants (§3.3), overcommitment (§3.5), RESEND (§3.7) |
+//! | [`requests`] | requests and their answers, for incast (§3.6) |
+//! | [`seen`] | cutoffs from what a receiver has seen (§3.4) |
 //! | `ranking` | incoming messages in the order of grants, one of each sender |
 //! | [`levels`] | priorities of unscheduled and scheduled packets (§3.4) |
 //! | `sizes` | how much of a message is left, by its true or predicted size |
@@ -26,7 +28,10 @@
 //!   BUSY, with whether it has the whole message, or RESEND if it knows nothing of it.
 //! - Messages are cut into full packets, so that the unscheduled part and what a receiver keeps granted are whole packets,
 //!   rounded up.
-//! - Left out: RPCs, the incast optimisation (§3.6), unscheduled levels that follow what a receiver has seen, the cost of CPUs.
+//! - A request and its answer are two messages of one coflow (`requests`). With [`HomaRules::replies`], the answer of any other message is a
+//!   packet without payload.
+//! - The number of scheduled levels is given. In the paper it follows the traffic, as the cutoffs do.
+//! - Left out: the cost of CPUs.
 
 mod arrived;
 pub mod endpoint;
@@ -35,11 +40,14 @@ pub mod levels;
 mod line;
 mod ranking;
 mod receiver;
+pub mod requests;
 pub mod rules;
+pub mod seen;
 mod sender;
 mod sizes;
 
 pub use endpoint::HomaEndpoint;
 pub use levels::Levels;
+pub use requests::IncastRules;
 pub use rules::HomaRules;
 pub use sizes::Sizes;

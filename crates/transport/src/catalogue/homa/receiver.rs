@@ -10,8 +10,10 @@ use flowsieve_core::Time;
 
 use super::arrived::Arrived;
 use super::header::{DataHeader, Have};
+use super::levels::Levels;
 use super::ranking::Ranking;
 use super::rules::HomaRules;
+use super::seen::{Seen, Words};
 use crate::endpoint::Timer;
 
 /// An incoming message.
@@ -93,6 +95,8 @@ pub(super) struct Receivers {
     free: Vec<u32>,
     by_message: BTreeMap<u32, u32>,
     ranking: Ranking,
+    levels: Levels,
+    seen: Option<Seen>,
     /// One for each message: when its silence may have lasted too long. Something may have come since.
     alarms: BinaryHeap<Reverse<(Time, u32)>>,
     /// Messages that are over, for as long as something of them may come.
@@ -104,7 +108,10 @@ pub(super) struct Receivers {
 
 impl Receivers {
     pub(super) fn new(rules: Arc<HomaRules>) -> Receivers {
+        let unscheduled = rules.levels.cutoffs().len() as u8 + 1;
         Receivers {
+            levels: rules.levels.clone(),
+            seen: rules.seen.map(|every| Seen::new(rules.cut(), every, unscheduled)),
             rules,
             slots: Vec::new(),
             free: Vec::new(),
@@ -115,6 +122,11 @@ impl Receivers {
             over_since: VecDeque::new(),
             first: Vec::new(),
         }
+    }
+
+    /// Returns the cutoffs for its senders.
+    pub(super) fn cutoffs(&self) -> Words {
+        self.seen.as_ref().map_or(Words::default(), |seen| seen.words)
     }
 
     /// Takes a packet of data.
@@ -146,6 +158,10 @@ impl Receivers {
     }
 
     fn add(&mut self, now: Time, (peer, message): (u16, u32), data: &DataHeader) -> u32 {
+        let computed = self.seen.as_mut().and_then(|seen| seen.message(data.size));
+        if let Some(levels) = computed.and_then(|cutoffs| self.levels.with_cutoffs(cutoffs)) {
+            self.levels = levels;
+        }
         let packets = self.rules.packets(data.size);
         let incoming = Incoming {
             message,
@@ -222,7 +238,7 @@ impl Receivers {
             let mut any_is_granted = false;
             for place in 0..self.first.len() {
                 let (slot, longer) = (self.first[place], self.first.len() - 1 - place);
-                let lowest = self.rules.levels.scheduled(longer);
+                let lowest = self.levels.scheduled(longer);
                 let mut gave = false;
                 loop {
                     let incoming = &self.slots[slot as usize];
@@ -231,7 +247,7 @@ impl Receivers {
                     }
                     // The last RTTbytes go like those of a short message.
                     let left = self.ungranted(incoming);
-                    let tail = self.rules.levels.unscheduled(left);
+                    let tail = self.levels.unscheduled(left);
                     let level = if left <= self.rules.rtt_bytes { lowest.min(tail) } else { lowest };
                     let incoming = &mut self.slots[slot as usize];
                     incoming.granted += 1;

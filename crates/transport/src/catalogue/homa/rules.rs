@@ -3,7 +3,8 @@
 use flowsieve_core::Time;
 use flowsieve_core::message::Message;
 
-use super::levels::Levels;
+use super::levels::{Cut, Levels};
+use super::requests::IncastRules;
 use super::sizes::Sizes;
 
 /// The rules of a class of flow.
@@ -19,8 +20,10 @@ pub struct HomaRules {
     pub rtt_bytes: u64,
     /// The number of messages to which a receiver grants at once.
     pub overcommitment: usize,
-    /// The priorities.
+    /// The priorities; at first, if receivers compute cutoffs from what they see.
     pub levels: Levels,
+    /// After so many messages a receiver computes cutoffs from those that it has seen; `None`: never.
+    pub seen: Option<u32>,
     /// The most full packets that the NIC holds, the one on the line included; at least 1.
     pub nic_packets: u32,
     /// How long one end waits for the other before it sends RESEND, or asks.
@@ -29,6 +32,10 @@ pub struct HomaRules {
     pub attempts: u32,
     /// Whether a sender asks about a message of which it has heard nothing.
     pub asks: bool,
+    /// Whether a receiver answers a whole message at once by a packet without payload, as the shortest response of an RPC would.
+    pub replies: bool,
+    /// What hosts do about incast; `None`: nothing.
+    pub incast: Option<IncastRules>,
     /// By which sizes messages are ranked.
     pub sizes: Sizes,
 }
@@ -37,6 +44,12 @@ impl HomaRules {
     /// Returns RTTbytes in full packets, rounded up; at least 1.
     pub fn rtt_packets(&self) -> u32 {
         u32::try_from(self.rtt_bytes.div_ceil(self.segment.into())).unwrap_or(u32::MAX).max(1)
+    }
+
+    /// Returns how messages are cut, in bytes on the wire.
+    pub(super) fn cut(&self) -> Cut {
+        let beside = u32::from(self.header) + u32::from(self.overhead);
+        Cut { segment: self.segment, beside, rtt_packets: self.rtt_packets() }
     }
 
     /// Returns the packets of a message of these bytes; at least 1. The readers of flows refuse sizes beyond 32 bits.

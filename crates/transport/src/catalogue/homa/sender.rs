@@ -10,7 +10,10 @@ use flowsieve_core::tagger::FlowFacts;
 use flowsieve_core::{Message, Time};
 
 use super::header::{DataHeader, Have};
+use super::levels::Levels;
+use super::requests::Begins;
 use super::rules::HomaRules;
+use super::seen::{Words, cutoffs};
 use crate::endpoint::{Observed, Timer};
 use crate::packet::Packet;
 
@@ -21,6 +24,8 @@ struct Outgoing {
     packets: u32,
     /// The packets that need no grant.
     unscheduled: u32,
+    /// Whether it is a request of a host that has many out.
+    marked: bool,
     /// The first packet that was never sent.
     next: u32,
     /// One past the last packet that may be sent.
@@ -83,6 +88,8 @@ pub(super) struct Senders {
     ready: BTreeSet<(u64, u32)>,
     /// One for each message: when its silence may have lasted too long. It may have sent since.
     alarms: BinaryHeap<Reverse<(Time, u32)>>,
+    /// The levels of receivers, as each last said.
+    levels: BTreeMap<u16, (Words, Levels)>,
     /// Packets that were sent again.
     pub(super) resent: u64,
 }
@@ -90,7 +97,7 @@ pub(super) struct Senders {
 impl Senders {
     pub(super) fn new(rules: Arc<HomaRules>) -> Senders {
         let (messages, ready, alarms) = (BTreeMap::new(), BTreeSet::new(), BinaryHeap::new());
-        Senders { rules, messages, ready, alarms, resent: 0 }
+        Senders { rules, messages, ready, alarms, levels: BTreeMap::new(), resent: 0 }
     }
 
     /// Returns whether a message may send.
@@ -98,14 +105,26 @@ impl Senders {
         !self.ready.is_empty()
     }
 
-    /// Begins a message: its first RTTbytes need no grant.
-    pub(super) fn begin(&mut self, now: Time, message: &Message) {
+    /// Takes the cutoffs of a receiver.
+    pub(super) fn told(&mut self, receiver: u16, words: Words) {
+        if self.levels.get(&receiver).is_some_and(|(before, _)| *before == words) {
+            return;
+        }
+        if let Some(levels) = cutoffs(words).and_then(|cutoffs| self.rules.levels.with_cutoffs(cutoffs)) {
+            self.levels.insert(receiver, (words, levels));
+        }
+    }
+
+    /// Begins a message: its first RTTbytes need no grant, or less of an answer that is limited.
+    pub(super) fn begin(&mut self, now: Time, message: &Message, begins: Begins) {
         let packets = self.rules.packets(message.bytes);
-        let unscheduled = packets.min(self.rules.rtt_packets());
+        let limit = self.rules.incast.filter(|_| begins.limited).map(|incast| self.rules.packets(incast.bytes));
+        let unscheduled = packets.min(self.rules.rtt_packets()).min(limit.unwrap_or(u32::MAX));
         let outgoing = Outgoing {
             message: *message,
             packets,
             unscheduled,
+            marked: begins.marked,
             next: 0,
             granted: unscheduled,
             level: self.rules.levels.scheduled(0),
@@ -154,12 +173,14 @@ impl Senders {
         };
         outgoing.active = now;
         let level = if retransmission || packet < outgoing.unscheduled {
-            rules.levels.unscheduled(rules.sizes.left(message.bytes, message.predicted, rules.offset(packet)))
+            let levels = self.levels.get(&message.to).map_or(&rules.levels, |(_, levels)| levels);
+            levels.unscheduled(rules.sizes.left(message.bytes, message.predicted, rules.offset(packet)))
         } else {
             outgoing.level
         };
         let (size, predicted, unscheduled) = (message.bytes, message.predicted, outgoing.unscheduled);
-        let header = DataHeader { packet, size, predicted, unscheduled, retransmission };
+        let marked = outgoing.marked;
+        let header = DataHeader { packet, size, predicted, unscheduled, retransmission, marked };
         let (offset, payload) = (rules.offset(packet), rules.payload(&message, packet));
         let len = payload + rules.header;
         let facts = FlowFacts {
