@@ -4,6 +4,7 @@ pub mod afq;
 pub mod awafs;
 pub mod bank;
 pub mod fair_queueing;
+mod flow_index;
 pub mod flow_queues;
 pub mod host_queues;
 pub mod pcoflow;
