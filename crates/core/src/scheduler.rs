@@ -9,7 +9,7 @@ use rand_core::Rng;
 
 use crate::admission::{Admission, Limits, Pool};
 use crate::controller::Published;
-use crate::marker::{Marker, MarkerState};
+use crate::marker::{Marker, MarkerState, Waiting};
 use crate::meta::Meta;
 use crate::readings::Reading;
 use crate::units::{ByteTime, Time};
@@ -127,6 +127,13 @@ pub trait PortScheduler: Send {
     /// Returns the bytes queued.
     fn backlog_bytes(&self) -> u64;
 
+    /// Returns what waits in one of its [`PortScheduler::queues`] now, for whoever looks at a port: no packet calls it. A
+    /// packet may wait elsewhere than in the queue that it entered, which [`Meta::queue`] names. `None`: there is no such
+    /// queue, or packets do not wait in queues, but sorted or by flow.
+    fn waiting_in(&self, _queue: usize) -> Option<Waiting> {
+        None
+    }
+
     /// Reports what it counts, what it has adapted and what it expects; seldom called.
     fn observe(&self, _see: &mut dyn FnMut(Reading)) {}
 
@@ -183,6 +190,10 @@ impl<P: PortScheduler + ?Sized> PortScheduler for Box<P> {
 
     fn backlog_bytes(&self) -> u64 {
         (**self).backlog_bytes()
+    }
+
+    fn waiting_in(&self, queue: usize) -> Option<Waiting> {
+        (**self).waiting_in(queue)
     }
 
     fn observe(&self, see: &mut dyn FnMut(Reading)) {

@@ -7,7 +7,7 @@ use flowsieve_core::admission::Admission;
 use flowsieve_core::bank::FifoBank;
 use flowsieve_core::discipline::Discipline;
 use flowsieve_core::flow_queues::{FlowScheduler, Order};
-use flowsieve_core::marker::{MarkScope, Marker};
+use flowsieve_core::marker::{MarkScope, Marker, Waiting};
 use flowsieve_core::meta::Ecn;
 use flowsieve_core::pfabric::PfabricPool;
 use flowsieve_core::pifo::Pifo;
@@ -127,6 +127,29 @@ fn marks__packets_of_a_queue_or_of_the_port() {
     };
     assert_eq!(marked(MarkScope::Port), [false, false, true, true, true]);
     assert_eq!(marked(MarkScope::Queue), [false, false, false, false, true]);
+}
+
+#[test]
+fn waiting_in__what_each_queue_holds_after_each_packet() {
+    let mut port = bank(3, Discipline::StrictPriority);
+    let waiting = |port: &Bench| [0, 1, 2].map(|queue| port.port.waiting_in(queue).expect("a queue"));
+    let of = |bytes, packets| Waiting { bytes, packets };
+    assert_eq!(waiting(&port), [Waiting::default(); 3]);
+    for (priority, bytes) in [(2, 1500), (0, 40), (2, 1000)] {
+        port.send(data(0, priority, 0, bytes));
+    }
+    assert_eq!(waiting(&port), [of(40, 1), of(0, 0), of(2500, 2)]);
+    assert_eq!([port.recv(), port.recv()], [Some(1), Some(0)]);
+    assert_eq!(waiting(&port), [of(0, 0), of(0, 0), of(1000, 1)]);
+    assert_eq!(port.port.waiting_in(3), None, "there is no fourth queue");
+}
+
+#[test]
+fn waiting_in__a_port_without_queues_says_nothing() {
+    let mut port = Bench::new(Scheduler::Pifo(Pifo::new(Some(7), Admission::Unlimited, Marker::Off)));
+    port.send(data(0, 0, 5, 1500));
+    assert_eq!((port.port.queues(), port.port.backlog_bytes()), (2, 1500));
+    assert_eq!([0, 1].map(|queue| port.port.waiting_in(queue)), [None; 2]);
 }
 
 #[test]

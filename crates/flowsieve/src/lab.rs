@@ -1,6 +1,7 @@
 //! `flowsieve lab`: experiments with real packets on this machine.
 
 mod own;
+mod screen;
 mod watch;
 
 use crate::args::{Lab, LabCompare, Run};

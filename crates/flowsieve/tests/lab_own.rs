@@ -248,6 +248,7 @@ fn lab_up__programs_of_ones_own() {
     // 300,000 bytes are 206 packets of 1,460, and the first 14 begin within 20,000 bytes; acknowledgements and the rest are
     // above.
     assert!(by_queue[0] >= 14 && by_queue[1] >= 192, "{by_queue:?}");
+    assert_eq!(of_sender["waiting_by_queue"], serde_json::json!([0, 0]), "all has left");
     let shown = said(flowsieve().args(["lab", "down", "--lab", "own"]));
     assert!(shown.contains("pias"), "{shown}");
     let out = labs.out("own");

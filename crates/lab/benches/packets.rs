@@ -9,8 +9,12 @@
 //!
 //! Like a driver's ring, a few hundred frames are written anew again and again, so each is in the cache when it is read.
 
+#[path = "../tests/common/mod.rs"]
+mod common;
+
 use std::hint::black_box;
 
+use common::Unknown;
 use etherparse::{IpEcn, Ipv4Header, PacketBuilder};
 use flowsieve_core::admission::Pool;
 use flowsieve_core::meta::Ecn;
@@ -18,7 +22,7 @@ use flowsieve_core::scheduler::{Line, PortSite};
 use flowsieve_core::{Meta, Place, PortContext, PortScheduler, Rate, Scheduler, Tag, Time, Victims};
 use flowsieve_fabric::topology::FABRIC_SETTINGS;
 use flowsieve_lab::wire::{self, Content, FlowKeys};
-use flowsieve_schemes::{Context, WorkloadFacts, registry};
+use flowsieve_schemes::{Context, registry};
 use flowsieve_settings::Settings;
 use flowsieve_workload::random::{Purpose, below, stream};
 use rand_core::Rng;
@@ -42,26 +46,9 @@ const CASES: [Case; 7] = [
     ("sp", Some("pias"), &[]),
     ("qc-las", Some("qc-las"), &[]),
     ("afq", Some("afq"), &[]),
-    ("awafs-fin", Some("awafs"), &[("flow_ends", "fin")]),
+    ("awafs-fin", Some("awafs"), &[("flow_ends", "fin"), ("connections", "per-flow")]),
     ("awafs-idle", Some("awafs"), &[("flow_ends", "idle")]),
 ];
-
-/// Thresholds are given, so nothing is asked of it.
-struct Unknown;
-
-impl WorkloadFacts for Unknown {
-    fn distribution(&self) -> Option<&str> {
-        None
-    }
-
-    fn load(&self) -> Option<f64> {
-        None
-    }
-
-    fn quantile_bytes(&self, _: f64) -> Option<u64> {
-        None
-    }
-}
 
 fn cpu_seconds() -> f64 {
     let now = clock_gettime(ClockId::ThreadCPUTime);

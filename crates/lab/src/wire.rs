@@ -4,9 +4,10 @@
 //! without, passes as [`Content::Other`], so that ARP and neighbour discovery work. Only a frame that is longer than a link takes
 //! is refused: offloads are left on.
 
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::net::IpAddr;
 
+use ahash::RandomState;
 use etherparse::{IpEcn, NetSlice, SlicedPacket, TransportSlice};
 use flowsieve_core::Kind;
 use flowsieve_core::meta::Ecn;
@@ -49,7 +50,7 @@ pub enum Protocol {
 }
 
 /// A connection in one direction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connection {
     /// Its protocol.
     pub protocol: Protocol,
@@ -64,6 +65,32 @@ impl Connection {
     #[must_use]
     pub fn back(self) -> Connection {
         Connection { from: self.to, to: self.from, ..self }
+    }
+}
+
+/// One word of 16 bytes for IPv4. A derived hash would add the length and the kind of every part, which takes longer than all
+/// the rest.
+impl Hash for Connection {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Connection { protocol, from, to } = self;
+        let is_udp = *protocol == Protocol::Udp;
+        let kinds = u64::from(is_udp) << 2 | u64::from(from.0.is_ipv6()) << 1 | u64::from(to.0.is_ipv6());
+        let first = kinds << 32 | u64::from(from.1) << 16 | u64::from(to.1);
+        match (from.0, to.0) {
+            (IpAddr::V4(from), IpAddr::V4(to)) => {
+                let addresses = u64::from(from.to_bits()) << 32 | u64::from(to.to_bits());
+                state.write_u128(u128::from(first) << 64 | u128::from(addresses));
+            }
+            (from, to) => {
+                let bits = |address| match address {
+                    IpAddr::V4(v4) => v4.to_ipv6_mapped().to_bits(),
+                    IpAddr::V6(v6) => v6.to_bits(),
+                };
+                state.write_u64(first);
+                state.write_u128(bits(from));
+                state.write_u128(bits(to));
+            }
+        }
     }
 }
 
@@ -121,12 +148,59 @@ pub fn read(frame: &[u8], mtu: u16) -> Result<Content, TooLong> {
     if frame.len() > most {
         return Err(TooLong { len: frame.len(), most });
     }
+    if let Some(segment) = plain_segment(frame) {
+        return Ok(Content::Tcp(segment));
+    }
     Ok(content(frame).unwrap_or(Content::Other))
 }
 
 /// Returns the most bytes of a frame, with all VLAN tags, whose IP packet has at most `mtu`.
 pub(crate) fn most_bytes(mtu: u16) -> usize {
     ETHERNET + MOST_TAGS * VLAN + usize::from(mtu)
+}
+
+/// Bytes of the headers of a plain frame: of Ethernet, IPv4 and TCP.
+const PLAIN: usize = ETHERNET + 20 + 20;
+
+/// Reads what most frames carry: a whole TCP segment over IPv4, without VLAN tags and IP options. `None`: [`content`] has to
+/// look, which reads every protocol and takes several times as long. A test holds both equal.
+#[inline]
+fn plain_segment(frame: &[u8]) -> Option<Segment> {
+    let header: &[u8; PLAIN] = frame.first_chunk()?;
+    let byte = |at: usize| header[at];
+    let word = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
+    let double = |at: usize| u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+    let address = |at: usize| IpAddr::V4(double(at).into());
+    let ip = ETHERNET;
+    let tcp = ip + 20;
+    // IPv4 with a header of five words (RFC 791 §3.1), no fragment, TCP.
+    let is_plain = word(12) == 0x0800 && byte(ip) == 0x45 && word(ip + 6) & 0x3fff == 0 && byte(ip + 9) == 6;
+    let len = word(ip + 2);
+    // RFC 9293 §3.1: its header has at least five words.
+    let headers = 20 + 4 * u16::from(byte(tcp + 12) >> 4);
+    if !is_plain || headers < 40 || len < headers || usize::from(len) > frame.len() - ip {
+        return None;
+    }
+    let flags = byte(tcp + 13);
+    let has = |flag: u8| flags & flag != 0;
+    Some(Segment {
+        connection: Connection {
+            protocol: Protocol::Tcp,
+            from: (address(ip + 12), word(tcp)),
+            to: (address(ip + 16), word(tcp + 2)),
+        },
+        len,
+        payload: len - headers,
+        sequence: double(tcp + 4),
+        acknowledges: has(0x10).then(|| double(tcp + 8)),
+        syn: has(0x02),
+        fin: has(0x01),
+        ecn: match byte(ip + 1) & ECN {
+            0b00 => Ecn::NotCapable,
+            ECN => Ecn::Marked,
+            _ => Ecn::Capable,
+        },
+    })
 }
 
 /// Reads a whole TCP segment or UDP datagram.
@@ -248,7 +322,8 @@ fn corrected(checksum: u16, before: u16, after: u16) -> u16 {
 }
 
 /// Numbers connections by a hash with a secret key, so that a sender cannot choose ports by which two connections share a
-/// number. Of 100,000 connections about one pair shares one by chance.
+/// number. Of 100,000 connections about one pair shares one by chance. The key is drawn from the system when the process
+/// begins, and never leaves it.
 #[derive(Clone, Debug, Default)]
 pub struct FlowKeys<S = RandomState>(S);
 
@@ -269,164 +344,4 @@ impl<S: BuildHasher> FlowKeys<S> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use etherparse::{IpDscp, Ipv4Header, PacketBuilder, VlanId};
-    use proptest::prelude::*;
-
-    /// A segment of 100 bytes of payload, with this many VLAN tags, and this ECN field.
-    fn frame(v6: bool, tags: usize, ecn: IpEcn, dscp: u8) -> Vec<u8> {
-        let payload = [7u8; 100];
-        let builder = PacketBuilder::ethernet2([2; 6], [4; 6]);
-        let tcp = |ip: etherparse::PacketBuilderStep<etherparse::IpHeaders>| {
-            let mut out = Vec::new();
-            ip.tcp(80, 5_000, 1_000, 64_000).ack(17).write(&mut out, &payload).expect("a frame");
-            out
-        };
-        let mut v4_header =
-            Ipv4Header::new(120, 64, etherparse::IpNumber::TCP, [10, 0, 0, 1], [10, 0, 0, 2]).expect("a header");
-        v4_header.dscp = IpDscp::try_new(dscp).expect("six bits");
-        v4_header.ecn = ecn;
-        let v6_header = etherparse::Ipv6Header {
-            traffic_class: dscp << 2 | ecn as u8,
-            hop_limit: 64,
-            source: [1; 16],
-            destination: [2; 16],
-            ..etherparse::Ipv6Header::default()
-        };
-        let ip = match v6 {
-            false => etherparse::IpHeaders::Ipv4(v4_header, Default::default()),
-            true => etherparse::IpHeaders::Ipv6(v6_header, Default::default()),
-        };
-        let id = |id| VlanId::try_new(id).expect("12 bits");
-        match tags {
-            0 => tcp(builder.ip(ip)),
-            1 => tcp(builder.single_vlan(id(5)).ip(ip)),
-            _ => tcp(builder.double_vlan(id(5), id(6)).ip(ip)),
-        }
-    }
-
-    fn read_tcp(frame: &[u8]) -> Segment {
-        match read(frame, 1_500) {
-            Ok(Content::Tcp(segment)) => segment,
-            other => panic!("{other:?}"),
-        }
-    }
-
-    #[test]
-    fn read__segments_of_both_versions_with_and_without_tags() {
-        for (v6, tags) in [(false, 0), (false, 1), (false, 2), (true, 0), (true, 1), (true, 2)] {
-            let segment = read_tcp(&frame(v6, tags, IpEcn::Ect0, 46));
-            let header = if v6 { 40 } else { 20 };
-            assert_eq!((segment.len, segment.payload, segment.sequence), (header + 20 + 100, 100, 1_000));
-            assert_eq!((segment.acknowledges, segment.syn, segment.fin), (Some(17), false, false));
-            assert_eq!((segment.ecn, segment.kind()), (Ecn::Capable, Kind::Data));
-            assert_eq!((segment.connection.from.1, segment.connection.to.1), (80, 5_000));
-        }
-    }
-
-    #[test]
-    fn read__datagrams_of_both_versions() {
-        let ethernet = || PacketBuilder::ethernet2([2; 6], [4; 6]);
-        for (builder, header) in
-            [(ethernet().ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64), 20), (ethernet().ipv6([1; 16], [2; 16], 64), 40)]
-        {
-            let mut frame = Vec::new();
-            builder.udp(53, 5_353).write(&mut frame, &[7; 100]).expect("a frame");
-            let Ok(Content::Udp(datagram)) = read(&frame, 1_500) else { panic!("no datagram") };
-            assert_eq!((datagram.len, datagram.payload, datagram.ecn), (header + 8 + 100, 100, Ecn::NotCapable));
-            let Connection { protocol, from, to } = datagram.connection;
-            assert_eq!((protocol, from.1, to.1), (Protocol::Udp, 53, 5_353));
-        }
-    }
-
-    #[test]
-    fn read__a_frame_beyond_the_mtu_names_offloads() {
-        let mut long = frame(false, 0, IpEcn::NotEct, 0);
-        long.resize(14 + 8 + 1_501, 0);
-        let error = read(&long, 1_500).expect_err("a byte too many");
-        assert!(error.to_string().contains("1523 bytes, where 1522 are the most: an offload"), "{error}");
-        assert_eq!(read(&long[..1_522], 1_500), Ok(Content::Tcp(read_tcp(&frame(false, 0, IpEcn::NotEct, 0)))));
-    }
-
-    #[test]
-    fn read__fragments_and_what_is_cut_short_pass_as_other() {
-        let whole = frame(false, 0, IpEcn::Ect0, 0);
-        for len in 0..whole.len() {
-            assert_eq!(read(&whole[..len], 1_500), Ok(Content::Other), "{len} bytes");
-        }
-        let mut fragment = whole;
-        fragment[14 + 6] |= 0x20; // More fragments.
-        assert_eq!(read(&fragment, 1_500), Ok(Content::Other));
-    }
-
-    #[test]
-    fn mark__congestion_in_the_field_and_a_checksum_that_holds() {
-        for (v6, tags) in [(false, 0), (false, 2), (true, 0), (true, 1)] {
-            for ecn in [IpEcn::Ect0, IpEcn::Ect1, IpEcn::CongestionExperienced] {
-                for dscp in 0..64 {
-                    let mut frame = frame(v6, tags, ecn, dscp);
-                    let before = read_tcp(&frame);
-                    assert!(mark(&mut frame));
-                    assert_eq!(read_tcp(&frame), Segment { ecn: Ecn::Marked, ..before });
-                    if !v6 {
-                        let header = Ipv4Header::from_slice(&frame[14 + 4 * tags..]).expect("a header").0;
-                        assert_eq!(header.header_checksum, header.calc_header_checksum());
-                        assert_eq!(header.dscp.value(), dscp);
-                    }
-                }
-            }
-            let mut plain = frame(v6, tags, IpEcn::NotEct, 0);
-            let unmarked = plain.clone();
-            assert!(!mark(&mut plain));
-            assert_eq!(plain, unmarked);
-        }
-    }
-
-    #[test]
-    fn write_dscp__keeps_the_ecn_field_and_the_flow_label() {
-        for (v6, tags) in [(false, 0), (false, 2), (true, 0), (true, 1)] {
-            for dscp in [0, 7, 63] {
-                let mut written = frame(v6, tags, IpEcn::Ect1, 21);
-                assert!(write_dscp(&mut written, dscp));
-                assert_eq!(written, frame(v6, tags, IpEcn::Ect1, dscp));
-            }
-        }
-        assert!(!write_dscp(&mut [0; 60], 1));
-    }
-
-    /// RFC 1624's own example: 0xDD2F, a word 0x5555 becomes 0x3285.
-    #[test]
-    fn corrected__as_in_the_rfc() {
-        assert_eq!(corrected(0xdd2f, 0x5555, 0x3285), 0x0000);
-    }
-
-    #[test]
-    fn flow_keys__each_direction_has_its_own_and_another_secret_gives_others() {
-        let connection = read_tcp(&frame(false, 0, IpEcn::NotEct, 0)).connection;
-        let keys: FlowKeys = FlowKeys::default();
-        assert_eq!(keys.of(&connection), keys.of(&connection));
-        assert_ne!(keys.of(&connection), keys.of(&connection.back()));
-        // Ten secrets that give one number: one in 2^288.
-        let of_secrets: Vec<u32> = (0..10).map(|_| <FlowKeys>::default().of(&connection)).collect();
-        assert!(of_secrets.iter().any(|&key| key != of_secrets[0]));
-    }
-
-    proptest! {
-        /// Nothing panics, marks change no length, and a frame without a mark stays as it is.
-        #[test]
-        fn read_and_mark__any_bytes(mut bytes in prop::collection::vec(any::<u8>(), 0..200), at in 0usize..200, byte: u8) {
-            let _ = read(&bytes, 1_500);
-            let before = bytes.clone();
-            if !mark(&mut bytes) {
-                prop_assert_eq!(&bytes, &before);
-            }
-            // The same with a frame that was right before one of its bytes changed.
-            let mut frame = frame(at % 2 == 0, at % 3, IpEcn::Ect0, byte >> 2);
-            let at = at % frame.len();
-            frame[at] = byte;
-            let _ = read(&frame, 1_500);
-            mark(&mut frame);
-        }
-    }
-}
+mod tests;

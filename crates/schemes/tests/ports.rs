@@ -3,6 +3,7 @@
 mod common;
 
 use flowsieve_core::admission::Pool;
+use flowsieve_core::marker::Waiting;
 use flowsieve_core::meta::Ecn;
 use flowsieve_core::pcoflow::PcoflowRules;
 use flowsieve_core::scheduler::Line;
@@ -43,6 +44,7 @@ fn arrival() -> impl Strategy<Value = (Time, Meta)> {
 
 /// A port in front of a line, and what must be in it.
 struct Bench {
+    kind: PortKind,
     port: Scheduler,
     line: Line,
     /// When the line is free.
@@ -66,6 +68,7 @@ impl Bench {
         let rate = Rate::new(10_000_000_000).expect("a rate");
         let line = Line { byte_time: rate.byte_time(), overhead: 24 };
         Bench {
+            kind: spec.kind.clone(),
             port: spec.build(line, 40, || unreachable!("a built-in port")),
             line,
             free: Time::ZERO,
@@ -85,6 +88,33 @@ impl Bench {
     fn bytes(&self, of: impl Fn(&Meta) -> bool) -> u64 {
         let metas = self.inside.iter().map(|&packet| &self.metas[packet as usize]);
         metas.filter(|meta| of(meta)).map(|meta| u64::from(meta.len)).sum()
+    }
+
+    /// A port that keeps queues says of each what waits in it; one that does not says it of none.
+    fn look(&self) -> Result<(), TestCaseError> {
+        let queues = self.port.queues();
+        prop_assert_eq!(self.port.waiting_in(queues), None, "one more than there are");
+        let waiting: Vec<Option<Waiting>> = (0..queues).map(|queue| self.port.waiting_in(queue)).collect();
+        let keeps_queues =
+            !matches!(self.kind, PortKind::Pifo(_) | PortKind::Pfabric(_) | PortKind::Flows(_) | PortKind::Fair(_));
+        prop_assert!(waiting.iter().all(|waiting| waiting.is_some() == keeps_queues), "{waiting:?}");
+        // A boost moves packets, and they do not forget which queue they entered.
+        let moves = matches!(&self.kind, PortKind::Awafs(params) if params.boost.is_some());
+        let mut expected = vec![Waiting::default(); queues];
+        for meta in self.inside.iter().map(|&packet| &self.metas[packet as usize]) {
+            let queue = &mut expected[usize::from(meta.queue)];
+            queue.bytes += u32::from(meta.len);
+            queue.packets += 1;
+        }
+        if keeps_queues && !moves {
+            prop_assert_eq!(waiting.iter().copied().flatten().collect::<Vec<_>>(), expected);
+        }
+        let of_all = |of: fn(&Waiting) -> u32| waiting.iter().flatten().map(of).map(u64::from).sum::<u64>();
+        if keeps_queues {
+            prop_assert_eq!(of_all(|waiting| waiting.bytes), self.port.backlog_bytes());
+            prop_assert_eq!(of_all(|waiting| waiting.packets), self.inside.len() as u64);
+        }
+        Ok(())
     }
 
     /// A packet that was inside is so no longer.
@@ -140,7 +170,7 @@ impl Bench {
             }
         }
         prop_assert_eq!(self.port.backlog_bytes(), self.bytes(|_| true));
-        Ok(())
+        self.look()
     }
 
     /// The line takes packets as long as it is free before `now`, or at it.
@@ -209,7 +239,7 @@ impl Bench {
             self.inside.push(packet);
         }
         prop_assert_eq!(self.port.backlog_bytes(), self.bytes(|_| true));
-        Ok(())
+        self.look()
     }
 }
 

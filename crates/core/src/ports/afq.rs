@@ -18,7 +18,7 @@ use crate::admission::Admission;
 use crate::bank::FifoBank;
 use crate::discipline::Discipline;
 use crate::hash::{mix, reduce};
-use crate::marker::Marker;
+use crate::marker::{Marker, Waiting};
 use crate::meta::Meta;
 use crate::scheduler::{Gate, PortContext, PortRules, PortScheduler, PortSite, Verdict, without_gate};
 
@@ -232,6 +232,10 @@ impl PortScheduler for Afq {
 
     fn backlog_bytes(&self) -> u64 {
         self.bank.backlog_bytes()
+    }
+
+    fn waiting_in(&self, queue: usize) -> Option<Waiting> {
+        self.bank.waiting_in(queue)
     }
 
     fn queues(&self) -> usize {

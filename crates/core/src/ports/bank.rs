@@ -214,6 +214,10 @@ impl PortScheduler for FifoBank {
         self.bytes
     }
 
+    fn waiting_in(&self, queue: usize) -> Option<Waiting> {
+        self.queues.get(queue).map(Fifo::waiting)
+    }
+
     fn queues(&self) -> usize {
         self.queues.len()
     }

@@ -13,9 +13,8 @@ use crate::fifo::Fifo;
 use crate::intake::PortIntake;
 use crate::marker::Marker;
 use crate::meta::Meta;
+use crate::ports::flow_index::FlowIndex;
 use crate::scheduler::{Gate, PortContext, PortRules, PortScheduler, PortSite, Verdict};
-
-const EMPTY: u32 = u32::MAX;
 
 /// A binary min-heap of slots. Each has a key, which can change.
 #[derive(Default)]
@@ -129,142 +128,61 @@ impl IndexedHeap {
     }
 }
 
-/// One flow's queue.
-#[derive(Clone, Default)]
-struct FlowQueue {
-    /// The flow; for a free slot, the next free one.
-    flow: u32,
-    packets: Fifo,
-}
-
 /// FIFO queues by flow, in the order of a key that their owner sets.
+#[derive(Default)]
 pub struct FlowQueues {
-    slots: Vec<FlowQueue>,
-    /// The first free slot, or [`EMPTY`].
-    free: u32,
-    /// Open addressing with linear probing, at most half full; its length is a power of two.
-    table: Vec<u32>,
+    queues: FlowIndex<Fifo>,
     pub(crate) order: IndexedHeap,
-}
-
-impl Default for FlowQueues {
-    fn default() -> FlowQueues {
-        FlowQueues { slots: Vec::new(), free: EMPTY, table: Vec::new(), order: IndexedHeap::default() }
-    }
 }
 
 impl FlowQueues {
     /// Returns the number of flows that have a packet queued.
     pub fn flows(&self) -> usize {
-        self.order.size
-    }
-
-    #[inline]
-    fn home(&self, flow: u32) -> usize {
-        // Fibonacci hashing: the upper bits of the product are the well-mixed ones.
-        let mixed = u64::from(flow).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        mixed as usize & (self.table.len() - 1)
-    }
-
-    /// Returns the index of a flow in the table, or the vacancy where it would go.
-    #[inline]
-    fn probe(&self, flow: u32) -> usize {
-        let mut index = self.home(flow);
-        while self.table[index] != EMPTY && self.slots[self.table[index] as usize].flow != flow {
-            index = (index + 1) & (self.table.len() - 1);
-        }
-        index
+        self.queues.flows()
     }
 
     /// Returns the slot of a flow that has packets queued.
     #[inline]
     pub(crate) fn find(&self, flow: u32) -> Option<u32> {
-        if self.table.is_empty() {
-            return None;
-        }
-        let slot = self.table[self.probe(flow)];
-        (slot != EMPTY).then_some(slot)
+        self.queues.find(flow)
     }
 
     /// Opens a queue for a flow that has none, with its key in the order. Returns its slot.
     pub(crate) fn open(&mut self, flow: u32, key: u64) -> u32 {
-        if self.table.len() <= 2 * self.flows() {
-            self.grow((2 * self.table.len()).max(16));
-        }
-        let opened = FlowQueue { flow, packets: Fifo::default() };
-        let slot = match self.slots.get_mut(self.free as usize) {
-            Some(free) => std::mem::replace(&mut self.free, std::mem::replace(free, opened).flow),
-            None => {
-                self.slots.push(opened);
-                self.slots.len() as u32 - 1
-            }
-        };
-        let index = self.probe(flow);
-        self.table[index] = slot;
+        let slot = self.queues.open(flow, Fifo::default());
         self.order.insert(slot, key);
         slot
     }
 
     /// Makes room for this many flows, so that nothing is allocated while they come and go.
     pub(crate) fn reserve(&mut self, flows: usize) {
-        self.slots.reserve(flows.saturating_sub(self.slots.len()));
+        self.queues.reserve(flows);
         self.order.reserve(flows);
-        let table = (2 * flows).next_power_of_two().max(16);
-        if table > self.table.len() {
-            self.grow(table);
-        }
-    }
-
-    fn grow(&mut self, to: usize) {
-        let live: Vec<u32> = self.table.iter().copied().filter(|&slot| slot != EMPTY).collect();
-        self.table = vec![EMPTY; to];
-        for slot in live {
-            let index = self.probe(self.slots[slot as usize].flow);
-            self.table[index] = slot;
-        }
     }
 
     /// Forgets a flow whose queue is empty.
     pub(crate) fn close(&mut self, slot: u32) {
         self.order.remove(slot);
-        let mask = self.table.len() - 1;
-        let mut gap = self.probe(self.slots[slot as usize].flow);
-        let mut index = gap;
-        // Closes the gap, so that no later entry of the cluster is cut off from its home.
-        loop {
-            index = (index + 1) & mask;
-            let entry = self.table[index];
-            if entry == EMPTY {
-                break;
-            }
-            let home = self.home(self.slots[entry as usize].flow);
-            if (index.wrapping_sub(home) & mask) >= (index.wrapping_sub(gap) & mask) {
-                self.table[gap] = entry;
-                gap = index;
-            }
-        }
-        self.table[gap] = EMPTY;
-        self.slots[slot as usize].flow = std::mem::replace(&mut self.free, slot);
+        self.queues.close(slot);
     }
 
     #[inline]
     pub(crate) fn packets(&mut self, slot: u32) -> &mut Fifo {
-        &mut self.slots[slot as usize].packets
+        self.queues.kept_mut(slot)
     }
 
     /// Prefetches the table entry of a flow look-up, and the first flows.
     #[inline(always)]
     pub(crate) fn fetch(&self) {
-        prefetch_index(&self.table, 0);
-        prefetch_index(&self.slots, 0);
+        self.queues.fetch();
         prefetch_index(&self.order.entries, 0);
     }
 
     /// Prefetches the oldest packet of the first flow.
     #[inline(always)]
     pub(crate) fn fetch_front(&self, metas: &[Meta]) {
-        if let Some(queue) = self.order.first().and_then(|slot| self.slots.get(slot as usize)) {
-            queue.packets.fetch_front(metas);
+        if let Some(packets) = self.order.first().and_then(|slot| self.queues.try_kept(slot)) {
+            packets.fetch_front(metas);
         }
     }
 }

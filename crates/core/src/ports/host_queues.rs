@@ -9,7 +9,7 @@
 use crate::admission::Admission;
 use crate::bank::FifoBank;
 use crate::discipline::Discipline;
-use crate::marker::Marker;
+use crate::marker::{Marker, Waiting};
 use crate::meta::Meta;
 use crate::scheduler::{Gate, PortContext, PortRules, PortScheduler, PortSite, Verdict};
 
@@ -60,6 +60,10 @@ impl PortScheduler for HostQueues {
 
     fn backlog_bytes(&self) -> u64 {
         self.bank.backlog_bytes()
+    }
+
+    fn waiting_in(&self, queue: usize) -> Option<Waiting> {
+        self.bank.waiting_in(queue)
     }
 
     fn queues(&self) -> usize {

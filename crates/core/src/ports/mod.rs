@@ -4,6 +4,7 @@ pub mod afq;
 pub mod awafs;
 pub mod bank;
 pub mod fair_queueing;
+mod flow_index;
 pub mod flow_queues;
 pub mod host_queues;
 pub mod pcoflow;
@@ -21,7 +22,7 @@ use crate::bank::FifoBank;
 use crate::catalogue::{Custom, catalogue};
 use crate::controller::Published;
 use crate::discipline::Discipline;
-use crate::marker::Marker;
+use crate::marker::{Marker, Waiting};
 use crate::meta::Meta;
 use crate::readings::Reading;
 use crate::scheduler::{Gate, MAX_QUEUES, PortContext, PortRules, PortScheduler, PortSite, Verdict};
@@ -177,6 +178,10 @@ impl PortScheduler for Scheduler {
             Scheduler::Bank(bank) => bank.backlog_bytes(),
             other => other.backlog_elsewhere(),
         }
+    }
+
+    fn waiting_in(&self, queue: usize) -> Option<Waiting> {
+        each!(part self, port => port.waiting_in(queue))
     }
 
     fn observe(&self, see: &mut dyn FnMut(Reading)) {

@@ -351,6 +351,10 @@ impl PortScheduler for PcoflowPort {
         self.bank.backlog_bytes()
     }
 
+    fn waiting_in(&self, queue: usize) -> Option<Waiting> {
+        self.bank.waiting_in(queue)
+    }
+
     fn observe(&self, see: &mut dyn FnMut(Reading)) {
         see(Reading::Count { name: "joined_below_tag", count: self.below.packets });
         see(Reading::Count { name: "joined_below_tag_wait_ns", count: self.below.waited_ns() });

@@ -8,6 +8,7 @@
 //!
 //! [`crate::pcoflow`] implements the rule's intent, and needs no more queues.
 
+use crate::marker::Waiting;
 use crate::meta::{Held, Meta};
 use crate::pcoflow::{Keeps, Owners};
 use crate::scheduler::{Gate, PortContext, PortRules, PortScheduler, PortSite, Verdict};
@@ -89,6 +90,10 @@ impl PortScheduler for PcoflowSpPifo {
 
     fn backlog_bytes(&self) -> u64 {
         self.queue.backlog_bytes()
+    }
+
+    fn waiting_in(&self, queue: usize) -> Option<Waiting> {
+        self.queue.waiting_in(queue)
     }
 
     fn queues(&self) -> usize {

@@ -12,7 +12,7 @@
 use crate::admission::Admission;
 use crate::bank::FifoBank;
 use crate::discipline::Discipline;
-use crate::marker::Marker;
+use crate::marker::{Marker, Waiting};
 use crate::meta::Meta;
 use crate::scheduler::{Gate, PortContext, PortRules, PortScheduler, PortSite, Verdict};
 
@@ -93,6 +93,10 @@ impl PortScheduler for SpPifo {
 
     fn backlog_bytes(&self) -> u64 {
         self.bank.backlog_bytes()
+    }
+
+    fn waiting_in(&self, queue: usize) -> Option<Waiting> {
+        self.bank.waiting_in(queue)
     }
 
     fn queues(&self) -> usize {

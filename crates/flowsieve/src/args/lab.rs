@@ -27,7 +27,7 @@ Examples:
   flowsieve lab exec host1 -- curl http://198.18.0.1/
       another one: host0 has the address 198.18.0.1, host1 198.18.0.2 …
   flowsieve lab watch
-      what ports send, mark and drop, each second; with --once a table and the end
+      what ports send, mark and drop, and what waits in their queues; q leaves; with --once a table and the end
   flowsieve lab down
       ends the lab and its programs, and shows the result: a flow for each direction of a connection
   flowsieve lab up fabric.toml --set scheme=qc-las --set message_gap=5ms --name second

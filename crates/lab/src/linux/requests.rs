@@ -71,6 +71,8 @@ pub struct PortView {
     pub dropped: u64,
     /// Packets sent, by queue.
     pub by_queue: Vec<u64>,
+    /// Bytes that wait, by the queue in which they wait; `None`: the port keeps no queues.
+    pub waiting_by_queue: Option<Vec<u64>>,
 }
 
 /// A lab at a moment.

@@ -58,8 +58,11 @@ pub(super) fn view<I: PacketIo>(carrier: &mut Carrier<I>, tallies: &Tallies) -> 
     let counts: Vec<PortCounts> = fabric.port_counts().collect();
     let port = |((counts, tally), link): ((PortCounts, _), u32)| {
         let tally = LinkTally::of(counts, tally).since(None);
+        let scheduler = fabric.port(link).scheduler();
+        let waiting = |queue| scheduler.waiting_in(queue).map(|waiting| u64::from(waiting.bytes));
         PortView {
-            waiting_bytes: fabric.port(link).scheduler().backlog_bytes(),
+            waiting_bytes: scheduler.backlog_bytes(),
+            waiting_by_queue: (0..scheduler.queues()).map(waiting).collect(),
             packets: counts.sent,
             bytes: tally.bytes,
             marked: counts.marked,

@@ -22,6 +22,7 @@ mod load;
 
 use crate::bank::FifoBank;
 use crate::discipline::Discipline;
+use crate::marker::Waiting;
 use crate::meta::{Kind, Meta};
 use crate::readings::Reading;
 use crate::scheduler::{Gate, Line, PortContext, PortRules, PortScheduler, PortSite, Verdict};
@@ -196,6 +197,10 @@ impl PortScheduler for AwafsPort {
 
     fn backlog_bytes(&self) -> u64 {
         self.bank.backlog_bytes()
+    }
+
+    fn waiting_in(&self, queue: usize) -> Option<Waiting> {
+        self.bank.waiting_in(queue)
     }
 
     fn observe(&self, see: &mut dyn FnMut(Reading)) {

@@ -15,7 +15,7 @@ pub mod weights;
 use crate::admission::Admission;
 use crate::bank::FifoBank;
 use crate::discipline::{Discipline, Group};
-use crate::marker::Marker;
+use crate::marker::{Marker, Waiting};
 use crate::meta::{Kind, Meta};
 use crate::ports::presence::Presence;
 use crate::readings::{Gauge, Reading};
@@ -279,6 +279,10 @@ impl PortScheduler for ClusterPort {
 
     fn backlog_bytes(&self) -> u64 {
         self.bank.backlog_bytes()
+    }
+
+    fn waiting_in(&self, queue: usize) -> Option<Waiting> {
+        self.bank.waiting_in(queue)
     }
 
     fn queues(&self) -> usize {
