@@ -314,8 +314,7 @@ fn levels(context: &Context<'_>, cut: Cut, seen: Option<u64>) -> Result<Planned,
             };
             let sizes = if needs_sizes { size_shares(context).map_err(unknown)? } else { Vec::new() };
             let default = || published().unwrap_or_else(|| unscheduled_levels(&sizes, cut, count));
-            let scheduled =
-                scope.read_or(&OVERCOMMITMENT, given.map_or_else(|| count - default(), |given| given).into())?;
+            let scheduled = scope.read_or(&OVERCOMMITMENT, given.unwrap_or_else(|| count - default()).into())?;
             let unscheduled = count - scheduled as u8;
             // Equal parts of RTTbytes, until others are computed.
             let part = |level: u64| level * seen.unwrap_or(0) / u64::from(unscheduled);

@@ -289,7 +289,7 @@ fn fan_in(incast: Option<IncastRules>) -> usize {
     (1..=100).for_each(|server| client.begin_of(server.into(), server, 100, Some(3)));
     let requests = client.until(Time::from_us(50));
     assert_eq!(requests.len(), 100);
-    let mut answer = |server: u16| {
+    let answer = |server: u16| {
         let mut host = Host::new(server, &rules);
         host.hears(0, &requests);
         assert!(matches!(host.events()[..], [FlowEvent::Delivered { .. }]));
@@ -298,7 +298,7 @@ fn fan_in(incast: Option<IncastRules>) -> usize {
         client.hears(server, &unscheduled[..1]);
         unscheduled.len()
     };
-    (1..=100).map(|server| answer(server)).sum()
+    (1..=100).map(answer).sum()
 }
 
 #[test]
