@@ -229,6 +229,8 @@ impl FlowReader {
     ) -> Result<Vec<FlowRow>, ResultError> {
         let mut rows = Vec::new();
         let mut missing = usize::try_from(count).map_err(ResultError::invalid)?;
+        // As many as there are: a vector that grows holds twice its rows at the end.
+        rows.try_reserve_exact(missing).map_err(ResultError::invalid)?;
         while missing > 0 {
             let batch = match self.batch.take() {
                 Some(batch) => batch,

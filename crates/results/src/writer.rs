@@ -177,7 +177,7 @@ impl ResultWriter {
                     let sketch = part.sketch.or_else(|| sketched.then(|| FlowSketch::of(&flows, &cuts)));
                     let run_flows = match &sketch {
                         Some(sketch) => RunFlows::of_sketch(part.seed, sketch.clone(), coflows),
-                        None => RunFlows::of(part.seed, &flows, coflows),
+                        None => RunFlows::of(part.seed, flows, coflows),
                     };
                     summarised.push(run_flows.with_grouped(&grouped_coflows));
                     runs.push(Run {

@@ -91,7 +91,7 @@ impl ResultWriter {
 
     /// Keeps the result of one run. An existing part stays: the same key means the same result.
     pub fn write_part(&self, key: &str, seed: u64, result: &PointResult) -> Result<(), ResultError> {
-        self.begin_part(key)?.finish(seed, result)
+        self.begin_part(key)?.finish(seed, result.clone())
     }
 
     /// Begins to keep a run that will be made.
@@ -141,7 +141,7 @@ impl ResultWriter {
             Record::Full => (Cow::Borrowed(flows), None),
             Record::Sample => {
                 let each = flows.len().div_ceil(SAMPLE).max(1);
-                (flows.iter().step_by(each).copied().collect::<Vec<_>>().into(), sketch())
+                (flows.iter().step_by(each).cloned().collect::<Vec<_>>().into(), sketch())
             }
             Record::None => (Cow::Borrowed(&[]), sketch()),
         }
@@ -165,7 +165,7 @@ impl PartWriter<'_> {
     }
 
     /// Keeps the run's result and trace.
-    pub fn finish(self, seed: u64, result: &PointResult) -> Result<(), ResultError> {
+    pub fn finish(self, seed: u64, result: PointResult) -> Result<(), ResultError> {
         let PartWriter { writer, key, folder, partial } = self;
         if let Some(fault) = result.fault() {
             return Err(ResultError::invalid(fault));
@@ -180,12 +180,14 @@ impl PartWriter<'_> {
             flows.write(0, seed, &rows)?;
             flows.finish()
         })?;
+        let count = rows.len() as u64;
+        drop(rows);
         let part = Part {
             schema: RUN_SCHEMA,
             key: key.clone(),
             versions: writer.versions.clone(),
             seed,
-            flows: rows.len() as u64,
+            flows: count,
             flows_blake3: digest(&flows, MOST_TABLE_BYTES)?,
             steps: has_steps,
             unanswered,
