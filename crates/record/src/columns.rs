@@ -30,6 +30,8 @@ pub enum Presence {
     IfSteps,
     /// Files with a flow that waited for a first answer.
     IfUnanswered,
+    /// Files with a flow of the flow level.
+    IfRates,
 }
 
 /// The sums of a column.

@@ -368,6 +368,7 @@ fn row(run_spec: &RunSpec<'_>, ways: &mut Ways<'_>, flow: &Flow, records: &Recor
         duplicate_acks: effort.duplicate_acks,
         steps: records.steps.get(&flow.id).map(step_row),
         unanswered_us: effort.unanswered_us,
+        rates_only_ps: None,
     }
 }
 

@@ -41,6 +41,9 @@ pub(super) struct Part {
     /// Whether these rows have the column of waits for a first answer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) unanswered: bool,
+    /// Whether these rows have the column of times by rates alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) rates: bool,
     /// All of its flows, if these rows are not all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) sketch: Option<FlowSketch>,
@@ -174,7 +177,8 @@ impl PartWriter<'_> {
         let flows = partial.path().join(FLOWS);
         let has_steps = rows.iter().any(|row| row.steps.is_some());
         let unanswered = rows.iter().any(|row| row.unanswered_us > 0);
-        let columns = FlowColumns { joined: None, steps: has_steps, unanswered };
+        let rates = rows.iter().any(|row| row.rates_only_ps.is_some());
+        let columns = FlowColumns { joined: None, steps: has_steps, unanswered, rates };
         write_whole(&flows, |file| {
             let mut flows = FlowWriter::new(file, &folder.join(FLOWS), columns)?;
             flows.write(0, seed, &rows)?;
@@ -191,6 +195,7 @@ impl PartWriter<'_> {
             flows_blake3: digest(&flows, MOST_TABLE_BYTES)?,
             steps: has_steps,
             unanswered,
+            rates,
             sketch,
             trace: kept::list(&partial.path().join(TRACE))?,
             measured: result.without_flows(),
