@@ -15,12 +15,13 @@ use flowsieve_results::SchemeInfo;
 use flowsieve_schemes::flow_level::{self, FIDELITY, Fidelity, FlowLevel, ONLY, Rates};
 use flowsieve_schemes::parameters::{self, ParameterSet};
 use flowsieve_settings::{Key, Scope, Settings, SettingsError};
+use flowsieve_sim::FctEnd;
 use flowsieve_workload::Flow;
 
 use crate::coflow_weights;
 use crate::foreign;
 use crate::memory;
-use crate::simulator::{MAX_TIME, need_coflows};
+use crate::simulator::{MAX_TIME, given_or_usual_end, need_coflows};
 use crate::usual;
 use crate::workload::{ARRIVALS, Extent, FLOWS, Hosts, LOAD, MEASURE, QUERIES, Workload};
 use flowsieve_experiment::Error;
@@ -31,7 +32,7 @@ use flowsieve_experiment::{BASE, Point};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Framing {
     /// Payload of a full packet.
-    segment: u64,
+    segment: u16,
     header: u64,
     /// Preamble and gap.
     overhead: u64,
@@ -40,20 +41,25 @@ struct Framing {
 impl Framing {
     fn read(scope: &Scope<'_>) -> Result<Framing, SettingsError> {
         Ok(Framing {
-            segment: parameters::segment(scope)?.get().into(),
+            segment: parameters::segment(scope)?.get(),
             header: parameters::header(scope)?.into(),
             overhead: ParameterSet::read(scope)?.wire_overhead(scope)?.into(),
         })
     }
 
+    /// Returns the bytes that a packet takes in addition to its payload.
+    fn beside(&self) -> u32 {
+        (self.header + self.overhead) as u32
+    }
+
     /// Returns the bytes of packets.
     fn packets(&self, payload: u64) -> u64 {
-        payload + payload.div_ceil(self.segment) * self.header
+        payload + payload.div_ceil(self.segment.into()) * self.header
     }
 
     /// Returns the bytes on the wire.
     fn wire(&self, payload: u64) -> u64 {
-        payload + payload.div_ceil(self.segment) * (self.header + self.overhead)
+        payload + payload.div_ceil(self.segment.into()) * (self.header + self.overhead)
     }
 }
 
@@ -112,9 +118,11 @@ fn set_up(point: &Point, seed: u64) -> Result<(Fabric, Workload), Error> {
     Ok((fabric, workload))
 }
 
-/// Returns the mean CCT at flow level of the coflows of a packet run; `None` if that has no meaning.
+/// Returns the mean CCT at flow level of the coflows of a packet run, by rates alone; `None` if that has no meaning.
 pub(crate) fn mean_cct_ps(point: &Point, seed: u64, fabric: &Fabric, workload: &Workload) -> Option<u64> {
-    Run::read(point, seed, fabric, workload).ok()?.carry_out(&mut go_on).ok()?.mean_cct_ps()
+    let mut result = Run::read(point, seed, fabric, workload).ok()?.carry_out(&mut go_on).ok()?;
+    result.flows.iter_mut().for_each(|row| row.fct_ps = row.rates_only_ps);
+    result.mean_cct_ps()
 }
 
 fn discipline(point: &Point, scope: &Scope<'_>, level: FlowLevel) -> Result<Discipline, Error> {
@@ -180,6 +188,8 @@ struct Run<'a> {
     /// Whether flows spread over all of their paths.
     spreads: bool,
     framing: Framing,
+    /// Whether a flow ends when the ACK of its last byte is back.
+    ends_with_ack: bool,
     max_time: Time,
     seed: u64,
     label: String,
@@ -199,6 +209,7 @@ impl<'a> Run<'a> {
             discipline: discipline(point, &scope, level)?,
             spreads: level.spreads,
             framing: Framing::read(&scope)?,
+            ends_with_ack: given_or_usual_end(&settings.common())? == FctEnd::Ack && level.answers,
             max_time: settings.common().optional(&MAX_TIME)?.map_or(Time::NEVER, Time),
             label: format!("{}, seed {seed}", point.label()),
             fabric,
@@ -227,7 +238,7 @@ impl<'a> Run<'a> {
         if stopped {
             return Err(Error::Stopped);
         }
-        Ok(result::result(self.fabric, &self.framing, &flows, &spec, &outcome))
+        Ok(result::result(self, &flows, &spec, &outcome))
     }
 
     fn flows(&self) -> Result<Vec<Flow>, String> {

@@ -358,7 +358,7 @@ impl TraceSink for Follower {
 /// Finds the row of a flow in a run's result.
 pub(crate) fn find(flows: &[FlowRow], flow: u32, run: &str) -> Result<FlowRow, Error> {
     let found = flows.iter().find(|row| row.flow == flow);
-    found.copied().ok_or_else(|| {
+    found.cloned().ok_or_else(|| {
         let (least, most) =
             flows.iter().fold((u32::MAX, 0), |(least, most), row| (least.min(row.flow), most.max(row.flow)));
         Error::Input(format!("{run} has no counted flow {flow}; expected a number from {least} to {most}"))

@@ -29,7 +29,7 @@ use flowsieve_schemes::parameters::ParameterSet;
 use flowsieve_schemes::scheme::Class;
 use flowsieve_schemes::{Entry, Knows, REGISTRY, Scheme};
 use flowsieve_settings::declare;
-use flowsieve_settings::{Key, MAX_TIME_PS, Origin, Section, Setting, Settings, SettingsError};
+use flowsieve_settings::{Key, MAX_TIME_PS, Origin, Scope, Section, Setting, Settings, SettingsError};
 use flowsieve_sim::sample::Sampling;
 use flowsieve_sim::trace::Tracing;
 use flowsieve_sim::{FRUITLESS_TIMEOUTS, FctEnd, Flows, Measure, Partitioning, RunSpec, SimError};
@@ -284,11 +284,16 @@ pub fn flows(point: &Point, seed: u64) -> Result<(Workload, Flowing, Vec<String>
     Ok((workload, flows, hosts.names.needed_in_lists()))
 }
 
+/// Reads when flows end: by default as in the parameter set.
+pub(crate) fn given_or_usual_end(scope: &Scope<'_>) -> Result<FctEnd, SettingsError> {
+    let of_the_set = if ParameterSet::read(scope)?.is_linux() { FctEnd::Arrival } else { FctEnd::Ack };
+    scope.read_or(&FCT_END, of_the_set)
+}
+
 /// Reads when flows end. Flows of queries must end as queries do, so that the coflow of a query ends with it.
 fn fct_end(settings: &Settings, workload: &Workload, scheme: &Scheme) -> Result<FctEnd, SettingsError> {
     let scope = settings.common();
-    let of_the_set = if ParameterSet::read(&scope)?.is_linux() { FctEnd::Arrival } else { FctEnd::Ack };
-    let end = scope.read_or(&FCT_END, of_the_set)?;
+    let end = given_or_usual_end(&scope)?;
     if workload.extent == Extent::Queries && end != FctEnd::Arrival {
         let expected = "fct_end = \"arrival\" in [run]: a query ends when its last answer has arrived at its client";
         return Err(scope.invalid(&FCT_END, expected));

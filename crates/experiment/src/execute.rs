@@ -211,6 +211,6 @@ fn run_one(
     let part = writer.begin_part(&run.key)?;
     let trace = run.trace.map(|_| part.trace_folder()).transpose()?;
     let result = engines.run(&plan.points[run.point], run.seed, progress, trace.as_deref())?;
-    part.finish(run.seed, &result)?;
+    part.finish(run.seed, result)?;
     Ok(())
 }

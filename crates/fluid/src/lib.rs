@@ -10,7 +10,7 @@
 //!
 //! Units: rates in bit/s, times in ps, rounded to the nearest when a flow ends. Work is in bits times 10^12, so that a
 //! rate times a span is work. Numbers are `f64`, and every sum has a fixed order, so that results are the same on any
-//! machine.
+//! machine. Max-min rates and equal parts are computed in whole units, exactly.
 //!
 //! Not modelled: deadlines, admission, ACKs, and the coordinator's delay: it knows all flows that have begun at once.
 
@@ -22,9 +22,12 @@ mod filling;
 mod greedy;
 mod madd;
 mod network;
+mod redundant;
 mod shared;
 mod smallest;
+mod times;
 mod turns;
+mod units;
 
 pub use engine::{Flow, Outcome, Progress, Spec, run};
 pub use network::{Crossing, Network, Path};

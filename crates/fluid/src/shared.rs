@@ -2,7 +2,7 @@
 //!
 //! Flows of one path and coflow form a group. They have one rate, so they end in the order of their work per flow. A
 //! group counts the work done per flow, and each flow ends at a count that is known when it begins. So the cost of a
-//! step depends on the number of groups, not of flows.
+//! step depends on the number of groups whose rate changes, and on the logarithm of the others.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -14,6 +14,7 @@ use crate::coflows::Coflows;
 use crate::engine::{Flow, Sharing};
 use crate::filling::Filling;
 use crate::network::{Network, after, done, span, work};
+use crate::times::Times;
 
 /// The slot of groups if coflows make no difference.
 const ALL_ALIKE: u32 = u32::MAX;
@@ -28,7 +29,9 @@ pub(crate) struct Shared<'a> {
     /// By claim of `filling`.
     groups: Vec<Group>,
     /// By claim: when the next flow of the group ends.
-    ends: Vec<Time>,
+    ends: Times,
+    /// Memory for the claims that are due.
+    due: Vec<u32>,
     /// The claim of each group, by the slot of the coflow and the path.
     claims: BTreeMap<(u32, u32), u32>,
     /// By slot: the class of a coflow.
@@ -70,7 +73,7 @@ impl<'a> Shared<'a> {
 
     /// Divides links equally instead of max-min fairly.
     pub(crate) fn equal(network: &'a Network, flows: &'a [Flow]) -> Shared<'a> {
-        Shared { divides: true, ..Shared::max_min(network, flows) }
+        Shared { divides: true, filling: Filling::to_divide(network), ..Shared::max_min(network, flows) }
     }
 
     pub(crate) fn strict(network: &'a Network, flows: &'a [Flow], rule: LevelRule, levels: usize) -> Shared<'a> {
@@ -79,8 +82,9 @@ impl<'a> Shared<'a> {
 
     fn new(network: &'a Network, flows: &'a [Flow], levels: Option<Levels>, classes: usize) -> Shared<'a> {
         let filling = Filling::new(network, classes);
-        let (groups, ends, claims, classes, changed) = Default::default();
-        Shared { flows, filling, levels, divides: false, groups, ends, claims, classes, changed }
+        let (groups, due, claims, classes, changed) = Default::default();
+        let ends = Times::new();
+        Shared { flows, filling, levels, divides: false, groups, ends, due, claims, classes, changed }
     }
 
     fn group_of(&mut self, now: Time, slot: u32, path: u32) -> u32 {
@@ -92,7 +96,6 @@ impl<'a> Shared<'a> {
         let claim = self.filling.claim(path, class);
         if claim as usize == self.groups.len() {
             self.groups.push(Group::default());
-            self.ends.push(Time::NEVER);
         }
         self.groups[claim as usize] = Group { path, slot, since: now, ..Group::default() };
         self.claims.insert((slot, path), claim);
@@ -102,11 +105,9 @@ impl<'a> Shared<'a> {
 
 impl Sharing for Shared<'_> {
     fn advance(&mut self, to: Time, _: &mut Coflows<'_>, ended: &mut Vec<(u32, Time)>) {
-        for claim in 0..self.ends.len() {
-            if self.ends[claim] > to {
-                continue;
-            }
-            let group = &mut self.groups[claim];
+        self.ends.up_to(to, &mut self.due);
+        for claim in self.due.drain(..) {
+            let group = &mut self.groups[claim as usize];
             group.serve(to);
             let first = group.first();
             while group.first() == first
@@ -115,14 +116,14 @@ impl Sharing for Shared<'_> {
                 ended.push((flow, to));
             }
             if !std::mem::replace(&mut group.changed, true) {
-                self.changed.push(claim as u32);
+                self.changed.push(claim);
             }
             let (left, key) = (group.flows.len(), (group.slot, group.path));
-            self.filling.set_flows(claim as u32, left);
+            self.filling.set_flows(claim, left);
             if left == 0 {
-                self.filling.release(claim as u32);
+                self.filling.release(claim);
                 self.claims.remove(&key);
-                self.ends[claim] = Time::NEVER;
+                self.ends.set(claim, Time::NEVER);
             }
         }
     }
@@ -179,13 +180,13 @@ impl Sharing for Shared<'_> {
             group.serve(now);
             (group.rate, group.changed) = (rate, false);
             let left = group.first().unwrap_or(f64::INFINITY) - group.served;
-            self.ends[claim as usize] = after(now, span(left, rate));
+            self.ends.set(claim, after(now, span(left, rate)));
         }
         self.changed.clear();
     }
 
     fn next(&self) -> Time {
-        self.ends.iter().copied().min().unwrap_or(Time::NEVER)
+        self.ends.first()
     }
 
     fn each_left(&self, now: Time, visit: &mut dyn FnMut(u32, f64)) {

@@ -30,6 +30,8 @@ pub enum Presence {
     IfSteps,
     /// Files with a flow that waited for a first answer.
     IfUnanswered,
+    /// Files with a flow of the flow level.
+    IfRates,
 }
 
 /// The sums of a column.
@@ -59,7 +61,7 @@ pub enum Cell<R> {
     /// A number that follows from the others of its row, or empty. It is written, and not read.
     Derived(fn(&R) -> Option<f64>),
     /// The time in a step, in nanoseconds; empty where no steps are known. A file has the columns of all steps or of none.
-    Step(Step, fn(&R) -> Option<StepRow>),
+    Step(Step, fn(&R) -> Option<&StepRow>),
 }
 
 /// A type of a field that is a column.
@@ -87,7 +89,7 @@ values! {
 }
 
 /// The columns of all steps.
-pub(crate) fn of_steps<R>(get: fn(&R) -> Option<StepRow>) -> impl Iterator<Item = Column<R>> {
+pub(crate) fn of_steps<R>(get: fn(&R) -> Option<&StepRow>) -> impl Iterator<Item = Column<R>> {
     Step::ALL.into_iter().map(move |step| Column {
         name: step.column(),
         unit: "ns",

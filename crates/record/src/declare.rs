@@ -56,7 +56,7 @@ macro_rules! flow_row {
     ([$($(#[$doc:meta])* $name:ident: $type:ty;)*] [$({ $($column:tt)* })*]
      [$(#[$first_doc:meta])* $first:ident] [$($(#[$count_doc:meta])* $([$default:meta])? $count:ident;)*] $classes:tt) => {
         /// A flow from its arrival at the sending host to its end.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[derive(Clone, Debug, Default, PartialEq, Eq)]
         pub struct FlowRow {
             $($(#[$doc])* pub $name: $type,)*
         }
@@ -141,7 +141,7 @@ macro_rules! flow_column {
         }]
     };
     (steps $name:ident) => {
-        of_steps(|row: &FlowRow| row.$name).collect()
+        of_steps(|row: &FlowRow| row.$name.as_ref()).collect()
     };
 }
 

@@ -68,6 +68,9 @@ macro_rules! measures {
             /// Time that it waited in timeouts before the first answer on its connection, in µs; for an unfinished flow 0.
             value unanswered_us: u32, "us", "time that the flow waited in timeouts before the first answer on its \
                 connection", IfUnanswered;
+            /// At flow level, its FCT by rates alone; `None` for an unfinished flow, and with packets.
+            value rates_only_ps: Option<u64>, "ps", "at flow level, completion time by rates alone: without propagation, \
+                store and forward, and the last ACK; empty: not finished", IfRates;
             $($more)*
         }
     };

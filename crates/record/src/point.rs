@@ -267,16 +267,17 @@ impl PointResult {
     }
 
     /// With the values that follow from its flows, so that they exist whether or not the flows are kept; and without the flows.
-    pub fn without_flows(&self) -> PointResult {
-        let mut series = series::of_flows(&self.flows, self.simulated_ps);
-        series.extend(self.series.iter().cloned());
+    pub fn without_flows(self) -> PointResult {
+        let flows = self.flows;
+        let mut series = series::of_flows(&flows, self.simulated_ps);
+        series.extend(self.series);
         PointResult {
-            deadlines: Deadlines::of(&self.flows),
-            coflows: coflows::of_flows(&self.flows, &self.ideal_ccts_ps),
+            deadlines: Deadlines::of(&flows),
+            coflows: coflows::of_flows(&flows, &self.ideal_ccts_ps),
             ideal_ccts_ps: BTreeMap::new(),
             series,
             flows: Vec::new(),
-            ..self.clone()
+            ..self
         }
     }
 

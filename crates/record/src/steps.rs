@@ -57,16 +57,16 @@ steps! {
 
 /// Time that a flow spent in each step, in nanoseconds. Together that is the time, in whole nanoseconds, from its arrival at
 /// its sender to the last acknowledgement there: its FCT if that ends with the ACK, and more if it ends with the arrival.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StepRow {
-    /// By [`Step::ALL`].
-    ns: [u64; Step::ALL.len()],
+    /// By [`Step::ALL`]. On the heap, so that the rows of flows without steps are short.
+    ns: Box<[u64; Step::ALL.len()]>,
 }
 
 impl StepRow {
     /// The times in each of [`Step::ALL`].
     pub fn of_ns(ns: [u64; Step::ALL.len()]) -> StepRow {
-        StepRow { ns }
+        StepRow { ns: Box::new(ns) }
     }
 
     /// The time in a step.

@@ -2,7 +2,7 @@
 //!
 //! Columns: only in the joined file point, seed, scheme, load and each swept key; then those of [`FlowRow::columns`], where
 //! `class` is `traffic_class` in the joined file. Those of steps are in the file if a run has measured the steps of any flow,
-//! and that of waits if any flow waited for a first answer. Rows are grouped by point, then seed. The file carries no time and
+//! that of waits if any flow waited for a first answer, and that of rates if a run was at flow level. Rows are grouped by point, then seed. The file carries no time and
 //! no version of a library, so that equal rows make equal bytes.
 
 use std::io::Write;
@@ -46,6 +46,8 @@ pub(crate) struct FlowColumns {
     pub(crate) steps: bool,
     /// How long it waited for a first answer.
     pub(crate) unanswered: bool,
+    /// How long it took by rates alone.
+    pub(crate) rates: bool,
 }
 
 impl FlowColumns {
@@ -55,6 +57,7 @@ impl FlowColumns {
             Presence::Always | Presence::Later => true,
             Presence::IfSteps => self.steps,
             Presence::IfUnanswered => self.unanswered,
+            Presence::IfRates => self.rates,
         })
     }
 }
@@ -229,6 +232,8 @@ impl FlowReader {
     ) -> Result<Vec<FlowRow>, ResultError> {
         let mut rows = Vec::new();
         let mut missing = usize::try_from(count).map_err(ResultError::invalid)?;
+        // As many as there are: a vector that grows holds twice its rows at the end.
+        rows.try_reserve_exact(missing).map_err(ResultError::invalid)?;
         while missing > 0 {
             let batch = match self.batch.take() {
                 Some(batch) => batch,
@@ -399,7 +404,7 @@ mod tests {
     fn write(room: usize) -> Result<(), ResultError> {
         let flow =
             |flow| FlowRow { flow, dst: 1, bytes: 1, start_ps: u64::from(flow), ideal_ps: 1, ..FlowRow::default() };
-        let columns = FlowColumns { joined: None, steps: true, unanswered: true };
+        let columns = FlowColumns { joined: None, steps: true, unanswered: true, rates: true };
         let mut writer = FlowWriter::new(Disk { room }, Path::new("out/flows.parquet"), columns)?;
         writer.write(0, 1, &(0..1_000).map(flow).collect::<Vec<_>>())?;
         writer.finish()

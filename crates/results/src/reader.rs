@@ -35,7 +35,7 @@ impl ResultDir {
         for_each_run(&path, &manifest, |run, flows| {
             let run_flows = match &run.sketch {
                 Some(sketch) => RunFlows::of_sketch(run.seed, sketch.clone(), run.coflows),
-                None => RunFlows::of(run.seed, &flows, run.coflows),
+                None => RunFlows::of(run.seed, flows, run.coflows),
             };
             runs_of_point.push(run_flows.with_grouped(&run.grouped_coflows));
             left[run.point as usize] -= 1;

@@ -328,7 +328,7 @@ pub(crate) mod tests {
 
     /// The statistics of a class of these flows, from the flows themselves.
     pub(crate) fn exact(flows: &[FlowRow], class: &SizeClass) -> SeedStats {
-        RunFlows::of(1, flows, None).stats(class, &Only::default()).unwrap()
+        RunFlows::of(1, flows.to_vec(), None).stats(class, &Only::default()).unwrap()
     }
 
     fn summary_of(runs: Vec<RunFlows>) -> PointSummary {
@@ -345,7 +345,7 @@ pub(crate) mod tests {
     }
 
     pub(crate) fn summary(runs: &[(u64, Vec<FlowRow>)]) -> PointSummary {
-        summary_of(runs.iter().map(|(seed, flows)| RunFlows::of(*seed, flows, None)).collect())
+        summary_of(runs.iter().map(|(seed, flows)| RunFlows::of(*seed, flows.clone(), None)).collect())
     }
 
     fn value(class: &ClassSummary, metric: Metric, statistic: Statistic) -> f64 {
@@ -405,7 +405,7 @@ pub(crate) mod tests {
             ..flow(1, Some(start_ps + 1))
         };
         let run =
-            RunFlows::of(1, &[with(0, 0, None), with(1, 1, None), with(2, 0, Some(9)), with(3, 1, Some(9))], None);
+            RunFlows::of(1, vec![with(0, 0, None), with(1, 1, None), with(2, 0, Some(9)), with(3, 1, Some(9))], None);
         let all = SizeClass::between(0, None);
         let mean = |only| run.stats(&all, &only).unwrap().get(Metric::Fct, Statistic::Mean).map(|fct_ps| fct_ps / 1e6);
         assert_eq!(mean(Only::default()), Some(2.5));

@@ -60,6 +60,8 @@ struct Shape {
     steps: bool,
     /// Whether a flow waited for a first answer.
     unanswered: bool,
+    /// Whether a run was at flow level.
+    rates: bool,
     /// By point, whether its runs are summarised by sketches: all alike.
     sketched: Vec<bool>,
 }
@@ -150,8 +152,8 @@ impl ResultWriter {
         let (mut coflows_by_run, mut series_by_run, mut traces) = (Vec::new(), Vec::new(), Vec::new());
         let flows_path = self.path.join("flows.parquet");
         let shape = self.shape(&experiment)?;
-        let columns =
-            FlowColumns { joined: Some(Labels::of(&experiment)), steps: shape.steps, unanswered: shape.unanswered };
+        let Shape { steps, unanswered, rates, .. } = shape;
+        let columns = FlowColumns { joined: Some(Labels::of(&experiment)), steps, unanswered, rates };
         let (runs, summary) = write_whole(&flows_path, |file| {
             let mut writer = FlowWriter::new(file, &flows_path, columns)?;
             let (mut runs, mut summary) = (Vec::new(), Summary::new(&experiment));
@@ -177,7 +179,7 @@ impl ResultWriter {
                     let sketch = part.sketch.or_else(|| sketched.then(|| FlowSketch::of(&flows, &cuts)));
                     let run_flows = match &sketch {
                         Some(sketch) => RunFlows::of_sketch(part.seed, sketch.clone(), coflows),
-                        None => RunFlows::of(part.seed, &flows, coflows),
+                        None => RunFlows::of(part.seed, flows, coflows),
                     };
                     summarised.push(run_flows.with_grouped(&grouped_coflows));
                     runs.push(Run {
@@ -244,6 +246,8 @@ impl ResultWriter {
             steps: bool,
             #[serde(default)]
             unanswered: bool,
+            #[serde(default)]
+            rates: bool,
             sketch: Option<IgnoredAny>,
         }
         let mut shape = Shape::default();
@@ -253,6 +257,7 @@ impl ResultWriter {
                 let head: Head = read_json(&self.part_folder(&id.key)?.join(parts::POINT), RUN_SCHEMA)?;
                 shape.steps |= head.steps;
                 shape.unanswered |= head.unanswered;
+                shape.rates |= head.rates;
                 sketched |= head.sketch.is_some() || head.flows > EXACT;
             }
             shape.sketched.push(sketched);

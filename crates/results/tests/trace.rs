@@ -224,7 +224,7 @@ fn part__with_a_trace_is_whole_or_absent() {
     assert_eq!(fs::read_dir(folder.path().join("parts")).unwrap().count(), 0);
     let part = writer.begin_part("key").unwrap();
     write(&part.trace_folder().unwrap(), BOTH, &rows());
-    part.finish(1, &PointResult::default()).unwrap();
+    part.finish(1, PointResult::default()).unwrap();
     assert!(writer.finished("key").unwrap());
     let table = folder.path().join("parts/key/trace/packets.csv");
     let text = fs::read_to_string(&table).unwrap();

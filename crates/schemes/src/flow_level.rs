@@ -140,6 +140,8 @@ pub struct FlowLevel {
     pub queues: Option<AttainedQueues>,
     /// Whether a flow takes all of its equally short paths at once, in equal shares, instead of one, by a hash.
     pub spreads: bool,
+    /// Whether receivers acknowledge: with packets, textbook disciplines send open loop.
+    pub answers: bool,
 }
 
 /// An order of coflows.
@@ -177,6 +179,9 @@ fn meanings() -> [(&'static str, Meaning); 13] {
     ]
 }
 
+/// The schemes whose senders learn nothing from receivers.
+const OPEN_LOOP: [&str; 3] = [textbook::PS.name, fair_queueing::BIT_BY_BIT.name, fair_queueing::NAGLE.name];
+
 /// Reads the meaning of a built-in scheme from the settings of a variant of it.
 pub fn read(builtin: &str, scope: &Scope<'_>) -> Result<FlowLevel, SettingsError> {
     let meanings = meanings();
@@ -186,7 +191,8 @@ pub fn read(builtin: &str, scope: &Scope<'_>) -> Result<FlowLevel, SettingsError
         return Err(scope.common().error(&FIDELITY, problem).expected(format!("one of {}", names.join(", "))));
     };
     let spreads = spreads(scope)?;
-    let without = FlowLevel { rates: *rates, order: None, queues: None, spreads };
+    let answers = !OPEN_LOOP.contains(&builtin);
+    let without = FlowLevel { rates: *rates, order: None, queues: None, spreads, answers };
     let Some(order) = *order else {
         let rates = scope.read_or(&RATES, *rates)?;
         if !rates.need_no_order() {

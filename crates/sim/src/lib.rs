@@ -13,7 +13,6 @@ pub mod event;
 mod features;
 mod following;
 mod hosts;
-mod ideal_cct;
 mod link;
 mod measure;
 mod network;

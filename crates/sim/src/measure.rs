@@ -13,57 +13,78 @@ use flowsieve_workload::Flow;
 use crate::build::Built;
 use crate::event::Key;
 use crate::hosts::{Received, Sent};
-use crate::ideal_cct::{self, IdealCcts};
 use crate::link::Tally;
 use crate::observations::Observations;
 use crate::queued_before::QueuedBefore;
 use crate::run_spec::{FctEnd, Measure, RunSpec, SimError};
-use flowsieve_fabric::ideal::{self, Hop, Train};
-use flowsieve_fabric::topology::Stage;
+use flowsieve_fabric::Ways;
+use flowsieve_fabric::ideal::{self, Train};
+use flowsieve_fabric::ideal_cct::{self, IdealCcts};
+
+/// What hosts know of finished messages, by number.
+struct ByNumber<'a, T> {
+    of_partitions: Vec<&'a [T]>,
+    /// By message, counted from the first: its partition and its place there.
+    at: Vec<(u32, u32)>,
+}
+
+impl<'a, T> ByNumber<'a, T> {
+    fn new(of_partitions: Vec<&'a [T]>, count: usize, index: impl Fn(&T) -> usize) -> ByNumber<'a, T> {
+        let mut at = vec![(u32::MAX, 0); count];
+        for (messages, partition) in of_partitions.iter().zip(0..) {
+            for (message, place) in messages.iter().zip(0..) {
+                at[index(message)] = (partition, place);
+            }
+        }
+        ByNumber { of_partitions, at }
+    }
+
+    fn get(&self, index: usize) -> Option<&'a T> {
+        let (partition, place) = self.at[index];
+        self.of_partitions.get(partition as usize)?.get(place as usize)
+    }
+}
 
 /// The sender's and the receiver's record of each message, by its number.
-struct Records {
+struct Records<'a> {
     first: u32,
-    sent: Vec<Option<Sent>>,
-    received: Vec<Option<Received>>,
+    sent: ByNumber<'a, Sent>,
+    received: ByNumber<'a, Received>,
     held: BTreeMap<u32, Held>,
     unneeded: BTreeMap<u32, u32>,
     steps: BTreeMap<u32, StepTimes>,
 }
 
-impl Records {
-    fn new<K: Key>(built: &Built<K>, flows: &[Flow]) -> Records {
+impl<'a> Records<'a> {
+    fn new<K: Key>(built: &'a Built<K>, flows: &[Flow]) -> Records<'a> {
         // Flows that follow others do not begin in the order of their numbers.
         let numbers = || flows.iter().map(|flow| flow.id);
         let (first, last) = (numbers().min().unwrap_or(0), numbers().max().unwrap_or(0));
         let count = (last - first) as usize + 1;
+        let hosts = || built.partitions.iter().map(|partition| &partition.hosts);
+        let sent = hosts().map(|hosts| hosts.sent.as_slice()).collect();
+        let received = hosts().map(|hosts| hosts.received.as_slice()).collect();
         let mut records = Records {
             first,
-            sent: vec![None; count],
-            received: vec![None; count],
+            sent: ByNumber::new(sent, count, |sent| (sent.message - first) as usize),
+            received: ByNumber::new(received, count, |received| (received.message - first) as usize),
             held: BTreeMap::new(),
             unneeded: BTreeMap::new(),
             steps: BTreeMap::new(),
         };
-        for partition in &built.partitions {
-            for sent in &partition.hosts.sent {
-                records.sent[(sent.message - first) as usize] = Some(*sent);
-            }
-            for received in &partition.hosts.received {
-                records.received[(received.message - first) as usize] = Some(*received);
-            }
-            records.held.extend(partition.hosts.reordered.iter().copied());
-            records.steps.extend(partition.hosts.steps.iter().copied());
-            for message in &partition.hosts.unneeded {
+        for hosts in hosts() {
+            records.held.extend(hosts.reordered.iter().copied());
+            records.steps.extend(hosts.steps.iter().copied());
+            for message in &hosts.unneeded {
                 *records.unneeded.entry(*message).or_default() += 1;
             }
         }
         records
     }
 
-    fn of(&self, flow: &Flow) -> (Option<&Sent>, Option<&Received>) {
+    fn of(&self, flow: &Flow) -> (Option<&'a Sent>, Option<&'a Received>) {
         let index = (flow.id - self.first) as usize;
-        (self.sent[index].as_ref(), self.received[index].as_ref())
+        (self.sent.get(index), self.received.get(index))
     }
 }
 
@@ -110,22 +131,6 @@ pub(crate) fn oldest_unfinished<K: Key>(run_spec: &RunSpec<'_>, built: &Built<K>
     flows.iter().find(|flow| end(run_spec, flow, records.of(flow)).is_none()).copied()
 }
 
-/// The paths between hosts, each looked up once.
-#[derive(Default)]
-struct Ways {
-    known: BTreeMap<(u32, u32), Vec<Stage>>,
-}
-
-impl Ways {
-    fn between(&mut self, run_spec: &RunSpec<'_>, src: u32, dst: u32) -> &[Stage] {
-        self.known.entry((src, dst)).or_insert_with(|| run_spec.fabric.path_links(src, dst))
-    }
-
-    fn hops(&mut self, run_spec: &RunSpec<'_>, src: u32, dst: u32) -> Vec<Hop> {
-        self.between(run_spec, src, dst).iter().map(Hop::from).collect()
-    }
-}
-
 /// What a flow puts on the wire.
 struct Demand {
     train: Train,
@@ -152,13 +157,13 @@ impl Demand {
 pub fn offered_load(run_spec: &RunSpec<'_>, flows: &[Flow], span: Time) -> Vec<f64> {
     let shares = run_spec.fabric.class_shares();
     let mut bytes = vec![0.0; shares.len()];
-    let mut ways = Ways::default();
+    let mut ways = Ways::new(run_spec.fabric);
     for flow in flows {
         let demand = Demand::new(run_spec, flow);
-        for stage in ways.between(run_spec, flow.src, flow.dst) {
+        for stage in ways.between(flow.src, flow.dst) {
             bytes[usize::from(stage.class)] += demand.data() as f64;
         }
-        for stage in ways.between(run_spec, flow.dst, flow.src) {
+        for stage in ways.between(flow.dst, flow.src) {
             bytes[usize::from(stage.class)] += demand.acks as f64;
         }
     }
@@ -240,12 +245,11 @@ pub(crate) fn result<K: Key>(
     let last_start = Time(flows.last().map_or(0, |flow| flow.start_ps));
     let simulated = ended.unwrap_or(last_arrival.max(last_start));
     let records = Records::new(built, flows);
-    let mut ways = Ways::default();
-    let rows: Vec<FlowRow> = flows
-        .iter()
-        .filter(|flow| counts(run_spec.measure, flow))
-        .map(|flow| row(run_spec, &mut ways, flow, &records))
-        .collect();
+    let mut ways = Ways::new(run_spec.fabric);
+    let counted = || flows.iter().filter(|flow| counts(run_spec.measure, flow));
+    // A vector that grows would hold them one and a half times, when memory is fullest.
+    let mut rows = Vec::with_capacity(counted().count());
+    rows.extend(counted().map(|flow| row(run_spec, &mut ways, flow, &records)));
     let delays = delays(run_spec, &mut ways, (flows, &rows), &records);
     let ideal_ccts_ps = ideal_ccts(run_spec, &mut ways, flows);
     if rows.is_empty() {
@@ -287,7 +291,7 @@ pub(crate) fn result<K: Key>(
 fn goodput(
     run_spec: &RunSpec<'_>,
     flows: &[Flow],
-    records: &Records,
+    records: &Records<'_>,
     last_start: Time,
     ended: Option<Time>,
 ) -> Goodput {
@@ -306,9 +310,9 @@ fn goodput(
 /// `rows` are those of the flows that count, in the same order.
 fn delays(
     run_spec: &RunSpec<'_>,
-    ways: &mut Ways,
+    ways: &mut Ways<'_>,
     (flows, rows): (&[Flow], &[FlowRow]),
-    records: &Records,
+    records: &Records<'_>,
 ) -> Option<Delays> {
     let counted = flows.iter().filter(|flow| counts(run_spec.measure, flow)).zip(rows);
     let mut delays = None;
@@ -321,8 +325,8 @@ fn delays(
         let facts = transport(run_spec, flow);
         let beside = u32::from(facts.header) + u32::from(run_spec.wire_overhead);
         let full = Train::new(facts.segment.into(), facts.segment, beside);
-        let there = ideal::arrival(&ways.hops(run_spec, flow.src, flow.dst), full);
-        let back = ideal::acknowledgement(&ways.hops(run_spec, flow.dst, flow.src), beside);
+        let there = ideal::arrival(&ways.hops(flow.src, flow.dst), full);
+        let back = ideal::acknowledgement(&ways.hops(flow.dst, flow.src), beside);
         delays.get_or_insert_with(Delays::default).add(&FlowDelay {
             flow: flow.id,
             timeouts: row.timeouts,
@@ -337,7 +341,7 @@ fn delays(
     delays
 }
 
-fn row(run_spec: &RunSpec<'_>, ways: &mut Ways, flow: &Flow, records: &Records) -> FlowRow {
+fn row(run_spec: &RunSpec<'_>, ways: &mut Ways<'_>, flow: &Flow, records: &Records<'_>) -> FlowRow {
     let (sent, received) = records.of(flow);
     let effort = sent.map_or(Effort::default(), |sent| sent.effort);
     let held = records.held.get(&flow.id).copied().unwrap_or_default();
@@ -364,37 +368,39 @@ fn row(run_spec: &RunSpec<'_>, ways: &mut Ways, flow: &Flow, records: &Records) 
         duplicate_acks: effort.duplicate_acks,
         steps: records.steps.get(&flow.id).map(step_row),
         unanswered_us: effort.unanswered_us,
+        rates_only_ps: None,
     }
 }
 
 /// Returns the ideal FCT of a flow with this train of packets, to the end that the run counts.
-fn ideal_fct(run_spec: &RunSpec<'_>, ways: &mut Ways, flow: &Flow, train: Train) -> Time {
-    let mut ideal = ideal::arrival(&ways.hops(run_spec, flow.src, flow.dst), train);
+fn ideal_fct(run_spec: &RunSpec<'_>, ways: &mut Ways<'_>, flow: &Flow, train: Train) -> Time {
+    let mut ideal = ideal::arrival(&ways.hops(flow.src, flow.dst), train);
     let transport = transport(run_spec, flow);
     if run_spec.fct_end == FctEnd::Ack && transport.answers() {
         let bytes = u32::from(transport.header) + u32::from(run_spec.wire_overhead);
-        ideal += ideal::acknowledgement(&ways.hops(run_spec, flow.dst, flow.src), bytes);
+        ideal += ideal::acknowledgement(&ways.hops(flow.dst, flow.src), bytes);
     }
     ideal
 }
 
 /// Returns the ideal FCT of each flow, and the ideal CCT of each of their coflows by its number.
 pub fn ideals(run_spec: &RunSpec<'_>, flows: &[Flow]) -> (Vec<Time>, BTreeMap<u32, u64>) {
-    let mut ways = Ways::default();
+    let mut ways = Ways::new(run_spec.fabric);
     let of_flow = |flow: &Flow| ideal_fct(run_spec, &mut ways, flow, Demand::new(run_spec, flow).train);
     let of_flows = flows.iter().map(of_flow).collect();
     (of_flows, ideal_ccts(run_spec, &mut ways, flows))
 }
 
 /// Returns the ideal CCT of each coflow among these flows, by number.
-fn ideal_ccts(run_spec: &RunSpec<'_>, ways: &mut Ways, flows: &[Flow]) -> BTreeMap<u32, u64> {
+fn ideal_ccts(run_spec: &RunSpec<'_>, ways: &mut Ways<'_>, flows: &[Flow]) -> BTreeMap<u32, u64> {
     let mut ccts = IdealCcts::default();
     for flow in flows.iter().filter(|flow| counts(run_spec.measure, flow)) {
         let (Some(coflow), train) = (flow.coflow, Demand::new(run_spec, flow).train) else { continue };
-        let stages = ways.between(run_spec, flow.src, flow.dst);
-        let Some(rates) = stages.first().map(|first| first.rate).zip(stages.last().map(|last| last.rate)) else {
-            continue;
+        let rates = {
+            let mut rates = ways.between(flow.src, flow.dst).map(|stage| stage.rate);
+            rates.next().map(|first| (first, rates.next_back().unwrap_or(first)))
         };
+        let Some(rates) = rates else { continue };
         let last = Train { packets: 1, ..train };
         ccts.add(&ideal_cct::Flow {
             coflow,

@@ -36,7 +36,7 @@ fn cut_through__goes_on_after_a_packet_that_was_forwarded_early() {
         ("host_delay", "0ns"),
         ("forwarding", "cut-through"),
     ];
-    let row = result(&plain("dctcp", &given, vec![flow(0, 0, 20, 100 * 1_460)])).flows[0];
+    let row = result(&plain("dctcp", &given, vec![flow(0, 0, 20, 100 * 1_460)])).flows.remove(0);
     assert_eq!(row.fct_ps, Some(row.ideal_ps));
 }
 
@@ -114,7 +114,7 @@ fn simulated__ends_with_the_last_packet() {
 #[test]
 fn ideal__short_packet_overtakes() {
     let given = [("kind", "fat-tree"), ("link_delay", "0ns"), ("host_delay", "0ns")];
-    let row = result(&plain("dctcp", &given, vec![flow(0, 0, 15, 1_461)])).flows[0];
+    let row = result(&plain("dctcp", &given, vec![flow(0, 0, 15, 1_461)])).flows.remove(0);
     assert!(row.fct_ps >= Some(row.ideal_ps), "{row:?}");
 }
 
@@ -123,7 +123,7 @@ fn ideal__short_packet_overtakes() {
 fn ack__without_headers_still_ends_a_flow() {
     let mut case = plain("dctcp", &[("kind", "single-link"), ("header", "0B")], vec![flow(0, 0, 1, 1_500)]);
     case.fct_end = FctEnd::Ack;
-    let row = result(&case).flows[0];
+    let row = result(&case).flows.remove(0);
     assert_eq!(row.fct_ps, Some(1_200_000 + 2 * case.fabric.links[0].delay.0), "{row:?}");
 }
 

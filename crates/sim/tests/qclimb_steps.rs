@@ -8,7 +8,7 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use by_hand::{Trial, fcts, flow, rack, scheme, settings};
-use flowsieve_record::{PointResult, Step};
+use flowsieve_record::{FlowRow, PointResult, Step};
 use flowsieve_settings::{Raw, Settings};
 use flowsieve_workload::{BoundsLaw, DrawnBounds, Flow, Prediction, SizeBounds};
 
@@ -25,8 +25,8 @@ fn thresholds() -> Raw {
 
 /// Inference, climb, slack, demotion, beyond: nanoseconds of each flow.
 fn steps(result: &PointResult) -> Vec<Option<[u64; 5]>> {
-    let of = |step: Step| move |steps: flowsieve_record::StepRow| steps.get(step);
-    result.flows.iter().map(|row| row.steps.map(|steps| Step::ALL.map(|step| of(step)(steps)))).collect()
+    let of = |row: &FlowRow| row.steps.as_ref().map(|steps| Step::ALL.map(|step| steps.get(step)));
+    result.flows.iter().map(of).collect()
 }
 
 /// Two hosts on a switch, a slack of a packet, 3.1 us of inference; the ACK of a packet sent at 0 is there at 3,264 ns: 1,200 +

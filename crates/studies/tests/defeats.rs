@@ -50,7 +50,7 @@ impl Alone<'_> {
         let folder = tempfile::tempdir().unwrap();
         let result = self.result(folder.path());
         let mut row = None;
-        result.for_each_run(|_, flows| row = Some(flows[0])).unwrap();
+        result.for_each_run(|_, mut flows| row = Some(flows.remove(0))).unwrap();
         let row = row.unwrap();
         (row.slowdown().unwrap(), row.timeouts)
     }

@@ -58,10 +58,10 @@ fn ends__of_a_small_trace() {
     for (label, result) in results(FILE) {
         let _ = writeln!(all, "## {label}: {} steps", result.events);
         for row in &result.flows {
-            let end = row.start_ps + row.fct_ps.unwrap();
-            let (coflow, src, dst) = (row.coflow.unwrap(), row.src, row.dst);
-            let _ = writeln!(all, "coflow {coflow}, {src} to {dst}: {end} ps, alone in {} ps", row.ideal_ps);
-            assert!(row.fct_ps.unwrap() >= row.ideal_ps, "{label}");
+            let (end, by_rates) = (row.start_ps + row.fct_ps.unwrap(), row.start_ps + row.rates_only_ps.unwrap());
+            let (coflow, src, dst, ideal) = (row.coflow.unwrap(), row.src, row.dst, row.ideal_ps);
+            let _ = writeln!(all, "coflow {coflow}, {src} to {dst}: {by_rates} ps; as packets {end}, alone in {ideal}");
+            assert!(row.fct_ps.unwrap() >= row.ideal_ps && end > by_rates, "{label}");
         }
         for class in &result.links {
             assert!(class.utilisation <= 1.0 + 1e-9, "{label}: {class:?}");
@@ -77,7 +77,10 @@ fn own_rack__is_kept_over_both_links_of_its_host() {
         assert_eq!((dropped.flows.len(), kept.flows.len()), (8, 9), "{label}");
         let own = kept.flows.iter().find(|row| row.src == row.dst).unwrap();
         // 2^20 bytes in 719 packets of 1460 bytes with 40 of headers, at 10 Gbit/s.
-        assert_eq!((own.src, own.ideal_ps), (2, (1 << 20) * 800 + 719 * 40 * 800), "{label}");
+        let by_rates = (1 << 20) * 800 + 719 * 40 * 800;
+        // A packet more on the second link, and an ACK of 40 bytes back; at each link 0.2 us, and 20 us at either host.
+        let of_packets = 1_200_000 + 2 * 32_000 + 4 * 20_200_000;
+        assert_eq!((own.src, own.ideal_ps), (2, by_rates + of_packets), "{label}");
     }
 }
 
@@ -97,9 +100,9 @@ fn results__are_the_same_bytes_again_and_say_their_fidelity() {
     assert!(one.contains_key("coflows.parquet") && one.contains_key("summary.csv"), "{:?}", one.keys());
 }
 
-/// A link of 10 Gbit/s takes 1.2 us for 1,500 bytes, whatever the level; packets add their way.
+/// A link of 10 Gbit/s takes 1.2 us for 1,500 bytes, whatever the level. The way of packets is added to that.
 #[test]
-fn one_flow__takes_as_long_as_its_packets_but_for_their_way() {
+fn one_flow__takes_as_long_as_its_packets() {
     let file = FILE
         .replace("coflows = \"coflows.txt\"", "list = \"one.csv\"")
         .replace("load_balancing = [\"ecmp\", \"spray\"]", "fidelity = [\"packet\", \"flow\"]")
@@ -111,12 +114,14 @@ fn one_flow__takes_as_long_as_its_packets_but_for_their_way() {
     let folder = folder();
     std::fs::write(folder.path().join("one.csv"), "0,0,1,14600000\n").unwrap();
     let plan = planned(&file, folder.path());
-    let fct = |point| {
+    let times = |point| {
         let result = built_in().run(point, 1, &mut go_on, None).unwrap();
-        result.flows[0].fct_ps.unwrap()
+        let row = &result.flows[0];
+        (row.fct_ps.unwrap(), row.ideal_ps, row.rates_only_ps)
     };
-    let [packet, flow] = [0, 1].map(|index| fct(&plan.points[index]));
-    assert_eq!(flow, 10_000 * 1_200_000);
+    let [(packet, ideal, none), (flow, same, by_rates)] = [0, 1].map(|index| times(&plan.points[index]));
+    assert_eq!((none, by_rates), (None, Some(10_000 * 1_200_000)));
     // A packet more on the second link, two propagations of 0.2 us, and 20 us at either host.
-    assert_eq!(packet - flow, 1_200_000 + 2 * 200_000 + 2 * 20_000_000);
+    assert_eq!(flow, 10_000 * 1_200_000 + 1_200_000 + 2 * 200_000 + 2 * 20_000_000);
+    assert_eq!((packet, ideal), (flow, same));
 }

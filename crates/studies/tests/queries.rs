@@ -35,7 +35,7 @@ fn planned(rows: &[FlowRow]) -> BTreeMap<u32, (u32, u32, u64)> {
 fn queries__are_the_same_under_every_scheme_and_differ_by_seed() {
     let of = |scheme, seed| run(QUERIES, scheme, seed).unwrap().flows;
     let (first, other, seed) = (of("dctcp", 1), of("pias", 1), of("dctcp", 2));
-    let messages = |rows: &[FlowRow]| rows.iter().filter(|row| row.class == 1).copied().collect::<Vec<_>>();
+    let messages = |rows: &[FlowRow]| rows.iter().filter(|row| row.class == 1).cloned().collect::<Vec<_>>();
     assert_eq!(messages(&first).len(), 30 * 2 * 3);
     assert_eq!(planned(&messages(&first)), planned(&messages(&other)));
     assert_ne!(planned(&messages(&first)), planned(&messages(&seed)));

@@ -259,8 +259,16 @@ impl Fabric {
     /// Returns the stages of links from one host to another. Each has the best rate and delay of its links, which gives
     /// a lower bound of any packet's time. Distinct links of a stage can carry packets at once.
     pub fn path_links(&self, src: u32, dst: u32) -> Vec<Stage> {
+        self.stages(BTreeSet::from([self.host_uplink[src as usize]]), dst)
+    }
+
+    /// Returns the same stages from a switch on.
+    pub(crate) fn links_behind(&self, switch: u32, dst: u32) -> Vec<Stage> {
+        self.stages(self.routes[switch as usize].towards(dst).iter().copied().collect(), dst)
+    }
+
+    fn stages(&self, mut stage: BTreeSet<u32>, dst: u32) -> Vec<Stage> {
         let mut stages = Vec::new();
-        let mut stage = BTreeSet::from([self.host_uplink[src as usize]]);
         while !stage.is_empty() {
             let links = || stage.iter().map(|link| &self.links[*link as usize]);
             let best = |best: Stage, link: &Link| Stage {

@@ -41,6 +41,9 @@ pub(super) struct Part {
     /// Whether these rows have the column of waits for a first answer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) unanswered: bool,
+    /// Whether these rows have the column of times by rates alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) rates: bool,
     /// All of its flows, if these rows are not all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) sketch: Option<FlowSketch>,
@@ -91,7 +94,7 @@ impl ResultWriter {
 
     /// Keeps the result of one run. An existing part stays: the same key means the same result.
     pub fn write_part(&self, key: &str, seed: u64, result: &PointResult) -> Result<(), ResultError> {
-        self.begin_part(key)?.finish(seed, result)
+        self.begin_part(key)?.finish(seed, result.clone())
     }
 
     /// Begins to keep a run that will be made.
@@ -141,7 +144,7 @@ impl ResultWriter {
             Record::Full => (Cow::Borrowed(flows), None),
             Record::Sample => {
                 let each = flows.len().div_ceil(SAMPLE).max(1);
-                (flows.iter().step_by(each).copied().collect::<Vec<_>>().into(), sketch())
+                (flows.iter().step_by(each).cloned().collect::<Vec<_>>().into(), sketch())
             }
             Record::None => (Cow::Borrowed(&[]), sketch()),
         }
@@ -165,7 +168,7 @@ impl PartWriter<'_> {
     }
 
     /// Keeps the run's result and trace.
-    pub fn finish(self, seed: u64, result: &PointResult) -> Result<(), ResultError> {
+    pub fn finish(self, seed: u64, result: PointResult) -> Result<(), ResultError> {
         let PartWriter { writer, key, folder, partial } = self;
         if let Some(fault) = result.fault() {
             return Err(ResultError::invalid(fault));
@@ -174,21 +177,25 @@ impl PartWriter<'_> {
         let flows = partial.path().join(FLOWS);
         let has_steps = rows.iter().any(|row| row.steps.is_some());
         let unanswered = rows.iter().any(|row| row.unanswered_us > 0);
-        let columns = FlowColumns { joined: None, steps: has_steps, unanswered };
+        let rates = rows.iter().any(|row| row.rates_only_ps.is_some());
+        let columns = FlowColumns { joined: None, steps: has_steps, unanswered, rates };
         write_whole(&flows, |file| {
             let mut flows = FlowWriter::new(file, &folder.join(FLOWS), columns)?;
             flows.write(0, seed, &rows)?;
             flows.finish()
         })?;
+        let count = rows.len() as u64;
+        drop(rows);
         let part = Part {
             schema: RUN_SCHEMA,
             key: key.clone(),
             versions: writer.versions.clone(),
             seed,
-            flows: rows.len() as u64,
+            flows: count,
             flows_blake3: digest(&flows, MOST_TABLE_BYTES)?,
             steps: has_steps,
             unanswered,
+            rates,
             sketch,
             trace: kept::list(&partial.path().join(TRACE))?,
             measured: result.without_flows(),

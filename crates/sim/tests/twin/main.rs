@@ -29,7 +29,7 @@ fn row(row: &FlowRow) -> Row {
     (
         (row.flow, row.start_ps, row.fct_ps, row.retransmissions, row.timeouts, row.out_of_order),
         (row.found_lost, row.duplicate_acks, row.unneeded, row.held_most_bytes, row.held_byte_ns),
-        row.steps.map(|steps| Step::ALL.map(|step| steps.get(step))),
+        row.steps.as_ref().map(|steps| Step::ALL.map(|step| steps.get(step))),
     )
 }
 

@@ -29,6 +29,7 @@ fn follow(fabric: &Fabric, at: Node, dst: u32, left: usize) -> usize {
 }
 
 fn assert_every_pair_has_its_ways(fabric: &Fabric) {
+    let mut ways = crate::Ways::new(fabric);
     for src in 0..fabric.hosts {
         for dst in (0..fabric.hosts).filter(|dst| *dst != src) {
             let first = fabric.links[fabric.host_uplink[src as usize] as usize];
@@ -36,6 +37,7 @@ fn assert_every_pair_has_its_ways(fabric: &Fabric) {
             let length = 1 + follow(fabric, first.to, dst, fabric.switches.len());
             let stages = fabric.path_links(src, dst);
             assert_eq!(stages.len(), length);
+            assert!(ways.between(src, dst).eq(stages.iter().copied()));
             let round_trip: u64 = 2 * stages.iter().map(|stage| stage.delay.0).sum::<u64>();
             assert!(round_trip <= fabric.base_rtt().0, "{src} to {dst} is farther than the farthest");
         }

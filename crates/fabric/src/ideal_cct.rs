@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use flowsieve_core::{Rate, Time};
 
-use flowsieve_fabric::ideal::Train;
+use crate::ideal::Train;
 
 /// What the data of a coflow's flows needs of one host's link.
 #[derive(Clone, Copy)]
@@ -20,23 +20,28 @@ struct Port {
 }
 
 /// A flow as the bound needs it.
-pub(crate) struct Flow {
-    pub(crate) coflow: u32,
-    pub(crate) src: u32,
-    pub(crate) dst: u32,
-    pub(crate) start: Time,
-    /// Its ideal FCT.
-    pub(crate) ideal: Time,
+pub struct Flow {
+    /// Its coflow.
+    pub coflow: u32,
+    /// Its sender.
+    pub src: u32,
+    /// Its receiver.
+    pub dst: u32,
+    /// When it begins.
+    pub start: Time,
+    /// Its ideal FCT, to its end as the run counts it.
+    pub ideal: Time,
     /// The ideal FCT of its last packet alone.
-    pub(crate) last_ideal: Time,
-    pub(crate) train: Train,
+    pub last_ideal: Time,
+    /// Its packets.
+    pub train: Train,
     /// The rates of the sender's link and of the receiver's.
-    pub(crate) rates: (Rate, Rate),
+    pub rates: (Rate, Rate),
 }
 
 /// Ideal CCTs, to which flows are added one by one.
 #[derive(Default)]
-pub(crate) struct IdealCcts {
+pub struct IdealCcts {
     /// By coflow, host, and whether the host receives.
     ports: BTreeMap<(u32, u32, bool), Port>,
     /// By coflow: the first start, and the latest end of a flow if each flow had the fabric to itself.
@@ -44,7 +49,8 @@ pub(crate) struct IdealCcts {
 }
 
 impl IdealCcts {
-    pub(crate) fn add(&mut self, flow: &Flow) {
+    /// Adds a flow. Flows come by start.
+    pub fn add(&mut self, flow: &Flow) {
         for (host, receives, rate) in [(flow.src, false, flow.rates.0), (flow.dst, true, flow.rates.1)] {
             let time = flow.train.time_on(rate);
             let rest = flow.last_ideal - rate.serialise(flow.train.last);
@@ -58,7 +64,7 @@ impl IdealCcts {
     }
 
     /// Returns the bounds by coflow, in ps.
-    pub(crate) fn finish(self) -> BTreeMap<u32, u64> {
+    pub fn finish(self) -> BTreeMap<u32, u64> {
         let own = |(coflow, (start, end)): (u32, (Time, Time))| (coflow, (end - start).0);
         let mut bounds: BTreeMap<u32, u64> = self.spans.into_iter().map(own).collect();
         for ((coflow, ..), port) in self.ports {
