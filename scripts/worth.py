@@ -34,7 +34,7 @@ WORKLOADS = [
     ("data-mining", "data mining"),
 ]
 LOADS = [("0.5", "#7aa6d8"), ("0.7", "#2f6db5"), ("0.9", "#0b2f5c")]
-TICKS = [0.1, 0.2, 0.5, 1, 2]
+TICKS = [0.4, 0.5, 0.6, 0.8, 1]
 LEFT, PANEL, GAP, ROW, TOP = 170, 130, 24, 17, 46
 
 
