@@ -115,7 +115,7 @@ fn read_sonic(text: &str) -> Read {
 }
 
 /// The words of each line that is no comment.
-fn lines<'a>(text: &'a str, comment: char) -> impl Iterator<Item = (&'a str, Vec<&'a str>)> {
+fn lines(text: &str, comment: char) -> impl Iterator<Item = (&str, Vec<&str>)> {
     let lines = text.lines().filter(move |line| !line.starts_with(comment) && !line.is_empty());
     lines.map(|line| (line, line.split_whitespace().collect()))
 }
@@ -187,7 +187,9 @@ fn read_eos(text: &str) -> Read {
 
 fn read_nxos(text: &str) -> Read {
     let (mut classes, mut groups) = (BTreeMap::new(), BTreeMap::new());
-    let mut policies: BTreeMap<&str, Vec<(usize, u8, Option<u64>)>> = BTreeMap::new();
+    // By policy: rank, queue, mark.
+    type Served = Vec<(usize, u8, Option<u64>)>;
+    let mut policies: BTreeMap<&str, Served> = BTreeMap::new();
     let (mut class, mut policy, mut interface, mut queue) = ("", "", "", 0);
     let mut ports = Vec::new();
     for (line, words) in lines(text, '!') {
@@ -493,7 +495,8 @@ fn plans() -> impl Strategy<Value = Plan> {
 proptest! {
     #[test]
     fn write__any_plan_reads_back_or_is_refused_for_its_queues(plan in plans()) {
-        let readers: [(System, fn(&str) -> Read, u64); 4] = [
+        type Reader = fn(&str) -> Read;
+        let readers: [(System, Reader, u64); 4] = [
             (System::Sonic, read_sonic, 1),
             (System::Eos, read_eos, 1),
             (System::NxOs, read_nxos, 1_000),
