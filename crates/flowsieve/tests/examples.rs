@@ -95,6 +95,7 @@ const EXAMPLES: &[(&str, As)] = &[
         Instead("--evaluations 200", "--evaluations 5 --flows 100"),
     ),
     ("flowsieve thresholds --cdf sizes.csv --queues 4", With("--flows 60")),
+    ("flowsieve thresholds --cdf sizes.csv --queues 4 --write settings --ports Ethernet0=10Gbps", With("--flows 60")),
     ("flowsieve forest trace kmeans-like > trace.csv", Whole),
     ("flowsieve forest report trace.fsf trace.csv", Whole),
     ("flowsieve forest apply trace.fsf trace.csv --from 0 > predicted.csv", Whole),

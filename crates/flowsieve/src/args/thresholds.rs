@@ -18,8 +18,7 @@ use std::str::FromStr;
   flowsieve thresholds --workload data-mining --load 0.5,0.6,0.7,0.8,0.9 --method background
   flowsieve thresholds --workload web-search --load 0.8 --method simulate --evaluations 200
   flowsieve thresholds --cdf sizes.csv --queues 4
-  flowsieve thresholds --workload web-search --load 0.6 --queues 4 --rate 25Gbps,100Gbps --rtt 40us
-      --write recommendation --ports Ethernet0=25Gbps,Ethernet48=100Gbps
+  flowsieve thresholds --cdf sizes.csv --queues 4 --write settings --ports Ethernet0=10Gbps
       and configuration of switches and hosts, for SONiC, EOS, NX-OS, tc and nftables")]
 pub(crate) struct Thresholds {
     #[command(flatten)]
