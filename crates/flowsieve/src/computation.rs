@@ -75,7 +75,7 @@ pub fn computed(of: &Distribution, options: &ThresholdsOptions, show: Show<'_>) 
 }
 
 pub(crate) fn thresholds(args: &Thresholds) -> Result<(), Error> {
-    configuring::check(&args.configuration)?;
+    configuring::check(&args.configuration, &args.options)?;
     let at_most = if matches!(args.options.method, Some(options::Method::Simulate)) { "at most " } else { "" };
     let found = with_progress(at_most, |show| computed(&args.of, &args.options, show))?;
     match found {

@@ -1,12 +1,13 @@
 //! `flowsieve thresholds --write`: configuration of switches and hosts for the advice.
 
 use crate::args::{Configuration, NamedPort};
+use crate::options::{self, ThresholdsOptions};
 use crate::output::tell;
 use flowsieve_configure::{Plan, Port, System};
 use flowsieve_experiment::Error;
 use flowsieve_files::{Existing, check_new, write_whole};
 use flowsieve_settings::units::format_rate;
-use flowsieve_studies::thresholds::{Advice, Marking};
+use flowsieve_studies::thresholds::Advice;
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
@@ -14,11 +15,25 @@ use std::path::Path;
 /// Checks that the files can be written, before the work that they take.
 ///
 /// # Errors
-/// Fails if one exists and stays.
-pub(crate) fn check(options: &Configuration) -> Result<(), Error> {
-    let paths = options.write.iter().flat_map(|folder| System::ALL.map(|system| folder.join(system.file())));
+/// Fails if one exists and stays, or if the options do not fit.
+pub(crate) fn check(wanted: &Configuration, of: &ThresholdsOptions) -> Result<(), Error> {
+    if wanted.write.is_none() {
+        return Ok(());
+    }
+    let input = |problem: &str| Err(Error::Input(format!("--write: {problem}")));
+    if of.load.len() != 1 {
+        return input("expected one load");
+    }
+    if matches!(of.marking, options::Marking::Port) {
+        return input("expected --marking queue, as these systems mark by the length of a queue");
+    }
+    if of.fabric.is_none() {
+        let rates: Vec<u64> = of.rate.iter().map(|rate| rate.bps).collect();
+        wanted.ports.iter().try_for_each(|port| has_threshold(port, &rates))?;
+    }
+    let paths = wanted.write.iter().flat_map(|folder| System::ALL.map(|system| folder.join(system.file())));
     for path in paths {
-        check_new(&path, existing(options)).map_err(failed(&path))?;
+        check_new(&path, existing(wanted)).map_err(failed(&path))?;
     }
     Ok(())
 }
@@ -40,11 +55,14 @@ pub(crate) fn write(options: &Configuration, advice: &[Advice]) -> Result<(), Er
     let Some(folder) = &options.write else { return Ok(()) };
     let input = |problem: &str| Err(Error::Input(format!("--write: {problem}")));
     let [advice] = advice else { return input("expected one load") };
-    if advice.marking != Marking::Queue {
-        return input("expected --marking queue, as these systems mark by the length of a queue");
-    }
-    if advice.queues.len() < 2 || advice.simulated.as_ref().is_some_and(|simulated| !simulated.helps) {
+    if advice.queues.len() < 2 {
         tell("No configuration was written: one queue needs none.");
+        return Ok(());
+    }
+    if advice.simulated.as_ref().is_some_and(|simulated| !simulated.helps) {
+        tell(
+            "No configuration was written: keep one queue, as the simulation shows no gain; --model-only would write it.",
+        );
         return Ok(());
     }
     let dscps: Option<Vec<u8>> = advice.queues.iter().map(|assigned| assigned.dscp).collect();
@@ -78,13 +96,20 @@ pub(crate) fn write(options: &Configuration, advice: &[Advice]) -> Result<(), Er
     Ok(())
 }
 
+/// Checks that the speed of a port is one that has a marking threshold.
+fn has_threshold(port: &NamedPort, rates_bps: &[u64]) -> Result<(), Error> {
+    if rates_bps.contains(&port.rate.bps) {
+        return Ok(());
+    }
+    let rates: Vec<String> = rates_bps.iter().map(|bps| format_rate(*bps)).collect();
+    let (name, rate, rates) = (&port.name, format_rate(port.rate.bps), rates.join(", "));
+    Err(Error::Input(format!("--ports: {name}={rate}: expected one of the rates: {rates}")))
+}
+
 /// Gives a port the marking threshold of its speed.
 fn of_port(port: &NamedPort, advice: &Advice) -> Result<Port, Error> {
-    let rate_bps = port.rate.bps;
-    let Some(mark) = advice.ecn_thresholds.iter().find(|mark| mark.rate_bps == rate_bps) else {
-        let rates: Vec<String> = advice.ecn_thresholds.iter().map(|mark| format_rate(mark.rate_bps)).collect();
-        let (name, rate, rates) = (&port.name, format_rate(rate_bps), rates.join(", "));
-        return Err(Error::Input(format!("--ports: {name}={rate}: expected one of the rates: {rates}")));
-    };
-    Ok(Port { name: port.name.clone(), rate_bps, marks_from_bytes: mark.bytes })
+    let marks = &advice.ecn_thresholds;
+    has_threshold(port, &marks.iter().map(|mark| mark.rate_bps).collect::<Vec<_>>())?;
+    let bytes = marks.iter().find(|mark| mark.rate_bps == port.rate.bps).map_or(0, |mark| mark.bytes);
+    Ok(Port { name: port.name.clone(), rate_bps: port.rate.bps, marks_from_bytes: bytes })
 }

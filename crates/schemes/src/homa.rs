@@ -397,7 +397,7 @@ mod tests {
         assert_eq!(of(&many, &unknown).unwrap_err().key(), Some("cutoffs"), "a packet has room for eight");
     }
 
-    /// UNIFORM's messages, some of which follow others.
+    /// Messages of UNIFORM's sizes. Some begin when others have ended.
     struct Following(Follows);
 
     impl crate::entry::WorkloadFacts for Following {

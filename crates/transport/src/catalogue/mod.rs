@@ -44,7 +44,7 @@ pub struct CustomTransport {
     pub facts: TransportFacts,
     /// How to build its endpoints.
     pub make: Arc<MakeEndpoint>,
-    /// Choices among its rules, for whoever compares two schemes.
+    /// The rules that were chosen, as text: `Debug` shows by them how two schemes differ.
     pub rules: String,
 }
 

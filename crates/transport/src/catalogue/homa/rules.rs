@@ -22,7 +22,7 @@ pub struct HomaRules {
     pub overcommitment: usize,
     /// The priorities; at first, if receivers compute cutoffs from what they see.
     pub levels: Levels,
-    /// After so many messages a receiver computes cutoffs from those that it has seen; `None`: never.
+    /// Number of messages after which a receiver computes its cutoffs anew; `None`: it never does.
     pub seen: Option<u32>,
     /// The most full packets that the NIC holds, the one on the line included; at least 1.
     pub nic_packets: u32,
