@@ -123,7 +123,8 @@ class Page:
         # A click where nothing lies above it.
         self.run("arguments[0].dispatchEvent(new MouseEvent('click', { bubbles: true }))", button)
         for _ in range(200):
-            new = [path for path in set(folder.iterdir()) - before if path.suffix != ".crdownload"]
+            # Chrome takes the name with an empty file, writes beside it, and moves the whole one over the empty one.
+            new = [path for path in set(folder.iterdir()) - before if path.suffix != ".crdownload" and path.stat().st_size > 0]
             if new:
                 return new[0]
             time.sleep(0.05)
