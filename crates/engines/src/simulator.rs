@@ -60,6 +60,8 @@ pub struct Packets {
     /// The settings that the custom schemes declare.
     settings: &'static [&'static Key],
     unguarded: bool,
+    /// Threads of a run, if more than one.
+    threads: Option<usize>,
     /// The program that has code for taggers and controllers.
     program: Option<Arc<dyn Program>>,
 }
@@ -84,6 +86,11 @@ impl Packets {
     /// Lets runs go on, however far they exceed their estimate.
     pub fn without_guard(self) -> Packets {
         Packets { unguarded: true, ..self }
+    }
+
+    /// Makes each run on this many threads, where it can be cut into stages.
+    pub fn with_threads(self, threads: usize) -> Packets {
+        Packets { threads: Some(threads).filter(|&threads| threads > 1), ..self }
     }
 
     /// Lets schemes name taggers and controllers of this program.
@@ -117,6 +124,7 @@ impl Packets {
             trace: watch::trace(settings, fabric)?,
             label: format!("{}, seed {seed}", point.label()),
             guarded: !self.unguarded,
+            threads: self.threads.unwrap_or(1),
             seed,
             crossings: workload.crossings(fabric, seed),
             setup,
@@ -208,6 +216,15 @@ impl Engine for Packets {
             result.flow_level_cct_ps = flow_level::mean_cct_ps(point, seed, fabric, workload);
         }
         Ok(result)
+    }
+
+    fn threads(&self) -> usize {
+        self.threads.unwrap_or(1)
+    }
+
+    fn one_thread(&self, point: &Point, seed: u64) -> Result<Option<String>, Error> {
+        let setup = self.set_up(point, seed)?;
+        Ok(flowsieve_sim::stages(&setup.fabric, &setup.scheme).err().map(|why| why.to_string()))
     }
 
     fn follower(&self) -> Option<&dyn engine::Follower> {
@@ -321,6 +338,8 @@ struct Run {
     label: String,
     /// Whether the run ends when it exceeds its estimate by far.
     guarded: bool,
+    /// Threads, if it can be cut into stages.
+    threads: usize,
 }
 
 /// The factor by which a run may exceed its estimate.
@@ -392,6 +411,8 @@ impl Run {
 
     /// Runs with all links traced, and keeps the timeline of a flow.
     fn follow(&self, flow: u32, show: OnProgress<'_>) -> Result<Timeline, Error> {
+        // Packets without numbers are told apart by their places in memory, which threads would change.
+        debug_assert_eq!(self.threads, 1, "a flow is followed on one thread");
         let mut follower = Follower::new(flow, Hop::all(&self.setup.fabric, self.setup.wire_overhead));
         let links = (0..self.setup.fabric.links.len() as u32).collect();
         let tracing = Tracing { links, span: Time::ZERO..Time::NEVER, most: u64::MAX };
@@ -413,6 +434,13 @@ impl Run {
         match error {
             SimError::Stopped => Error::Stopped,
             error => Error::Simulation { point: self.label.clone(), problem: error.to_string() },
+        }
+    }
+
+    fn partitioning(&self) -> Partitioning {
+        match u32::try_from(self.threads) {
+            Ok(1) | Err(_) => Partitioning::Whole,
+            Ok(threads) => Partitioning::Stages { groups: threads, threads },
         }
     }
 
@@ -445,7 +473,7 @@ impl Run {
             fct_end: self.fct_end,
             seed: self.seed,
             max_time: self.max_time,
-            partitioning: Partitioning::Whole,
+            partitioning: self.partitioning(),
             most_packet_hops: self.most_packet_hops(),
             fruitless_timeouts: self.guarded.then_some(FRUITLESS_TIMEOUTS),
         };

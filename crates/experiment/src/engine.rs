@@ -61,6 +61,19 @@ pub trait Engine: Send + Sync {
         Ok(())
     }
 
+    /// Returns the number of threads of a run.
+    fn threads(&self) -> usize {
+        1
+    }
+
+    /// Returns why a run of the point takes one thread, where more are asked for.
+    ///
+    /// # Errors
+    /// As [`Engine::read`].
+    fn one_thread(&self, _point: &Point, _seed: u64) -> Result<Option<String>, Error> {
+        Ok(Some("their engine has no threads".to_owned()))
+    }
+
     /// Returns what calls of the running program's own code have cost so far.
     fn calls(&self) -> Vec<CallCost> {
         Vec::new()
@@ -167,6 +180,19 @@ impl Engines {
     /// Completes the description of a point's scheme as [`Engine::describe`] does.
     pub(crate) fn describe(&self, point: &Point, info: &mut SchemeInfo) -> Result<(), Error> {
         self.of(&point.settings)?.describe(point, info)
+    }
+
+    /// Returns the number of threads of a run: of the engine with the most.
+    pub(crate) fn threads(&self) -> usize {
+        self.list.iter().map(|engine| engine.threads()).max().unwrap_or(1)
+    }
+
+    /// Returns why a run of the point takes one thread, if more are asked for.
+    ///
+    /// # Errors
+    /// As [`Engine::read`].
+    pub fn one_thread(&self, point: &Point, seed: u64) -> Result<Option<String>, Error> {
+        if self.threads() == 1 { Ok(None) } else { self.of(&point.settings)?.one_thread(point, seed) }
     }
 
     /// Returns the costs of [`Engine::calls`] of all engines.

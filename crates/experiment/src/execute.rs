@@ -74,6 +74,7 @@ pub fn execute_sharing(
         date: clock.date().to_owned(),
         machine: machine::describe(),
         jobs: count(jobs),
+        threads: count(engines.threads()),
         wall_seconds: clock.wall_seconds(),
         cpu_seconds: clock.cpu_seconds(),
         parts_run: count(run),

@@ -10,7 +10,7 @@ mod shards;
 mod thresholds;
 mod validate;
 
-use crate::options::{ChangeOptions, CompareOptions, Jobs, ReportOptions, RunOptions};
+use crate::options::{ChangeOptions, CompareOptions, Jobs, ReportOptions, RunOptions, Threads};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use flowsieve_engines::follow::Which;
@@ -155,7 +155,7 @@ pub(crate) struct Run {
     pub(crate) budget: Budget,
     /// Print the timeline of a flow instead: what its packets waited for, hop by hop, in the first seed of each point.
     /// Give its number, or `slowest` or `p99` by slowdown, optionally of a size class: `slowest:0-100KB`
-    #[arg(long, value_name = "FLOW", conflicts_with_all = ["out", "fresh", "replace", "resolve"])]
+    #[arg(long, value_name = "FLOW", conflicts_with_all = ["out", "fresh", "replace", "resolve", "threads"])]
     pub(crate) follow_flow: Option<Which>,
     /// Make only this share of the runs, by estimated cost, such as 3/40: no result, but parts for `flowsieve join`
     #[arg(long, value_name = "I/N", conflicts_with_all = ["keys", "resolve", "follow_flow", "replace"])]
@@ -352,6 +352,8 @@ pub(crate) struct Reproduce {
     pub(crate) change: ChangeOptions,
     #[command(flatten)]
     pub(crate) jobs: Jobs,
+    #[command(flatten)]
+    pub(crate) threads: Threads,
     /// Where results go, one folder per figure [default: results/ and the paper's name]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
@@ -368,7 +370,7 @@ pub(crate) struct Reproduce {
     #[arg(long, value_name = "TIME", default_value = "60m", requires = "resolve")]
     pub(crate) budget: Budget,
     /// Run nothing; show the measurements that are kept next to the experiments
-    #[arg(long, conflicts_with_all = ["fresh", "keep", "seeds", "resolve", "jobs", "dry_run"])]
+    #[arg(long, conflicts_with_all = ["fresh", "keep", "seeds", "resolve", "jobs", "threads", "dry_run"])]
     pub(crate) from_measured: bool,
     /// Make all runs again: use neither existing results nor, with --keep, kept measurements
     #[arg(long)]

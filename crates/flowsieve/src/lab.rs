@@ -33,6 +33,11 @@ pub(crate) fn lab(what: Lab, engines: &Engines) -> Result<(), Error> {
 
 /// Runs an experiment on Linux, whatever engine its file names, and one run at a time unless more are asked for.
 fn run(mut args: Run, engines: &Engines) -> Result<(), Error> {
+    if args.options.make.threads.threads.is_some() {
+        return Err(Error::Input(
+            "--threads: packets on Linux take the kernel's time; expected no such option".to_owned(),
+        ));
+    }
     args.of.set.push("engine=linux".to_owned());
     args.options.make.jobs.jobs = args.options.make.jobs.jobs.or(Some(1));
     super::run(&args, engines)

@@ -98,7 +98,13 @@ pub fn carry_out(
 
 fn do_what_it_says(command: Command, packets: Packets) -> Result<(), Error> {
     let unguarded = matches!(&command, Command::Run(args) if args.options.make.no_guard);
+    let threads = match &command {
+        Command::Run(args) => args.options.make.threads.count(),
+        Command::Reproduce(args) => args.threads.count(),
+        _ => 1,
+    };
     let setups = packets.clone();
+    let packets = packets.with_threads(threads);
     let engines = &flowsieve_engines::of(if unguarded { packets.without_guard() } else { packets })?;
     match command {
         Command::Run(args) => run(&args, engines),
@@ -133,8 +139,9 @@ fn run(args: &Run, engines: &Engines) -> Result<(), Error> {
     if let Some(which) = &args.follow_flow {
         return following::follow(&plan, engines, which, args.json);
     }
-    let jobs = args.options.make.jobs.count();
+    let jobs = args.options.make.jobs();
     let out = args.out.clone().unwrap_or_else(|| default_out(&args.of.file, &changes));
+    tell_of_threads(&plan, engines)?;
     if spreading::run_some(args, &plan, engines, &out, jobs)? {
         return Ok(());
     }
@@ -194,6 +201,25 @@ impl Resolvable for Resolved<'_> {
         self.result = Some(result?);
         Ok(())
     }
+}
+
+/// Says which points are run on one thread although there are more, and why; each reason once.
+fn tell_of_threads(plan: &Plan, engines: &Engines) -> Result<(), Error> {
+    let mut reasons: Vec<(String, usize)> = Vec::new();
+    for (number, point) in plan.points.iter().enumerate() {
+        let Some(run) = plan.runs.iter().find(|run| run.point == number) else { continue };
+        let Some(reason) = engines.one_thread(point, run.seed)? else { continue };
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, points)) => *points += 1,
+            None => reasons.push((reason, 1)),
+        }
+    }
+    for (reason, points) in reasons {
+        let of =
+            if points == plan.points.len() { "all".to_owned() } else { format!("{points} of {}", plan.points.len()) };
+        tell(format!("one thread for {of} points: {reason}"));
+    }
+    Ok(())
 }
 
 /// Announces the runs on the error stream: only results go to the output.

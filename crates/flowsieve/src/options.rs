@@ -17,6 +17,7 @@ use flowsieve_experiment::{Error, Scale, machine};
 use flowsieve_report::{Compared, Layout, UnknownKey, compared};
 use flowsieve_results::ResultDir;
 use std::ffi::OsString;
+use std::str::FromStr;
 pub use thresholds::{Distribution, Marking, Method, Rate, ThresholdsOptions, Time};
 
 /// How many runs to make at a time.
@@ -35,12 +36,58 @@ impl Jobs {
     }
 }
 
+/// On how many threads a run is made.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Threads {
+    /// Threads of each run, or `all` cores: the same result, sooner if fewer runs are left than there are cores [default: 1]
+    #[arg(long, value_name = "N|all")]
+    pub threads: Option<ThreadCount>,
+}
+
+/// A number of threads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ThreadCount(usize);
+
+impl ThreadCount {
+    /// What it takes, in words.
+    pub const TAKES: &str = "a whole number from 1 to 1024, or all";
+}
+
+impl FromStr for ThreadCount {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<ThreadCount, String> {
+        if text == "all" {
+            return Ok(ThreadCount(machine::cores().clamp(1, 1024)));
+        }
+        let count = text.parse().ok().filter(|count| (1..=1024).contains(count));
+        count.map(ThreadCount).ok_or_else(|| format!("expected {}", ThreadCount::TAKES))
+    }
+}
+
+impl Threads {
+    /// Returns the number of threads of a run.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.threads.map_or(1, |threads| threads.0)
+    }
+
+    /// Returns the number of runs at a time: those asked for, or as many as leave each thread a core.
+    #[must_use]
+    pub fn jobs(&self, jobs: Jobs) -> usize {
+        if jobs.jobs.is_some() { jobs.count() } else { (jobs.count() / self.count()).max(1) }
+    }
+}
+
 /// How runs are made.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct MakeOptions {
     /// Runs at a time.
     #[command(flatten)]
     pub jobs: Jobs,
+    /// Threads of each.
+    #[command(flatten)]
+    pub threads: Threads,
     /// Do not stop runs that take ten times the expected work, or in which acknowledgements have ceased
     #[arg(long)]
     pub no_guard: bool,
@@ -53,7 +100,13 @@ impl MakeOptions {
     /// Returns how to make parts, which replace no result.
     #[must_use]
     pub fn how(&self) -> How {
-        How { jobs: self.jobs.count(), fresh: self.fresh, replace: false }
+        How { jobs: self.jobs(), fresh: self.fresh, replace: false }
+    }
+
+    /// Returns the number of runs at a time.
+    #[must_use]
+    pub fn jobs(&self) -> usize {
+        self.threads.jobs(self.jobs)
     }
 }
 

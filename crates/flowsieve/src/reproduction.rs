@@ -45,7 +45,7 @@ pub(crate) fn reproduce(args: &Reproduce, engines: &Engines) -> Result<(), Error
             out.display()
         )));
     }
-    let (jobs, parts) = (args.jobs.count(), out.join("parts"));
+    let (jobs, parts) = (args.threads.jobs(args.jobs), out.join("parts"));
     if args.fresh {
         remove(&parts)?;
     } else {

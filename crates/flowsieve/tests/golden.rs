@@ -170,7 +170,7 @@ fn bytes(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 #[test]
-fn all_schemes_give_the_same_bytes_with_one_job_and_with_two() {
+fn all_schemes_give_the_same_bytes_with_one_job_and_with_two_of_two_threads() {
     let (ordering, others): (Vec<String>, Vec<String>) = schemes().into_iter().partition(|name| orders_coflows(name));
     let (arriving, others): (Vec<String>, Vec<String>) =
         others.into_iter().partition(|name| WITHOUT_ACKS.contains(&name.as_str()));
@@ -184,7 +184,8 @@ fn all_schemes_give_the_same_bytes_with_one_job_and_with_two() {
     for (experiment, folder, schemes, more) in cases {
         let [one, two] = ["1", "2"].map(|jobs| {
             let scheme = format!("scheme={}", schemes.join(","));
-            let arguments = [&["--set", &scheme, "--jobs", jobs], more].concat();
+            // What has no stages says so, and stays whole.
+            let arguments = [&["--set", &scheme, "--jobs", jobs, "--threads", jobs], more].concat();
             bytes(&run(&experiment, &format!("{folder}-jobs-{jobs}"), &arguments))
         });
         assert_eq!(one.keys().collect::<Vec<_>>(), two.keys().collect::<Vec<_>>());

@@ -269,6 +269,9 @@ pub struct RunInfo {
     pub machine: String,
     /// Points run at a time.
     pub jobs: u32,
+    /// Threads of each run, as asked for.
+    #[serde(default = "one")]
+    pub threads: u32,
     /// From begin to end.
     pub wall_seconds: f64,
     /// Processor time of all threads.
@@ -280,6 +283,10 @@ pub struct RunInfo {
     /// What calls of a program's own code cost in these runs; empty if there were none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<CallCost>,
+}
+
+fn one() -> u32 {
+    1
 }
 
 /// What calls of one tagger or controller of a program's own cost, over all runs of an execution.

@@ -283,6 +283,7 @@ fn run_json__comes_back() {
         date: "2026-11-21T06:45:47Z".into(),
         machine: "two cores".into(),
         jobs: 2,
+        threads: 4,
         wall_seconds: 1.5,
         cpu_seconds: 2.5,
         parts_run: 12,

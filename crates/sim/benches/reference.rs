@@ -2,12 +2,18 @@
 //! at load 0.6, sprayed, the `ns2` parameters.
 //!
 //!     cargo bench -p flowsieve-sim --bench reference -- [SCHEME ...] [--flows N] [--runs N] [--fat-tree | --racks-of-8]
-//!         [--balancing NAME] [--load PERCENT]
+//!         [--balancing NAME] [--load PERCENT] [--k K] [--threads N [--groups N]]
+//!
+//! `--fat-tree` has k = 16 unless `--k` says otherwise.
 //!
 //! `--racks-of-8` is the fat-tree of HULA's figures: k = 4 with 8 hosts a rack, 10 Gbit/s, 40 Gbit/s between switches.
 //!
 //! Prints packet-hops per CPU-second of each run, and the median. Several schemes run by turns. One run and nothing else (`--runs 1`) is what
 //! callgrind counts. Schemes that schedule by bounds have some within a half and twice the size.
+//!
+//! `--threads N` cuts runs into stages for N threads, in turn with whole runs, and compares the results and the wall
+//! times. A turn counts if its threads had a core each: its processor time is at least 0.9 N times its wall time, but
+//! for what threads wait for each other. With one thread (`--threads 1`) only the cut runs are made.
 
 use flowsieve_fabric::topology::{FABRIC_SETTINGS, Fabric};
 use flowsieve_schemes::{Context, Knows, Scheme, WorkloadFacts, registry};
@@ -54,6 +60,17 @@ struct Options {
     fabric: FabricKind,
     balancing: Option<String>,
     load: f64,
+    k: i64,
+    threads: Option<u32>,
+    groups: Option<u32>,
+}
+
+impl Options {
+    /// How runs are cut, if they are.
+    fn stages(&self) -> Option<Partitioning> {
+        let threads = self.threads?;
+        Some(Partitioning::Stages { groups: self.groups.unwrap_or(threads), threads })
+    }
 }
 
 enum FabricKind {
@@ -70,6 +87,9 @@ fn options() -> Options {
         fabric: FabricKind::LeafSpine,
         balancing: None,
         load: 0.6,
+        k: 16,
+        threads: None,
+        groups: None,
     };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
@@ -80,6 +100,9 @@ fn options() -> Options {
             "--fat-tree" => options.fabric = FabricKind::FatTree,
             "--racks-of-8" => options.fabric = FabricKind::RacksOf8,
             "--balancing" => options.balancing = Some(arguments.next().expect("a name after the option")),
+            "--k" => options.k = number() as i64,
+            "--threads" => options.threads = Some(number() as u32),
+            "--groups" => options.groups = Some(number() as u32),
             "--load" => options.load = number() as f64 / 100.0,
             "--bench" => {}
             scheme => options.schemes.push(scheme.to_owned()),
@@ -91,9 +114,9 @@ fn options() -> Options {
     options
 }
 
-fn settings(fabric: &FabricKind) -> Settings {
+fn settings(options: &Options) -> Settings {
     let settings = Settings::of([flowsieve_schemes::SETTINGS, FABRIC_SETTINGS].concat().concat());
-    match fabric {
+    match options.fabric {
         FabricKind::LeafSpine => settings
             .with(None, "kind", "leaf-spine")
             .with(None, "leaves", 9)
@@ -103,7 +126,7 @@ fn settings(fabric: &FabricKind) -> Settings {
             .with(None, "fabric_link", "40Gbps"),
         FabricKind::FatTree => settings
             .with(None, "kind", "fat-tree")
-            .with(None, "k", 16)
+            .with(None, "k", options.k)
             .with(None, "host_link", "100Gbps")
             .with(None, "fabric_link", "100Gbps")
             .with(None, "core_link", "100Gbps"),
@@ -119,7 +142,7 @@ fn settings(fabric: &FabricKind) -> Settings {
 fn main() {
     let options = options();
     // The papers' hosts, as in every measurement that docs/reference/performance.md has.
-    let mut settings = settings(&options.fabric).with(None, "nic", "scheme");
+    let mut settings = settings(&options).with(None, "nic", "scheme");
     if let Some(balancing) = &options.balancing {
         settings = settings.with(None, "load_balancing", balancing.as_str());
     }
@@ -165,10 +188,16 @@ fn main() {
                 fct_end: if acknowledges { FctEnd::Ack } else { FctEnd::Arrival },
                 seed: 1,
                 max_time: None,
-                partitioning: Partitioning::Whole,
+                partitioning: options.stages().unwrap_or(Partitioning::Whole),
                 most_packet_hops: None,
                 fruitless_timeouts: None,
             };
+            if let Some(stages) = options.stages().filter(|_| options.threads > Some(1)) {
+                if run == 0 {
+                    compare(name, &run_spec, stages, &options);
+                }
+                continue;
+            }
             let before = cpu_seconds();
             let result = flowsieve_sim::run(&run_spec, &mut flowsieve_sim::go_on).expect("a run");
             let seconds = cpu_seconds() - before;
@@ -186,9 +215,35 @@ fn main() {
             }
         }
     }
-    for ((name, ..), mut rates) in schemes.iter().zip(rates) {
+    for ((name, ..), mut rates) in schemes.iter().zip(rates).filter(|(_, rates)| !rates.is_empty()) {
         rates.sort_by(f64::total_cmp);
         let shown: Vec<String> = rates.iter().map(|rate| format!("{rate:.2}")).collect();
         println!("{name}: median {:.2} M packet-hops per CPU-second ({})", rates[rates.len() / 2], shown.join(", "));
     }
+}
+
+/// Compares whole runs with runs in stages.
+fn compare(name: &str, run_spec: &RunSpec<'_>, stages: Partitioning, options: &Options) {
+    let timed = |partitioning| {
+        let (cpu, wall) = (cpu_seconds(), std::time::Instant::now());
+        let run_spec = RunSpec { partitioning, ..*run_spec };
+        let result = flowsieve_sim::run(&run_spec, &mut flowsieve_sim::go_on).expect("a run");
+        let wall = wall.elapsed().as_secs_f64();
+        (result, wall, (cpu_seconds() - cpu) / wall)
+    };
+    let threads = f64::from(options.threads.unwrap_or(1));
+    let mut ratios = Vec::new();
+    for _ in 0..options.runs {
+        let (whole, whole_wall, whole_share) = timed(Partitioning::Whole);
+        let (cut, wall, share) = timed(stages);
+        assert!(whole == cut, "{name}: another result with {stages:?}");
+        let mark = if share >= 0.9 * threads && whole_share >= 0.9 { "" } else { " (not free)" };
+        println!("{name}: whole {whole_wall:.3} s, {stages:?} {wall:.3} s on {share:.2} cores{mark}");
+        if mark.is_empty() {
+            ratios.push(whole_wall / wall);
+        }
+    }
+    ratios.sort_by(f64::total_cmp);
+    let median = ratios.get(ratios.len() / 2).copied().unwrap_or(f64::NAN);
+    println!("{name}: median {median:.2} times as fast in {} of {} turns with free cores", ratios.len(), options.runs);
 }

@@ -12,14 +12,15 @@ use flowsieve_settings::Place;
 use flowsieve_workload::random::{Purpose, stream};
 use rand_core::Rng;
 
+use crate::cut::{Cut, Halves, Stage};
 use crate::event::{Key, WinnerTree};
 use crate::hosts::{Host, Hosts, Rules, Side, sides};
 use crate::link::{ClassCount, Endpoint, LinkState, Port};
-use crate::network::{GROUP, LOCAL, Network, SwitchState};
+use crate::network::{Beyond, Crossing, GROUP, LOCAL, Network, SwitchState};
 use crate::partition::Partition;
 use crate::prefetch_queue::PrefetchQueue;
 use crate::programs::{Program, Programs};
-use crate::run_spec::{Partitioning, RunSpec, SimError};
+use crate::run_spec::{RunSpec, SimError};
 use crate::slab::Slab;
 use crate::source::Sources;
 use flowsieve_fabric::topology::{self, Fabric, Node, Sites};
@@ -27,18 +28,61 @@ use flowsieve_fabric::topology::{self, Fabric, Node, Sites};
 /// Where each part of the fabric was placed: (partition, index there).
 pub(crate) struct Placement {
     pub(crate) hosts: Vec<(u32, u32)>,
-    pub(crate) switches: Vec<(u32, u32)>,
+    pub(crate) switches: Vec<Halves<(u32, u32)>>,
     /// By link: the record at its sending end.
     pub(crate) from: Vec<(u32, u32)>,
     /// By link: the record at its receiving end.
     pub(crate) to: Vec<(u32, u32)>,
+    /// By link: the record at the downward half of the switch at its receiving end, for packets that turn round there;
+    /// `None`: there is one receiving record.
+    turned: Vec<Option<(u32, u32)>>,
+}
+
+impl Placement {
+    /// Numbers everything in its partition; returns, too, how many hosts, switches and links each one has.
+    fn new(fabric: &Fabric, cut: &Cut) -> (Placement, [Vec<u32>; 3]) {
+        let mut numbers = Numbers(vec![0; cut.count]);
+        let hosts = cut.hosts.iter().map(|&partition| numbers.next(partition)).collect();
+        let hosts_in = numbers.0;
+        let mut numbers = Numbers(vec![0; cut.count]);
+        let halves = |halves: &Halves<u32>| {
+            let up = numbers.next(halves.up);
+            Halves { up, down: if halves.differ() { numbers.next(halves.down) } else { up } }
+        };
+        let switches = cut.switches.iter().map(halves).collect();
+        let switches_in = numbers.0;
+        // Of events of one instant the link's number decides, so records are in the order of links everywhere.
+        let mut numbers = Numbers(vec![0; cut.count]);
+        let mut placement = Placement { hosts, switches, from: Vec::new(), to: Vec::new(), turned: Vec::new() };
+        for link in &fabric.links {
+            let up = cut.is_up(link);
+            let (from, to) = (cut.of_end(link.from, up), cut.of_end(link.to, up));
+            let sending = numbers.next(from);
+            placement.from.push(sending);
+            placement.to.push(if from == to { sending } else { numbers.next(to) });
+            let turned = match link.to {
+                Node::Switch(switch) if up => Some(cut.switches[switch as usize]).filter(|halves| halves.differ()),
+                _ => None,
+            };
+            placement.turned.push(turned.map(|halves| numbers.next(halves.down)));
+        }
+        (placement, [hosts_in, switches_in, numbers.0])
+    }
 }
 
 pub(crate) struct Built<K> {
     pub(crate) partitions: Vec<Partition<K>>,
     pub(crate) placement: Placement,
-    /// The least time that a packet between partitions is in flight.
-    pub(crate) lookahead: Time,
+    /// The partitions in the order of their turns in a round; empty if there is one.
+    pub(crate) stages: Vec<Stage>,
+    /// By stage: everything before this instant is done.
+    pub(crate) reached: Vec<Time>,
+    /// By partition: its thread.
+    pub(crate) threads: Vec<u32>,
+    /// By thread: the packets of its partitions. Empty if there is one partition, which has its own.
+    pub(crate) slabs: Vec<Slab>,
+    /// Events that a run in one partition does not have: messages of several partitions that begin at one instant.
+    pub(crate) surplus_events: u64,
 }
 
 impl<K> Built<K> {
@@ -46,6 +90,35 @@ impl<K> Built<K> {
     pub(crate) fn port(&self, link: usize) -> &Port {
         let (partition, index) = self.placement.from[link];
         &self.partitions[partition as usize].network.ports[index as usize]
+    }
+
+    /// Gives a partition the packets of its thread, or takes them back.
+    pub(crate) fn swap_slab(&mut self, partition: u32) {
+        if let Some(slab) = self.slabs.get_mut(self.threads[partition as usize] as usize) {
+            std::mem::swap(slab, &mut self.partitions[partition as usize].network.slab);
+        }
+    }
+}
+
+impl<K: Key> Built<K> {
+    /// Moves out every packet that is due on a link up to `at`. Packets to other partitions arrive there.
+    pub(crate) fn advance(&mut self, (partition, link): (u32, u32), at: Time) {
+        self.swap_slab(partition);
+        let network = &mut self.partitions[partition as usize].network;
+        network.advance(link, at);
+        let crossings = std::mem::take(&mut network.crossings);
+        self.swap_slab(partition);
+        // A run in one partition has none.
+        for Crossing { to: (to, link), at, packet } in crossings {
+            let [from, to_thread] = [partition, to].map(|partition| self.threads[partition as usize] as usize);
+            let packet = if from == to_thread {
+                packet
+            } else {
+                let (meta, body) = self.slabs[from].take_parts(packet);
+                self.slabs[to_thread].insert(meta, body)
+            };
+            self.partitions[to as usize].network.cross(&mut self.slabs[to_thread].metas, link, packet, at);
+        }
     }
 }
 
@@ -63,33 +136,17 @@ impl Numbers {
 /// Builds the partitions of a run.
 pub(crate) fn build<K: Key>(run_spec: &RunSpec<'_>) -> Result<Built<K>, SimError> {
     let RunSpec { fabric, scheme, .. } = *run_spec;
-    let cut = run_spec.partitioning == Partitioning::Racks && lookahead(fabric) > Time::ZERO;
-    let count = if cut { fabric.partitions as usize } else { 1 };
-    let of = |partition: u32| if cut { partition } else { 0 };
-    let of_node = |node| of(partition_of(fabric, node));
-
-    let mut numbers = Numbers(vec![0; count]);
-    let hosts: Vec<_> = fabric.host_partition.iter().map(|&partition| numbers.next(of(partition))).collect();
-    let hosts_in = numbers.0;
-    let mut numbers = Numbers(vec![0; count]);
-    let switches: Vec<_> = fabric.switches.iter().map(|switch| numbers.next(of(switch.partition))).collect();
-    let switches_in = numbers.0;
-    let mut numbers = Numbers(vec![0; count]);
-    let ends = fabric.links.iter().map(|link| {
-        let (from, to) = (of_node(link.from), of_node(link.to));
-        let sending = numbers.next(from);
-        (sending, if from == to { sending } else { numbers.next(to) })
-    });
-    let (from, to) = ends.collect();
-    let links_in = numbers.0;
-    let placement = Placement { hosts, switches, from, to };
+    let sites = Sites::new(fabric, run_spec.seed);
+    let racks = sites.racks();
+    let cut = Cut::new(run_spec, racks);
+    let count = cut.count;
+    let (placement, [hosts_in, switches_in, links_in]) = Placement::new(fabric, &cut);
 
     // Programs may have timers.
     let timed = Place::ALL.iter().any(|&place| scheme.balancers.at(place).is_program());
-    let sites = Sites::new(fabric, run_spec.seed);
-    let racks = sites.racks();
     let least_delay = fabric.links.iter().map(|link| link.delay).min().unwrap_or(Time::ZERO);
     let hear = scheme.classes.iter().any(|class| class.transport.facts().hears_departures);
+    let ways_home: Arc<[(u32, u32)]> = ways_home(fabric, racks, &placement).into();
     let mut networks = Vec::with_capacity(count);
     for partition in 0..count {
         let programs = if timed { switches_in[partition] } else { 0 };
@@ -113,10 +170,12 @@ pub(crate) fn build<K: Key>(run_spec: &RunSpec<'_>) -> Result<Built<K>, SimError
             prefetch_queue,
             links: Vec::new(),
             ports: Vec::new(),
+            beyond: Vec::new(),
+            turns: Arc::clone(&cut.turns),
             classes: vec![ClassCount::default(); fabric.classes.len()],
             routes: Vec::new(),
             racks: racks.count(),
-            ways_home: ways_home(fabric, racks, &placement),
+            ways_home: Arc::clone(&ways_home),
             overhead: u32::from(run_spec.wire_overhead),
             groups: Vec::new(),
             ways: Vec::new(),
@@ -139,14 +198,19 @@ pub(crate) fn build<K: Key>(run_spec: &RunSpec<'_>) -> Result<Built<K>, SimError
         });
     }
     for number in 0..fabric.links.len() as u32 {
-        add_link(&mut networks, run_spec, number, &sites, &placement);
+        add_link(&mut networks, run_spec, number, &sites, (&cut, &placement));
     }
     let mut programs: Vec<_> = (0..count).map(|_| Vec::new()).collect();
-    for (number, &(partition, _)) in (0..).zip(&placement.switches) {
+    for (number, &halves) in (0..).zip(&placement.switches) {
         let program = program(run_spec, number, &sites, &placement);
         let watches = program.as_ref().map(|program| program.watches).unwrap_or_default();
-        add_switch(&mut networks[partition as usize], run_spec, number, racks, &placement, watches);
-        programs[partition as usize].push(program);
+        add_switch(&mut networks[halves.up.0 as usize], run_spec, number, racks, &placement, watches);
+        if halves.differ() {
+            debug_assert!(program.is_none(), "a switch with a program is not halved");
+            add_switch(&mut networks[halves.down.0 as usize], run_spec, number, racks, &placement, watches);
+            programs[halves.down.0 as usize].push(None);
+        }
+        programs[halves.up.0 as usize].push(program);
     }
     let tells = scheme.classes.iter().any(|class| class.transport.wants_round_trips());
     let told = tells.then(|| Arc::new(fabric.clone()));
@@ -166,21 +230,20 @@ pub(crate) fn build<K: Key>(run_spec: &RunSpec<'_>) -> Result<Built<K>, SimError
         let hosts = Hosts::new(rules.clone(), hosts, sides);
         partitions.push(Partition::new(network, hosts, Programs::new(programs)));
     }
-    Ok(Built { partitions, placement, lookahead: lookahead(fabric) })
-}
-
-fn partition_of(fabric: &Fabric, node: Node) -> u32 {
-    match node {
-        Node::Host(host) => fabric.host_partition[host as usize],
-        Node::Switch(switch) => fabric.switches[switch as usize].partition,
+    let threads = cut.threads.iter().max().map_or(0, |&last| last as usize + 1);
+    let is_cut = partitions.len() > 1;
+    for partition in partitions.iter_mut().filter(|_| is_cut) {
+        partition.hosts.starts = Some(Vec::new());
     }
-}
-
-/// Returns the least delay of a link between partitions.
-fn lookahead(fabric: &Fabric) -> Time {
-    let of = |node| partition_of(fabric, node);
-    let crossing = fabric.links.iter().filter(|link| of(link.from) != of(link.to));
-    crossing.map(|link| link.delay).min().unwrap_or(Time::NEVER)
+    Ok(Built {
+        slabs: (0..if is_cut { threads } else { 0 }).map(|_| Slab::default()).collect(),
+        reached: vec![Time::ZERO; cut.stages.len()],
+        stages: cut.stages,
+        threads: cut.threads,
+        partitions,
+        placement,
+        surplus_events: 0,
+    })
 }
 
 /// Adds a link to the partitions of its ends.
@@ -189,15 +252,16 @@ fn add_link<K>(
     run_spec: &RunSpec<'_>,
     number: u32,
     sites: &Sites<'_>,
-    placement: &Placement,
+    (cut, placement): (&Cut, &Placement),
 ) {
     let RunSpec { fabric, scheme, .. } = *run_spec;
     let link = &fabric.links[number as usize];
     let spec = scheme.port(fabric.place_of(link.from));
+    let up = cut.is_up(link);
     let (endpoint, back) = match link.to {
         Node::Host(host) => (Endpoint::host(placement.hosts[host as usize].1), 0),
         Node::Switch(switch) => {
-            (Endpoint::switch(placement.switches[switch as usize].1), back_port(fabric, link, switch))
+            (Endpoint::switch(placement.switches[switch as usize].get(up).1), back_port(fabric, link, switch))
         }
     };
     let (from, to) = (placement.from[number as usize], placement.to[number as usize]);
@@ -207,17 +271,28 @@ fn add_link<K>(
     match link.from {
         Node::Host(host) => sending.owner = placement.hosts[host as usize].1,
         Node::Switch(switch) => {
-            sending.owner = placement.switches[switch as usize].1;
+            sending.owner = placement.switches[switch as usize].get(up).1;
             sending.features.shares = spec.shares_memory();
         }
     }
-    if from.0 != to.0 {
-        sending.features.beyond = Some(to);
-        // Nothing is queued at the receiving end.
+    // Nothing is queued at a receiving end.
+    let mut add_receiving = |to: (u32, u32), endpoint| {
         let receiving = port(Scheduler::default());
-        networks[to.0 as usize].add_link(LinkState::new(link, &receiving, endpoint), receiving);
+        let network = &mut networks[to.0 as usize];
+        debug_assert_eq!(network.links.len(), to.1 as usize, "records are numbered as they are added");
+        network.add_link(LinkState::new(link, &receiving, endpoint), receiving, Beyond::INSIDE);
+    };
+    let mut beyond = Beyond::INSIDE;
+    if from.0 != to.0 {
+        sending.features.crosses = true;
+        beyond.ahead = to;
+        add_receiving(to, endpoint);
+        if let (Some(turned), Node::Switch(switch)) = (placement.turned[number as usize], link.to) {
+            beyond = Beyond { turned, switch, ..beyond };
+            add_receiving(turned, Endpoint::switch(placement.switches[switch as usize].down.1));
+        }
     }
-    networks[from.0 as usize].add_link(LinkState::new(link, &sending, endpoint), sending);
+    networks[from.0 as usize].add_link(LinkState::new(link, &sending, endpoint), sending, beyond);
 }
 
 /// Lists, by host, its rack and the link from there to it, by the link's number in its partition.

@@ -102,9 +102,8 @@ impl<K: Key> View<'_, K> {
     /// Returns the scheduler of a port. The port has sent everything that was due before the instant.
     fn scheduler_mut(&mut self, link: u32) -> &mut flowsieve_core::Scheduler {
         let (partition, index) = self.built.placement.from[link as usize];
-        let network = &mut self.built.partitions[partition as usize].network;
-        network.advance(index, self.at.since(Time(1)));
-        &mut network.ports[index as usize].scheduler
+        self.built.advance((partition, index), self.at.since(Time(1)));
+        &mut self.built.partitions[partition as usize].network.ports[index as usize].scheduler
     }
 
     fn link(&self, node: Node, port: u16) -> u32 {

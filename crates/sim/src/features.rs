@@ -6,7 +6,7 @@
 
 use std::cmp::Reverse;
 
-use flowsieve_core::Time;
+use flowsieve_core::{NONE, Time};
 use flowsieve_record::PacketEvent;
 use rand_core::Rng;
 
@@ -19,6 +19,9 @@ impl<K: Key> Network<K> {
     /// Moves out every packet that is due on the link.
     #[inline(never)]
     pub(crate) fn depart_with_features(&mut self, link: u32, now: Time) {
+        if self.links[link as usize].only_crosses {
+            return self.depart_across(link, now);
+        }
         while self.links[link as usize].owes(now) {
             let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
             let (start, metas) = (state.busy_until, self.slab.metas.as_mut_slice());
@@ -36,9 +39,48 @@ impl<K: Key> Network<K> {
         }
     }
 
+    /// Does the same for a link whose only feature is an end in another partition.
+    fn depart_across(&mut self, link: u32, now: Time) {
+        while self.links[link as usize].owes(now) {
+            let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
+            let (start, metas) = (state.busy_until, self.slab.metas.as_mut_slice());
+            let Some(packet) = port.dequeue(metas, start, &mut self.own_pool, &mut self.victims) else {
+                debug_assert!(false, "a port of {} packets has none to send", state.queued);
+                return;
+            };
+            state.queued -= 1;
+            self.put_on_line_across(link, packet, start, false);
+        }
+    }
+
+    /// Puts a packet on the line of a link whose only feature is an end in another partition.
+    #[inline(always)]
+    fn put_on_line_across(&mut self, link: u32, packet: u32, start: Time, bypassed: bool) {
+        let (state, meta) = (&mut self.links[link as usize], &self.slab.metas[packet as usize]);
+        let on_wire = u32::from(meta.len) + self.overhead;
+        self.classes[usize::from(state.class)].count(meta, on_wire, bypassed);
+        let at = state.put_on_line(on_wire, start);
+        self.cross_over(link, packet, at);
+    }
+
+    /// Sends a packet on to the partition at the link's far end.
+    #[inline(always)]
+    fn cross_over(&mut self, link: u32, packet: u32, at: Time) {
+        let beyond = &self.beyond[link as usize];
+        let turns = beyond.switch != NONE && {
+            let (rack, _) = self.ways_home[usize::from(self.slab.metas[packet as usize].dst)];
+            self.turns[beyond.switch as usize * self.racks + rack as usize]
+        };
+        let to = if turns { beyond.turned } else { beyond.ahead };
+        self.crossings.push(Crossing { to, at, packet });
+    }
+
     /// Puts a packet on the line of such a link, which is free at `start`.
     #[inline(never)]
     pub(crate) fn put_on_line_with_features(&mut self, link: u32, packet: u32, start: Time, bypassed: bool) {
+        if self.links[link as usize].only_crosses {
+            return self.put_on_line_across(link, packet, start, bypassed);
+        }
         self.trace_sent(link, packet, start, bypassed);
         self.note_departure(link, packet, start);
         let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
@@ -52,13 +94,7 @@ impl<K: Key> Network<K> {
             Some(head) => state.put_on_line_cut_through(on_wire, start, head),
             None => state.put_on_line(on_wire, start),
         };
-        if let Some((partition, link)) = features.beyond {
-            let (meta, body) = (*meta, self.slab.bodies[packet as usize]);
-            self.slab.remove(packet);
-            self.crossings.push(Crossing { partition, link, at, meta, body });
-        } else {
-            self.put_in_flight(link, packet, at);
-        }
+        if features.crosses { self.cross_over(link, packet, at) } else { self.put_in_flight(link, packet, at) }
     }
 
     /// Handles a packet that joined the queue of a port whose departures matter elsewhere. Such a port must be looked
@@ -66,17 +102,17 @@ impl<K: Key> Network<K> {
     #[inline(never)]
     pub(crate) fn queued_with_features(&mut self, link: u32, packet: u32) {
         let (port, state) = (&mut self.ports[link as usize], &self.links[link as usize]);
-        let Features { shares, beyond, forwards_after, tells_departures, .. } = port.features;
+        let Features { shares, crosses, forwards_after, tells_departures, .. } = port.features;
         if shares {
             self.pools[port.owner as usize].take(self.slab.metas[packet as usize].len);
         }
         if state.busy_until <= self.now {
             return; // it is sent at once
         }
-        if !port.due && (shares || beyond.is_some()) {
+        if !port.due && (shares || crosses) {
             self.look_again(link);
         }
-        if forwards_after.is_some() && beyond.is_none() {
+        if forwards_after.is_some() && !crosses {
             self.schedule_with_features(link);
         }
         if tells_departures {
@@ -118,7 +154,7 @@ impl<K: Key> Network<K> {
             let busy_until = self.links[link as usize].busy_until;
             self.switches[port.owner as usize].due.push(Reverse((busy_until, link)));
         }
-        if port.features.beyond.is_some() {
+        if port.features.crosses {
             self.waiting.push(link);
         }
     }
@@ -188,9 +224,9 @@ impl<K: Key> Network<K> {
     /// Schedules the link's next event: an arrival, or the next departure if all sent packets have arrived although the
     /// line is still busy (cut-through).
     fn schedule_with_features(&mut self, link: u32) {
-        let (state, beyond) = (&self.links[link as usize], self.ports[link as usize].features.beyond);
+        let (state, crosses) = (&self.links[link as usize], self.ports[link as usize].features.crosses);
         match state.next_arrival {
-            Time::NEVER if state.queued > 0 && beyond.is_none() => {
+            Time::NEVER if state.queued > 0 && !crosses => {
                 self.events.set(link, K::new(state.busy_until, link));
             }
             Time::NEVER => self.events.set(link, K::NEVER),

@@ -52,6 +52,8 @@ pub(crate) struct Hosts {
     pub(crate) steps: Vec<(u32, StepTimes)>,
     /// Messages that began, if a trace needs them.
     pub(crate) begun: Option<Vec<Begun>>,
+    /// The instants at which messages began since the last collection, if hosts elsewhere may have the same.
+    pub(crate) starts: Option<Vec<Time>>,
     /// Events here that no controller has heard yet, if a controller hears of any.
     pub(crate) news: Option<Vec<HostEvent>>,
 }
@@ -221,6 +223,7 @@ impl Hosts {
             timeouts: 0,
             steps: Vec::new(),
             begun: None,
+            starts: None,
             news: None,
         }
     }
@@ -282,6 +285,9 @@ impl Hosts {
 
     /// Begins every message that is due.
     pub(crate) fn begin_messages<K: Key>(&mut self, network: &mut Network<K>) {
+        if let Some(starts) = &mut self.starts {
+            starts.push(network.now);
+        }
         while let Some(upcoming) = self.next_due(network.now) {
             let Upcoming { flow, host, .. } = upcoming;
             let class = self.rules.class(flow.class);

@@ -7,6 +7,7 @@
 
 mod build;
 mod controllers;
+mod cut;
 #[cfg(test)]
 mod equal_ports;
 pub mod event;
@@ -30,7 +31,8 @@ mod source;
 pub mod trace;
 mod upcoming;
 
+pub use cut::stages;
 pub use measure::{ideals, offered_load};
 pub use run::{FRUITLESS_PER_FLOW, FRUITLESS_TIMEOUTS, MOST_SEGMENTS, QUERY_EPOCH, run, run_sampled, run_traced};
-pub use run_spec::{FctEnd, Flows, Measure, Partitioning, Progress, RunSpec, SimError, announcements, go_on};
+pub use run_spec::{FctEnd, Flows, Measure, NoStages, Partitioning, Progress, RunSpec, SimError, announcements, go_on};
 pub use upcoming::message;

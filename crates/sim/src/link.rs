@@ -56,6 +56,8 @@ pub(crate) struct LinkState {
     bypass_bytes: u16,
     /// Whether [`Port::features`] has any. In most fabrics no link has.
     pub(crate) has_features: bool,
+    /// Whether an end in another partition is its only feature.
+    pub(crate) only_crosses: bool,
     /// Its class of links.
     pub(crate) class: u8,
 }
@@ -90,8 +92,8 @@ pub(crate) struct Port {
 pub(crate) struct Features {
     /// Ports of its switch share memory, so that each departure matters to the others.
     pub(crate) shares: bool,
-    /// Where its packets continue in another partition, if they do: (partition, link there).
-    pub(crate) beyond: Option<(u32, u32)>,
+    /// Its packets continue in another partition, as [`crate::network::Network::beyond`] says.
+    pub(crate) crosses: bool,
     /// The far end forwards a packet after this many bytes; `None`: after the whole packet.
     pub(crate) forwards_after: Option<u32>,
     /// A packet is lost if a random number is below this; 0: never.
@@ -108,7 +110,11 @@ pub(crate) struct Features {
 
 impl Features {
     fn any(&self) -> bool {
-        self.shares || self.beyond.is_some() || self.forwards_after.is_some() || self.loss > 0
+        self.crosses || self.any_but_crossing()
+    }
+
+    fn any_but_crossing(&self) -> bool {
+        self.shares || self.forwards_after.is_some() || self.loss > 0
     }
 }
 
@@ -119,7 +125,7 @@ impl Port {
             scheduler,
             features: Features {
                 shares: false,
-                beyond: None,
+                crosses: false,
                 forwards_after: link.cut_through.then_some(CUT_THROUGH_BYTES),
                 loss: link.lost_below(),
                 counts: false,
@@ -183,8 +189,15 @@ impl LinkState {
             to,
             bypass_bytes: u16::try_from(port.scheduler.bypass_bytes()).unwrap_or(u16::MAX),
             has_features: port.features.any(),
+            only_crosses: port.features.crosses && !port.features.any_but_crossing(),
             class: link.class as u8,
         }
+    }
+
+    /// Adds a feature that the link gets after it was built.
+    pub(crate) fn add_feature(&mut self) {
+        self.has_features = true;
+        self.only_crosses = false;
     }
 
     /// Returns whether a packet that waits at the port is due.

@@ -271,7 +271,7 @@ pub(crate) fn result<K: Key>(
         goodput: Some(goodput(run_spec, flows, &records, last_start, ended)),
         longest_ideal_ps: rows.iter().map(|row| row.ideal_ps).max().unwrap_or(0),
         packet_hops: built.partitions.iter().map(|p| p.network.hops()).sum(),
-        events: built.partitions.iter().map(|p| p.network.events_handled).sum(),
+        events: built.partitions.iter().map(|p| p.network.events_handled).sum::<u64>() - built.surplus_events,
         delays,
         counts: observed.counts(),
         flows: rows,

@@ -7,9 +7,10 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 use std::ops::Range;
+use std::sync::Arc;
 
 use flowsieve_core::admission::Pool;
-use flowsieve_core::{Balancer, Meta, PortScheduler, Time, Verdict, Victims};
+use flowsieve_core::{Balancer, Meta, NONE, PortScheduler, Time, Verdict, Victims};
 use flowsieve_record::PacketEvent;
 use flowsieve_workload::random::Xoshiro256PlusPlus;
 
@@ -37,14 +38,28 @@ pub(crate) const GROUP: u32 = 1 << 31;
 /// Value in [`Network::routes`]: the switch is the rack's own.
 pub(crate) const LOCAL: u32 = u32::MAX;
 
-/// A packet on its way to another partition.
+/// A packet on its way to another partition. Partitions of one thread share a slab, so its index is enough.
 pub(crate) struct Crossing {
-    pub(crate) partition: u32,
-    pub(crate) link: u32,
+    /// Where it goes: the partition, and the link there.
+    pub(crate) to: (u32, u32),
     /// When it arrives at the far end of the link.
     pub(crate) at: Time,
-    pub(crate) meta: Meta,
-    pub(crate) body: Body,
+    pub(crate) packet: u32,
+}
+
+/// Where packets of a link continue, in another partition: the partition, and the link there.
+#[derive(Clone, Copy)]
+pub(crate) struct Beyond {
+    pub(crate) ahead: (u32, u32),
+    /// The same for packets that turn round at the far switch.
+    pub(crate) turned: (u32, u32),
+    /// The far switch, by its number in the fabric, if packets turn round there; else [`NONE`].
+    pub(crate) switch: u32,
+}
+
+impl Beyond {
+    /// A link inside a partition.
+    pub(crate) const INSIDE: Beyond = Beyond { ahead: (NONE, NONE), turned: (NONE, NONE), switch: NONE };
 }
 
 /// A packet that a host's line has begun to send.
@@ -65,12 +80,17 @@ pub(crate) struct Network<K> {
     pub(crate) sources: Sources,
     /// By the numbers of the sources.
     pub(crate) events: WinnerTree<K>,
+    /// The packets, while this partition runs or is looked at. Where there are several, those of one thread share them.
     pub(crate) slab: Slab,
     pub(crate) prefetch_queue: PrefetchQueue,
     /// Links with an end here; a link's index is its number among the sources.
     pub(crate) links: Vec<LinkState>,
     /// By link: the port at its sending end.
     pub(crate) ports: Vec<Port>,
+    /// By link: where its packets continue.
+    pub(crate) beyond: Vec<Beyond>,
+    /// By switch of the whole fabric, then by rack: whether packets that come from below turn round there.
+    pub(crate) turns: Arc<[bool]>,
     /// By class of links.
     pub(crate) classes: Vec<ClassCount>,
     /// By switch, then by destination rack: a link, or [`GROUP`] and a group's index in `groups`, or [`LOCAL`].
@@ -78,7 +98,7 @@ pub(crate) struct Network<K> {
     /// Number of entries per switch in `routes`.
     pub(crate) racks: usize,
     /// By host of the whole fabric: its rack, and the link from the rack to it.
-    pub(crate) ways_home: Vec<(u32, u32)>,
+    pub(crate) ways_home: Arc<[(u32, u32)]>,
     /// Bytes of preamble and gap added to each packet.
     pub(crate) overhead: u32,
     /// Equal next hops, by switch: where they begin in `ways`, and how many there are.
@@ -148,24 +168,26 @@ fn joined(port: &mut Port, state: &mut LinkState, now: Time) -> bool {
 }
 
 impl<K> Network<K> {
-    pub(crate) fn add_link(&mut self, link: LinkState, port: Port) {
-        if link.has_features {
+    pub(crate) fn add_link(&mut self, link: LinkState, port: Port, beyond: Beyond) {
+        debug_assert_eq!(port.features.crosses, beyond.ahead.0 != NONE);
+        if link.has_features && !link.only_crosses {
             self.prefetch_queue = PrefetchQueue::none();
         }
         self.links.push(link);
         self.ports.push(port);
+        self.beyond.push(beyond);
     }
 
     /// Makes a link's port count the bytes that it sends.
     pub(crate) fn count_sent(&mut self, link: u32) {
-        self.links[link as usize].has_features = true;
+        self.links[link as usize].add_feature();
         self.ports[link as usize].features.counts = true;
     }
 
     /// Makes the port of a host report its departures.
     pub(crate) fn tell_departures(&mut self, nic: u32) {
         self.prefetch_queue = PrefetchQueue::none();
-        self.links[nic as usize].has_features = true;
+        self.links[nic as usize].add_feature();
         self.ports[nic as usize].features.tells_departures = true;
     }
 }
@@ -228,10 +250,12 @@ impl<K: Key> Network<K> {
         }
     }
 
-    /// Adds a packet in flight that comes from another partition.
-    pub(crate) fn cross(&mut self, crossing: Crossing) {
-        let packet = self.slab.insert(crossing.meta, crossing.body);
-        self.put_in_flight(crossing.link, packet, crossing.at);
+    /// Adds a packet in flight that comes from another partition. The slab that has it may be elsewhere.
+    #[inline(always)]
+    pub(crate) fn cross(&mut self, metas: &mut [Meta], link: u32, packet: u32, at: Time) {
+        if self.links[link as usize].push(metas, packet, at) {
+            self.events.set(link, K::new(at, link));
+        }
     }
 
     /// Handles the arrival at a link's port of a packet that is in no list.

@@ -1,8 +1,6 @@
 //! A run: feeds flows, runs partitions, and decides when it is over.
 //!
-//! Partitions run in rounds no longer than the lookahead: the least time that a packet between them is in flight. So
-//! nothing that a partition does in a round can affect another one before the next round. A single partition needs no
-//! rounds.
+//! Several partitions run in [`rounds`]. A single partition needs none.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -24,8 +22,10 @@ use crate::sample::{Sampler, Sampling};
 use crate::trace::{Tracer, Tracing};
 use crate::upcoming::Upcoming;
 
+mod barrier;
 mod follow;
 mod guard;
+mod rounds;
 
 pub use follow::QUERY_EPOCH;
 use guard::Fruitless;
@@ -289,18 +289,19 @@ impl<K: Key> Run<'_, '_, K> {
         let partitions = &self.built.partitions;
         let drained = partitions.iter().all(|partition| {
             let network = &partition.network;
-            let is_still =
-                network.events.first() == K::NEVER && network.waiting.is_empty() && network.crossings.is_empty();
+            debug_assert!(network.crossings.is_empty(), "a round ends when packets have crossed");
+            let is_still = network.events.first() == K::NEVER && network.waiting.is_empty();
             is_still && !partition.hosts.holds_any()
         });
-        debug_assert!(!drained || partitions.iter().all(|partition| partition.network.slab.live() == 0));
+        let slabs = || partitions.iter().map(|partition| &partition.network.slab).chain(&self.built.slabs);
+        debug_assert!(!drained || slabs().all(|slab| slab.live() == 0));
         drained
     }
 
     /// Moves out all packets that are due up to `at`.
     fn advance_all(&mut self, at: Time) {
-        for partition in &mut self.built.partitions {
-            (0..partition.network.links.len() as u32).for_each(|link| partition.network.advance(link, at));
+        for link in 0..self.built.placement.from.len() {
+            self.built.advance(self.built.placement.from[link], at);
         }
     }
 
@@ -454,35 +455,16 @@ impl<K: Key> Run<'_, '_, K> {
         horizon: Time,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<(), SimError> {
+        let batch = if self.tracer.is_some() { TRACED_BATCH } else { BATCH * self.built.slabs.len() as u64 };
         loop {
-            self.hand_over_crossings();
-            let partitions = &mut self.built.partitions;
-            let start = partitions.iter().map(next_event).min().unwrap_or(Time::NEVER);
-            if start >= horizon.min(K::END) {
+            let handled = self.progress().packet_hops;
+            let ended = rounds::run(&mut self.built, horizon, (self.told + batch).saturating_sub(handled).max(1));
+            self.hand_over_watched(self.built.reached.iter().copied().min().unwrap_or(horizon))?;
+            if ended {
                 return Ok(());
             }
-            let end = Time(start.0.saturating_add(self.built.lookahead.0)).min(horizon);
-            for partition in partitions.iter_mut() {
-                partition.run(end, u64::MAX);
-                partition.network.advance_waiting(Time(end.0 - 1));
-            }
-            self.hand_over_watched(end)?;
-            let now = self.progress();
-            if now.packet_hops > self.told + BATCH {
-                self.told = now.packet_hops;
-                self.tell(progress)?;
-            }
-        }
-    }
-
-    /// Moves packets that left their partition into the others.
-    fn hand_over_crossings(&mut self) {
-        for from in 0..self.built.partitions.len() {
-            let mut crossings = std::mem::take(&mut self.built.partitions[from].network.crossings);
-            for crossing in crossings.drain(..) {
-                self.built.partitions[crossing.partition as usize].network.cross(crossing);
-            }
-            self.built.partitions[from].network.crossings = crossings;
+            self.told = self.progress().packet_hops;
+            self.tell(progress)?;
         }
     }
 

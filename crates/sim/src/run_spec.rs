@@ -120,6 +120,43 @@ pub enum Partitioning {
     Whole,
     /// One partition per rack and per switch above the racks.
     Racks,
+    /// By stages: hosts, the upward halves of switches, the top, the downward halves. A run without [stages](crate::stages)
+    /// is not cut.
+    Stages {
+        /// Partitions of a stage, at least one; at most one for each host.
+        groups: u32,
+        /// Threads that share the groups, at least one; at most one for each group.
+        threads: u32,
+    },
+}
+
+/// Why a run cannot be cut into [stages](Partitioning::Stages). The words complete "one thread, because …".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoStages {
+    /// A departure from one port matters to the others.
+    #[error("the ports of a switch share memory")]
+    SharedMemory,
+    /// A program may look at all ports of its switch at any time.
+    #[error("switches have programs")]
+    Programs,
+    /// A link's random numbers are drawn where its packets arrive, which would be at two places: both halves of a switch.
+    #[error("links up to switches below the top lose packets")]
+    Losses,
+    /// A departure is an event of the link's far end.
+    #[error("switches cut through")]
+    CutThrough,
+    /// There is nothing between the hosts.
+    #[error("the fabric has no switch")]
+    NoSwitch,
+    /// Packets meet in circles.
+    #[error("packets in this fabric go up again after they went down, or along a tier")]
+    Valley,
+    /// Both halves of a switch would draw from its random numbers.
+    #[error("switches choose among several ways both up and down")]
+    ChoosesBothWays,
+    /// A round would have no length.
+    #[error("the links of hosts have no delay")]
+    NoDelay,
 }
 
 /// The progress of a run.

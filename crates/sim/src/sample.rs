@@ -256,8 +256,8 @@ impl Sampler {
             }
         }
         for link in &mut self.links {
-            let network = &mut built.partitions[link.partition as usize].network;
-            network.advance(link.index, Time(at.0 - 1));
+            built.advance((link.partition, link.index), Time(at.0 - 1));
+            let network = &built.partitions[link.partition as usize].network;
             let (least, most) = open(&link.backlog).take(at);
             link.least.push(least as f64);
             link.most.push(most as f64);

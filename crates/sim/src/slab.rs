@@ -125,6 +125,13 @@ impl Slab {
         taken
     }
 
+    /// Removes a packet and returns its parts, for another slab.
+    pub(crate) fn take_parts(&mut self, packet: u32) -> (Meta, Body) {
+        let parts = (self.metas[packet as usize], self.bodies[packet as usize]);
+        self.remove(packet);
+        parts
+    }
+
     /// Counts the packets that exist, by walking the free slots.
     pub(crate) fn live(&self) -> usize {
         let next = |&packet: &u32| self.metas.get(packet as usize).map(|meta| meta.next);

@@ -169,7 +169,7 @@ impl<'a> Tracer<'a> {
             for (partition, index) in [built.placement.from[link as usize], built.placement.to[link as usize]] {
                 let network = &mut built.partitions[partition as usize].network;
                 network.ports[index as usize].features.traced = Some(number);
-                network.links[index as usize].has_features = true;
+                network.links[index as usize].add_feature();
                 network.prefetch_queue = PrefetchQueue::none();
             }
         }

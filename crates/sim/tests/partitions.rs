@@ -6,28 +6,37 @@ mod hula;
 
 use std::collections::BTreeMap;
 
-use common::{BY_THE_CLOCK, Case, case, case_of};
+use common::{BY_THE_CLOCK, Case, NO_OWN_PARTS, Rest, case, case_of, made};
 use flowsieve_core::controllers::thresholds::{NetworkParams, OwnParams};
 use flowsieve_core::{BalancerSpec, ControllerKind, ControllerSpec, PortKind, TaggerSpec, Time};
 use flowsieve_record::{FlowRow, Goodput, LinkClass, PointResult};
 use flowsieve_schemes::scheme::Class;
 use flowsieve_settings::Place;
-use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec, SimError, run};
+use flowsieve_sim::{FctEnd, Flows, Measure, NoStages, Partitioning, RunSpec, SimError, run, stages as stages_exist};
 use flowsieve_workload::{ClosedLoop, Flow, Offer, Pattern, Rounding, SizeDistribution, Think};
 use hula::hula_case;
 use proptest::prelude::*;
 
-/// Everything that a result says but the number of events, which is the engine's own business.
 fn result(case: &Case, partitioning: Partitioning) -> Result<PointResult, SimError> {
-    let result =
-        case.with_run_spec(|run_spec| run(&RunSpec { partitioning, ..*run_spec }, &mut flowsieve_sim::go_on))?;
-    Ok(PointResult { events: 0, ..result })
+    case.with_run_spec(|run_spec| run(&RunSpec { partitioning, ..*run_spec }, &mut flowsieve_sim::go_on))
+}
+
+/// Without the number of events: racks have others where switches cut through.
+fn without_events(result: Result<PointResult, SimError>) -> Result<PointResult, SimError> {
+    Ok(PointResult { events: 0, ..result? })
+}
+
+/// One of 16 ways to cut into stages.
+fn stages_of(seed: u64) -> Partitioning {
+    Partitioning::Stages { groups: 1 + (seed % 4) as u32, threads: 1 + (seed / 4 % 4) as u32 }
 }
 
 fn check(case: &Case) -> Result<(), TestCaseError> {
     let whole = result(case, Partitioning::Whole);
-    prop_assert_eq!(&whole, &result(case, Partitioning::Racks));
-    prop_assert_eq!(&whole, &result(case, Partitioning::Whole), "the second time");
+    // Without stages it is the same run a second time.
+    let stages = stages_of(case.seed);
+    prop_assert_eq!(&whole, &result(case, stages), "{:?}: {:?}", stages, stages_exist(&case.fabric, &case.scheme));
+    prop_assert_eq!(without_events(whole), without_events(result(case, Partitioning::Racks)));
     Ok(())
 }
 
@@ -39,8 +48,7 @@ fn closed_result(
     partitioning: Partitioning,
 ) -> Result<PointResult, SimError> {
     let flows = Flows::Closed { flows, until };
-    let result = run(&RunSpec { partitioning, ..case.run_spec(flows) }, &mut flowsieve_sim::go_on)?;
-    Ok(PointResult { events: 0, ..result })
+    run(&RunSpec { partitioning, ..case.run_spec(flows) }, &mut flowsieve_sim::go_on)
 }
 
 /// Closed loops on the hosts of a case: (flows a host, flows in all, mean time to think in us).
@@ -69,6 +77,7 @@ fn timeless(result: PointResult) -> PointResult {
         goodput: result.goodput.map(|goodput| Goodput { from_ps: 0, ..goodput }),
         simulated_ps: 0,
         arrivals_end_ps: 0,
+        events: 0,
         warnings: Vec::new(),
         ..result
     }
@@ -107,9 +116,11 @@ proptest! {
     fn run__ended_or_not_however_it_is_cut(case in case(2)) {
         let of = |partitioning| case.with_run_spec(|run_spec| {
             let run_spec = RunSpec { partitioning, fruitless_timeouts: Some(1), ..*run_spec };
-            run(&run_spec, &mut flowsieve_sim::go_on).map(|result| PointResult { events: 0, ..result })
+            run(&run_spec, &mut flowsieve_sim::go_on)
         });
-        prop_assert_eq!(of(Partitioning::Whole), of(Partitioning::Racks));
+        let whole = of(Partitioning::Whole);
+        prop_assert_eq!(&whole, &of(stages_of(case.seed)));
+        prop_assert_eq!(without_events(whole), without_events(of(Partitioning::Racks)));
     }
 
     #[test]
@@ -130,7 +141,8 @@ proptest! {
         let case = Case { measure, max_time: Some(Time::from_us(stop_us)), ..case };
         let closed = loops(&case, (outstanding, flows, think_us));
         let whole = closed_result(&case, &closed, Time::NEVER, Partitioning::Whole);
-        prop_assert_eq!(&whole, &closed_result(&case, &closed, Time::NEVER, Partitioning::Racks));
+        let racks = closed_result(&case, &closed, Time::NEVER, Partitioning::Racks);
+        prop_assert_eq!(without_events(whole.clone()), without_events(racks));
         if case.scheme.classes.iter().any(|class| !class.transport.facts().answers()) {
             prop_assert!(matches!(whole, Err(SimError::NoAcks { .. })), "{whole:?}");
             return Ok(());
@@ -141,7 +153,7 @@ proptest! {
         };
         prop_assert!(result.flows.is_sorted_by_key(|row| (row.start_ps, row.flow)));
         let late = Time(result.simulated_ps / 2);
-        let cut = closed_result(&case, &closed, late, Partitioning::Racks);
+        let cut = closed_result(&case, &closed, late, stages_of(case.seed));
         prop_assert_eq!(&cut, &closed_result(&case, &closed, late, Partitioning::Whole));
         if let Ok(cut) = cut {
             prop_assert!(cut.flows.iter().all(|row| row.start_ps < late.0));
@@ -230,4 +242,45 @@ proptest! {
         let late = Case { flows, max_time: case.max_time.map(|stop| stop + span), ..case };
         prop_assert_eq!(narrow, run(&late)?);
     }
+}
+
+/// The drawn fabrics and schemes meet every reason for no stages but a fabric that mixes up and down, and most have stages.
+#[test]
+fn stages__exist_or_not() {
+    let of = |given: &[(&str, &str)], scheme: &str| {
+        let case = made(
+            given,
+            &[scheme],
+            Rest { own_parts: NO_OWN_PARTS, seed: 1, wire_overhead: 0, to_ack: true, stop_us: None },
+            &[],
+        );
+        stages_exist(&case.fabric, &case.scheme)
+    };
+    for kind in ["leaf-spine", "fat-tree", "single-switch"] {
+        assert_eq!(of(&[("kind", kind)], "pias"), Ok(()), "{kind}");
+        assert_eq!(of(&[("kind", kind), ("host_delay", "0ns"), ("link_delay", "0ns")], "pias"), Err(NoStages::NoDelay));
+        assert_eq!(
+            of(&[("kind", kind), ("admission", "shared"), ("shared_buffer", "90KB")], "pias"),
+            Err(NoStages::SharedMemory)
+        );
+        assert_eq!(of(&[("kind", kind), ("forwarding", "cut-through")], "pias"), Err(NoStages::CutThrough));
+    }
+    assert_eq!(of(&[("kind", "single-link")], "pias"), Err(NoStages::NoSwitch));
+    assert_eq!(of(&[("kind", "leaf-spine"), ("load_balancing", "hula")], "pias"), Err(NoStages::Programs));
+    assert_eq!(
+        of(&[("kind", "leaf-spine"), ("0:between", "host0 leaf0"), ("0:loss", "0.1")], "pias"),
+        Err(NoStages::Losses)
+    );
+    assert_eq!(of(&[("kind", "leaf-spine"), ("0:between", "leaf0 spine0"), ("0:loss", "0.1")], "pias"), Ok(()));
+    // Without one of its links a leaf is reached over another leaf.
+    let failed = [
+        ("kind", "leaf-spine"),
+        ("leaves", "3"),
+        ("spines", "2"),
+        ("0:between", "leaf0 spine0"),
+        ("0:failed", "true"),
+        ("1:between", "leaf1 spine1"),
+        ("1:failed", "true"),
+    ];
+    assert_eq!(of(&failed, "pias"), Err(NoStages::Valley));
 }

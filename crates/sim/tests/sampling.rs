@@ -101,7 +101,9 @@ fn check(case: &Case, interval: Time) -> Result<(), TestCaseError> {
         })
     };
     let (whole, racks) = (of(Partitioning::Whole), of(Partitioning::Racks));
+    let stages = of(Partitioning::Stages { groups: 3, threads: 2 });
     let (Ok(plain), Ok(whole), Ok(racks)) = (plain, whole, racks) else { return Ok(()) };
+    prop_assert_eq!(Ok(&whole), stages.as_ref());
     prop_assert!(!whole.series.is_empty());
     let without_samples = |result: PointResult| PointResult {
         warnings: result.warnings.into_iter().filter(|warning| !warning.starts_with("sampling")).collect(),

@@ -56,6 +56,7 @@ impl Parameter {
             Kind::Whole => "int".to_owned(),
             Kind::Number => "float".to_owned(),
             Kind::Path => "PathLike".to_owned(),
+            Kind::Threads => "int | Literal[\"all\"]".to_owned(),
             Kind::Text => "str".to_owned(),
         };
         let default = arg.get_default_values().first().and_then(|default| default.to_str());
@@ -67,6 +68,7 @@ impl Parameter {
         let takes = match kind(arg) {
             Kind::Whole => format!("a whole number{}", limits(arg).map_or_else(String::new, |of| format!(", {of}"))),
             Kind::Path => "a path".to_owned(),
+            Kind::Threads => "1 to 1024, or all".to_owned(),
             Kind::Number | Kind::Text => String::new(),
         };
         if !takes.is_empty() {
@@ -86,6 +88,7 @@ enum Kind {
     Whole,
     Number,
     Path,
+    Threads,
     Text,
 }
 
@@ -100,6 +103,7 @@ fn kind(arg: &Arg) -> Kind {
         }
         () if is(TypeId::of::<f64>()) => Kind::Number,
         () if is(TypeId::of::<PathBuf>()) => Kind::Path,
+        () if is(TypeId::of::<flowsieve::options::ThreadCount>()) => Kind::Threads,
         () => Kind::Text,
     }
 }

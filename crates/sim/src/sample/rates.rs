@@ -74,7 +74,7 @@ impl Rates {
         for (number, _) in to_hosts.filter(|_| !sampling.flows.is_empty()) {
             let (partition, index) = built.placement.to[number as usize];
             let network = &mut built.partitions[partition as usize].network;
-            network.links[index as usize].has_features = true;
+            network.links[index as usize].add_feature();
             network.ports[index as usize].features.tells_arrivals = true;
             network.prefetch_queue = PrefetchQueue::none();
         }
@@ -114,8 +114,8 @@ impl Rates {
     pub(crate) fn sample<K: Key>(&mut self, built: &mut Built<K>, at: Time, step: Time) {
         self.gather(built);
         for link in &mut self.links {
-            let network = &mut built.partitions[link.partition as usize].network;
-            network.advance(link.index, Time(at.0 - 1));
+            built.advance((link.partition, link.index), Time(at.0 - 1));
+            let network = &built.partitions[link.partition as usize].network;
             let sent_ps = 8e12 * network.ports[link.index as usize].sent_bytes as f64 / link.bps;
             // The rest of the packet on the line belongs to the next step.
             let busy_ps = sent_ps - network.links[link.index as usize].busy_until.since(at).0 as f64;

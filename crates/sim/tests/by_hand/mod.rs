@@ -77,6 +77,8 @@ impl Trial {
     /// fabric is cut, and within two seconds.
     pub(crate) fn run(&self, flows: &[Flow]) -> PointResult {
         let whole = self.run_as(flows, Partitioning::Whole);
+        let stages = self.run_as(flows, Partitioning::Stages { groups: 3, threads: 2 });
+        assert_eq!(whole, stages);
         let racks = self.run_as(flows, Partitioning::Racks);
         assert_eq!(PointResult { events: 0, ..whole.clone() }, PointResult { events: 0, ..racks });
         whole
