@@ -124,7 +124,8 @@ impl Packets {
             trace: watch::trace(settings, fabric)?,
             label: format!("{}, seed {seed}", point.label()),
             guarded: !self.unguarded,
-            threads: self.threads.unwrap_or(1),
+            // Code outside the simulator may remember one host's calls at another's.
+            threads: if calls_code(point)? { 1 } else { self.threads.unwrap_or(1) },
             seed,
             crossings: workload.crossings(fabric, seed),
             setup,
@@ -223,6 +224,9 @@ impl Engine for Packets {
     }
 
     fn one_thread(&self, point: &Point, seed: u64) -> Result<Option<String>, Error> {
+        if calls_code(point)? {
+            return Ok(Some("the scheme calls code of the running program".to_owned()));
+        }
         let setup = self.set_up(point, seed)?;
         Ok(flowsieve_sim::stages(&setup.fabric, &setup.scheme).err().map(|why| why.to_string()))
     }
@@ -252,6 +256,11 @@ impl engine::Follower for Packets {
     fn follow(&self, point: &Point, seed: u64, flow: u32, hear: OnProgress<'_>) -> Result<Timeline, Error> {
         self.run_of(point, seed)?.follow(flow, hear)
     }
+}
+
+/// Returns whether the point's scheme calls code of the running program.
+fn calls_code(point: &Point) -> Result<bool, Error> {
+    Ok(own::in_words(&point.settings.scheme(&point.variant.name))?.is_some())
 }
 
 /// Returns the thresholds of the first class of flows that is tagged by thresholds.

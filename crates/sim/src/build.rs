@@ -39,8 +39,9 @@ pub(crate) struct Placement {
 }
 
 impl Placement {
-    /// Numbers everything in its partition; returns, too, how many hosts, switches and links each one has.
-    fn new(fabric: &Fabric, cut: &Cut) -> (Placement, [Vec<u32>; 3]) {
+    /// Numbers everything in its partition; returns, too, how many hosts, switches, links at which packets arrive, and
+    /// links each one has.
+    fn new(fabric: &Fabric, cut: &Cut) -> (Placement, [Vec<u32>; 4]) {
         let mut numbers = Numbers(vec![0; cut.count]);
         let hosts = cut.hosts.iter().map(|&partition| numbers.next(partition)).collect();
         let hosts_in = numbers.0;
@@ -51,22 +52,25 @@ impl Placement {
         };
         let switches = cut.switches.iter().map(halves).collect();
         let switches_in = numbers.0;
-        // Of events of one instant the link's number decides, so records are in the order of links everywhere.
+        // Of arrivals at one instant the link's number decides, so records are in the order of links everywhere. Records
+        // at which none arrives come last, outside the event queue.
         let mut numbers = Numbers(vec![0; cut.count]);
         let mut placement = Placement { hosts, switches, from: Vec::new(), to: Vec::new(), turned: Vec::new() };
         for link in &fabric.links {
             let up = cut.is_up(link);
-            let (from, to) = (cut.of_end(link.from, up), cut.of_end(link.to, up));
-            let sending = numbers.next(from);
-            placement.from.push(sending);
-            placement.to.push(if from == to { sending } else { numbers.next(to) });
+            placement.to.push(numbers.next(cut.of_end(link.to, up)));
             let turned = match link.to {
                 Node::Switch(switch) if up => Some(cut.switches[switch as usize]).filter(|halves| halves.differ()),
                 _ => None,
             };
             placement.turned.push(turned.map(|halves| numbers.next(halves.down)));
         }
-        (placement, [hosts_in, switches_in, numbers.0])
+        let arrivals_in = numbers.0.clone();
+        for (link, &to) in fabric.links.iter().zip(&placement.to) {
+            let from = cut.of_end(link.from, cut.is_up(link));
+            placement.from.push(if from == to.0 { to } else { numbers.next(from) });
+        }
+        (placement, [hosts_in, switches_in, arrivals_in, numbers.0])
     }
 }
 
@@ -140,7 +144,7 @@ pub(crate) fn build<K: Key>(run_spec: &RunSpec<'_>) -> Result<Built<K>, SimError
     let racks = sites.racks();
     let cut = Cut::new(run_spec, racks);
     let count = cut.count;
-    let (placement, [hosts_in, switches_in, links_in]) = Placement::new(fabric, &cut);
+    let (placement, [hosts_in, switches_in, arrivals_in, links_in]) = Placement::new(fabric, &cut);
 
     // Programs may have timers.
     let timed = Place::ALL.iter().any(|&place| scheme.balancers.at(place).is_program());
@@ -150,7 +154,7 @@ pub(crate) fn build<K: Key>(run_spec: &RunSpec<'_>) -> Result<Built<K>, SimError
     let mut networks = Vec::with_capacity(count);
     for partition in 0..count {
         let programs = if timed { switches_in[partition] } else { 0 };
-        let sources = Sources::new(links_in[partition], hosts_in[partition], hear, programs);
+        let sources = Sources::new(arrivals_in[partition], hosts_in[partition], hear, programs);
         if sources.count() > K::SOURCES {
             return Err(SimError::KeyTooNarrow);
         }
@@ -197,8 +201,12 @@ pub(crate) fn build<K: Key>(run_spec: &RunSpec<'_>) -> Result<Built<K>, SimError
             arrivals: Vec::new(),
         });
     }
+    let mut sending = Vec::new();
     for number in 0..fabric.links.len() as u32 {
-        add_link(&mut networks, run_spec, number, &sites, (&cut, &placement));
+        sending.extend(add_link(&mut networks, run_spec, number, &sites, (&cut, &placement)));
+    }
+    for (partition, link, port, beyond) in sending {
+        networks[partition as usize].add_link(link, port, beyond);
     }
     let mut programs: Vec<_> = (0..count).map(|_| Vec::new()).collect();
     for (number, &halves) in (0..).zip(&placement.switches) {
@@ -246,14 +254,14 @@ pub(crate) fn build<K: Key>(run_spec: &RunSpec<'_>) -> Result<Built<K>, SimError
     })
 }
 
-/// Adds a link to the partitions of its ends.
+/// Adds a link to the partitions of its ends, but for a record at which nothing arrives: returns it with its partition.
 fn add_link<K>(
     networks: &mut [Network<K>],
     run_spec: &RunSpec<'_>,
     number: u32,
     sites: &Sites<'_>,
     (cut, placement): (&Cut, &Placement),
-) {
+) -> Option<(u32, LinkState, Port, Beyond)> {
     let RunSpec { fabric, scheme, .. } = *run_spec;
     let link = &fabric.links[number as usize];
     let spec = scheme.port(fabric.place_of(link.from));
@@ -275,6 +283,10 @@ fn add_link<K>(
             sending.features.shares = spec.shares_memory();
         }
     }
+    if from.0 == to.0 {
+        networks[from.0 as usize].add_link(LinkState::new(link, &sending, endpoint), sending, Beyond::INSIDE);
+        return None;
+    }
     // Nothing is queued at a receiving end.
     let mut add_receiving = |to: (u32, u32), endpoint| {
         let receiving = port(Scheduler::default());
@@ -282,17 +294,14 @@ fn add_link<K>(
         debug_assert_eq!(network.links.len(), to.1 as usize, "records are numbered as they are added");
         network.add_link(LinkState::new(link, &receiving, endpoint), receiving, Beyond::INSIDE);
     };
-    let mut beyond = Beyond::INSIDE;
-    if from.0 != to.0 {
-        sending.features.crosses = true;
-        beyond.ahead = to;
-        add_receiving(to, endpoint);
-        if let (Some(turned), Node::Switch(switch)) = (placement.turned[number as usize], link.to) {
-            beyond = Beyond { turned, switch, ..beyond };
-            add_receiving(turned, Endpoint::switch(placement.switches[switch as usize].down.1));
-        }
+    sending.features.crosses = true;
+    let mut beyond = Beyond { ahead: to, ..Beyond::INSIDE };
+    add_receiving(to, endpoint);
+    if let (Some(turned), Node::Switch(switch)) = (placement.turned[number as usize], link.to) {
+        beyond = Beyond { turned, switch, ..beyond };
+        add_receiving(turned, Endpoint::switch(placement.switches[switch as usize].down.1));
     }
-    networks[from.0 as usize].add_link(LinkState::new(link, &sending, endpoint), sending, beyond);
+    Some((from.0, LinkState::new(link, &sending, endpoint), sending, beyond))
 }
 
 /// Lists, by host, its rack and the link from there to it, by the link's number in its partition.
