@@ -12,6 +12,10 @@ class MakeOptions(TypedDict, total=False):
         int | None,
         Option("--jobs", None, "Runs at a time [default: the machine's cores]", takes="a whole number, 1 to 1024"),
     ]
+    threads: Annotated[
+        int | Literal["all"] | None,
+        Option("--threads", None, "Threads of each run, or `all` [default: 1]", takes="1 to 1024, or all"),
+    ]
     guard: Annotated[
         bool,
         Option("--no-guard", True, "False: do not stop runs that take ten times the expected work, or in which acknowledgements have ceased"),
@@ -26,6 +30,10 @@ class RunOptions(TypedDict, total=False):
     jobs: Annotated[
         int | None,
         Option("--jobs", None, "Runs at a time [default: the machine's cores]", takes="a whole number, 1 to 1024"),
+    ]
+    threads: Annotated[
+        int | Literal["all"] | None,
+        Option("--threads", None, "Threads of each run, or `all` [default: 1]", takes="1 to 1024, or all"),
     ]
     guard: Annotated[
         bool,

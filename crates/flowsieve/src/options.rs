@@ -39,8 +39,8 @@ impl Jobs {
 /// On how many threads a run is made.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct Threads {
-    /// Threads of each run, or `all` cores: the same result, sooner if fewer runs are left than there are cores [default: 1]
-    #[arg(long, value_name = "N|all")]
+    /// Threads of each run, or `all` [default: 1]
+    #[arg(long, value_name = "N")]
     pub threads: Option<ThreadCount>,
 }
 
