@@ -39,7 +39,7 @@ impl Jobs {
 /// On how many threads a run is made.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct Threads {
-    /// Threads of each run, or `all` [default: 1]
+    /// Threads a run, or `all` [default: 1]
     #[arg(long, value_name = "N")]
     pub threads: Option<ThreadCount>,
 }
