@@ -25,7 +25,7 @@ use crate::simulator::{MAX_TIME, given_or_usual_end, need_coflows};
 use crate::usual;
 use crate::workload::{ARRIVALS, Extent, FLOWS, Hosts, LOAD, MEASURE, QUERIES, Workload};
 use flowsieve_experiment::Error;
-use flowsieve_experiment::engine::{Engine, OnProgress, Progress, Reading, go_on};
+use flowsieve_experiment::engine::{Engine, OnProgress, Progress, Reading, Threads, go_on};
 use flowsieve_experiment::{BASE, Point};
 
 /// The bytes of a flow on the wire: its data with headers and framing. There are no ACKs.
@@ -106,7 +106,14 @@ impl Engine for FlowRates {
         })
     }
 
-    fn run(&self, point: &Point, seed: u64, hear: OnProgress<'_>, _: Option<&Path>) -> Result<PointResult, Error> {
+    fn run(
+        &self,
+        point: &Point,
+        seed: u64,
+        _: Threads,
+        hear: OnProgress<'_>,
+        _: Option<&Path>,
+    ) -> Result<PointResult, Error> {
         let (fabric, workload) = set_up(point, seed)?;
         Run::read(point, seed, &fabric, &workload)?.carry_out(hear)
     }

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use flowsieve_core::{Node, Time};
-use flowsieve_experiment::engine::{Engine, OnProgress, Progress, Reading};
+use flowsieve_experiment::engine::{Engine, OnProgress, Progress, Reading, Threads};
 use flowsieve_experiment::{Error, Point};
 use flowsieve_fabric::topology::Link;
 pub use flowsieve_lab::LabError;
@@ -165,7 +165,14 @@ impl Engine for Linux {
         Ok(Reading { warnings, ..reading })
     }
 
-    fn run(&self, point: &Point, seed: u64, hear: OnProgress<'_>, _: Option<&Path>) -> Result<PointResult, Error> {
+    fn run(
+        &self,
+        point: &Point,
+        seed: u64,
+        _: Threads,
+        hear: OnProgress<'_>,
+        _: Option<&Path>,
+    ) -> Result<PointResult, Error> {
         let run = self.run_of(point, seed)?;
         if run.apart.is_some() && !named::all().iter().any(|lab| lab.process == std::process::id()) {
             let problem = "programs = \"own\": a lab that stays has a name, by which `flowsieve lab exec` finds it";

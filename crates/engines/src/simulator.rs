@@ -18,7 +18,7 @@ use flowsieve_core::{TaggerSpec, Time};
 use flowsieve_experiment::Error;
 use flowsieve_experiment::Point;
 use flowsieve_experiment::document;
-use flowsieve_experiment::engine::{self, Engine, OnProgress, Progress, Reading, TagFeeds, TraceSize};
+use flowsieve_experiment::engine::{self, Engine, OnProgress, Progress, Reading, TagFeeds, Threads, TraceSize};
 use flowsieve_record::PointResult;
 use flowsieve_results::timeline::Timeline;
 use flowsieve_results::{CallCost, SchemeInfo, TraceFiles};
@@ -60,8 +60,6 @@ pub struct Packets {
     /// The settings that the custom schemes declare.
     settings: &'static [&'static Key],
     unguarded: bool,
-    /// Threads of a run, if more than one.
-    threads: Option<usize>,
     /// The program that has code for taggers and controllers.
     program: Option<Arc<dyn Program>>,
 }
@@ -86,11 +84,6 @@ impl Packets {
     /// Lets runs go on, however far they exceed their estimate.
     pub fn without_guard(self) -> Packets {
         Packets { unguarded: true, ..self }
-    }
-
-    /// Makes each run on this many threads, where it can be cut into stages.
-    pub fn with_threads(self, threads: usize) -> Packets {
-        Packets { threads: Some(threads).filter(|&threads| threads > 1), ..self }
     }
 
     /// Lets schemes name taggers and controllers of this program.
@@ -124,8 +117,7 @@ impl Packets {
             trace: watch::trace(settings, fabric)?,
             label: format!("{}, seed {seed}", point.label()),
             guarded: !self.unguarded,
-            // Code outside the simulator may remember one host's calls at another's.
-            threads: if calls_code(point)? { 1 } else { self.threads.unwrap_or(1) },
+            partitioning: Partitioning::Whole,
             seed,
             crossings: workload.crossings(fabric, seed),
             setup,
@@ -205,10 +197,15 @@ impl Engine for Packets {
         &self,
         point: &Point,
         seed: u64,
+        threads: Threads,
         hear: OnProgress<'_>,
         trace_folder: Option<&Path>,
     ) -> Result<PointResult, Error> {
-        let run = self.run_of(point, seed)?;
+        let mut run = self.run_of(point, seed)?;
+        // Code outside the simulator may remember one host's calls at another's.
+        if !calls_code(point)? {
+            run.cut(threads);
+        }
         // Another seed may load the links otherwise than the plan's.
         overload(&point.settings, &run.wire_loads(), run.setup.workload.extent)?;
         let mut result = run.simulate(hear, trace_folder)?;
@@ -217,10 +214,6 @@ impl Engine for Packets {
             result.flow_level_cct_ps = flow_level::mean_cct_ps(point, seed, fabric, workload);
         }
         Ok(result)
-    }
-
-    fn threads(&self) -> usize {
-        self.threads.unwrap_or(1)
     }
 
     fn one_thread(&self, point: &Point, seed: u64) -> Result<Option<String>, Error> {
@@ -347,14 +340,15 @@ struct Run {
     label: String,
     /// Whether the run ends when it exceeds its estimate by far.
     guarded: bool,
-    /// Threads, if it can be cut into stages.
-    threads: usize,
+    partitioning: Partitioning,
 }
 
 /// The factor by which a run may exceed its estimate.
 const GUARD: f64 = 10.0;
 /// Packet-hops that any run may take, however small its estimate: a second or two.
 const GUARD_FROM: f64 = 1e7;
+/// Packet-hops from which a run takes spare cores.
+const WORTH_THREADS: f64 = 1e7;
 
 impl Run {
     /// Returns the most packet-hops it may take. The number of flows of closed loops and queries is unknown.
@@ -421,7 +415,7 @@ impl Run {
     /// Runs with all links traced, and keeps the timeline of a flow.
     fn follow(&self, flow: u32, show: OnProgress<'_>) -> Result<Timeline, Error> {
         // Packets without numbers are told apart by their places in memory, which threads would change.
-        debug_assert_eq!(self.threads, 1, "a flow is followed on one thread");
+        debug_assert_eq!(self.partitioning, Partitioning::Whole, "a flow is followed on one thread");
         let mut follower = Follower::new(flow, Hop::all(&self.setup.fabric, self.setup.wire_overhead));
         let links = (0..self.setup.fabric.links.len() as u32).collect();
         let tracing = Tracing { links, span: Time::ZERO..Time::NEVER, most: u64::MAX };
@@ -446,10 +440,14 @@ impl Run {
         }
     }
 
-    fn partitioning(&self) -> Partitioning {
-        match u32::try_from(self.threads) {
-            Ok(1) | Err(_) => Partitioning::Whole,
-            Ok(threads) => Partitioning::Stages { groups: threads, threads },
+    /// Cuts it into stages for these threads. Spare cores are left alone by a run that a second or so of one does.
+    fn cut(&mut self, threads: Threads) {
+        let threads = match threads {
+            Threads::Spare(_) if self.expected_hops() < WORTH_THREADS => 1,
+            Threads::Asked(threads) | Threads::Spare(threads) => threads,
+        };
+        if let Some(threads) = u32::try_from(threads).ok().filter(|&threads| threads > 1) {
+            self.partitioning = Partitioning::Stages { groups: threads, threads };
         }
     }
 
@@ -482,7 +480,7 @@ impl Run {
             fct_end: self.fct_end,
             seed: self.seed,
             max_time: self.max_time,
-            partitioning: self.partitioning(),
+            partitioning: self.partitioning,
             most_packet_hops: self.most_packet_hops(),
             fruitless_timeouts: self.guarded.then_some(FRUITLESS_TIMEOUTS),
         };

@@ -15,7 +15,7 @@ fn execute__stops_in_the_middle_of_a_run_when_told_to_and_keeps_what_is_finished
                 [sweep]\nload = [0.5]\nscheme = [\"dctcp\"]\n[run]\nseeds = 3\n";
     let folder = tempfile::tempdir().unwrap();
     let plan = plan(&ExperimentText::new("t.toml", text), Path::new(""), &Changes::default(), &built_in()).unwrap();
-    let how = How { jobs: 1, fresh: false, replace: false };
+    let how = How { jobs: 1, threads: None, fresh: false, replace: false };
     let looks = AtomicUsize::new(0);
     let show = |event: Event| match event {
         Event::Going(1, _) => {

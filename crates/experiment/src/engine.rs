@@ -13,6 +13,20 @@ use std::collections::BTreeMap;
 use std::ops::{Add, ControlFlow};
 use std::path::Path;
 
+/// How many threads a run gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Threads {
+    /// This many, as asked for.
+    Asked(usize),
+    /// This many cores have no other run to do: an engine uses them where it gains by it.
+    Spare(usize),
+}
+
+impl Threads {
+    /// One thread.
+    pub const ONE: Threads = Threads::Asked(1);
+}
+
 /// Carries out points: a simulator of packets, one of rates, real packets.
 pub trait Engine: Send + Sync {
     /// Returns every setting that it reads.
@@ -48,10 +62,13 @@ pub trait Engine: Send + Sync {
     ///
     /// A run reads the settings of its point once more, and only what it needs of them. Thousands of points wait for
     /// their runs, and their fabrics and flow lists would take more memory than the runs.
+    ///
+    /// Its result has the same bytes on any number of threads. An engine may use fewer than it gets.
     fn run(
         &self,
         point: &Point,
         seed: u64,
+        threads: Threads,
         hear: OnProgress<'_>,
         trace_folder: Option<&Path>,
     ) -> Result<PointResult, Error>;
@@ -61,12 +78,7 @@ pub trait Engine: Send + Sync {
         Ok(())
     }
 
-    /// Returns the number of threads of a run.
-    fn threads(&self) -> usize {
-        1
-    }
-
-    /// Returns why a run of the point takes one thread, where more are asked for.
+    /// Returns why a run of the point takes one thread, where it gets more.
     ///
     /// # Errors
     /// As [`Engine::read`].
@@ -171,10 +183,11 @@ impl Engines {
         &self,
         point: &Point,
         seed: u64,
+        threads: Threads,
         hear: OnProgress<'_>,
         trace_folder: Option<&Path>,
     ) -> Result<PointResult, Error> {
-        self.of(&point.settings)?.run(point, seed, hear, trace_folder)
+        self.of(&point.settings)?.run(point, seed, threads, hear, trace_folder)
     }
 
     /// Completes the description of a point's scheme as [`Engine::describe`] does.
@@ -182,17 +195,12 @@ impl Engines {
         self.of(&point.settings)?.describe(point, info)
     }
 
-    /// Returns the number of threads of a run: of the engine with the most.
-    pub(crate) fn threads(&self) -> usize {
-        self.list.iter().map(|engine| engine.threads()).max().unwrap_or(1)
-    }
-
-    /// Returns why a run of the point takes one thread, if more are asked for.
+    /// Returns why a run of the point takes one thread, whatever is asked for; `None`: it takes what it gets.
     ///
     /// # Errors
     /// As [`Engine::read`].
     pub fn one_thread(&self, point: &Point, seed: u64) -> Result<Option<String>, Error> {
-        if self.threads() == 1 { Ok(None) } else { self.of(&point.settings)?.one_thread(point, seed) }
+        self.of(&point.settings)?.one_thread(point, seed)
     }
 
     /// Returns the costs of [`Engine::calls`] of all engines.

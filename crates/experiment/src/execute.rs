@@ -5,7 +5,7 @@
 //! its finished parts, and the next one finds them. A run that is not valid has no part: the result says so, and has
 //! the others.
 
-use crate::engine::{Engines, Progress};
+use crate::engine::{Engines, Progress, Threads};
 use crate::error::Error;
 use crate::machine::{self, Clock};
 use crate::plan::{Plan, PlannedRun};
@@ -41,6 +41,8 @@ fn and_on(answer: ControlFlow<()>) -> Result<(), Error> {
 pub struct How {
     /// Runs at a time, at least one.
     pub jobs: usize,
+    /// Threads of each run. `None`: where fewer runs are left than `jobs` and cores, the runs share these.
+    pub threads: Option<usize>,
     /// Whether runs are made again even if their results exist.
     pub fresh: bool,
     /// Whether an existing result may be lost: one of another experiment, scale or settings.
@@ -67,14 +69,14 @@ pub fn execute_sharing(
         refuse_loss(out, &plan.experiment)?;
     }
     let writer = ResultWriter::create_with_parts(out, parts)?.of(&plan.experiment);
-    let (Made { jobs, run, found }, not_valid) = make(plan, engines, &writer, how, show)?;
+    let (Made { jobs, threads, run, found }, not_valid) = make(plan, engines, &writer, how, show)?;
     let result = writer.join(joined(plan, not_valid)?)?;
     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     writer.write_run(&RunInfo {
         date: clock.date().to_owned(),
         machine: machine::describe(),
         jobs: count(jobs),
-        threads: count(engines.threads()),
+        threads: count(threads),
         wall_seconds: clock.wall_seconds(),
         cpu_seconds: clock.cpu_seconds(),
         parts_run: count(run),
@@ -103,6 +105,8 @@ type NotValid = (usize, Error);
 pub struct Made {
     /// Runs at a time.
     pub jobs: usize,
+    /// The most threads that a run got.
+    pub threads: usize,
     /// Number of runs made now.
     pub run: usize,
     /// Number of runs that existed already.
@@ -131,8 +135,8 @@ fn make(
     let left: f64 = todo.iter().map(|&index| plan.runs[index].packet_hops).sum();
     and_on(show(Event::Found(found, plan.packet_hops() - left)))?;
     let jobs = how.jobs.clamp(1, run.max(1));
-    let not_valid = run_all(plan, engines, writer, todo, jobs, show)?;
-    Ok((Made { jobs, run: run - not_valid.len(), found }, not_valid))
+    let (not_valid, threads) = run_all(plan, engines, writer, todo, how, show)?;
+    Ok((Made { jobs, threads, run: run - not_valid.len(), found }, not_valid))
 }
 
 /// Returns the runs without parts.
@@ -158,32 +162,32 @@ fn run_all(
     engines: &Engines,
     writer: &ResultWriter,
     todo: Vec<usize>,
-    jobs: usize,
+    how: How,
     show: Show<'_>,
-) -> Result<Vec<NotValid>, Error> {
+) -> Result<(Vec<NotValid>, usize), Error> {
+    let jobs = how.jobs.clamp(1, todo.len().max(1));
+    let cores = how.jobs.min(machine::cores());
     let not_valid = Mutex::new(Vec::new());
-    // The next runs, until none is left or one has failed, and the failure of the earliest run that failed.
-    let queue = Mutex::new((todo.into_iter(), None::<(usize, Error)>));
+    let queue = Mutex::new(Queue { runs: todo.into_iter(), going: 0, most_threads: 1, failed: None });
     let locked = || queue.lock().unwrap_or_else(PoisonError::into_inner);
-    let next = || {
-        let mut queue = locked();
-        if queue.1.is_some() { None } else { queue.0.next() }
-    };
     let work = || {
-        while let Some(index) = next() {
+        loop {
+            let Some((index, threads)) = locked().next(how.threads, cores) else { break };
             let made = || {
                 and_on(show(Event::Started(index)))?;
                 let mut going = |progress| show(Event::Going(index, progress));
-                run_one(plan, &plan.runs[index], engines, writer, &mut going)?;
+                run_one(plan, &plan.runs[index], threads, engines, writer, &mut going)?;
                 and_on(show(Event::Finished(index)))
             };
-            match made() {
+            let made = made();
+            locked().going -= 1;
+            match made {
                 Ok(()) => {}
                 Err(error @ Error::NotValid { .. }) => {
                     not_valid.lock().unwrap_or_else(PoisonError::into_inner).push((index, error));
                 }
                 Err(error) => {
-                    let failed = &mut locked().1;
+                    let failed = &mut locked().failed;
                     if failed.as_ref().is_none_or(|(earlier, _)| index < *earlier) {
                         *failed = Some((index, error));
                     }
@@ -196,22 +200,82 @@ fn run_all(
             scope.spawn(work);
         }
     });
-    let failed = queue.into_inner().unwrap_or_else(PoisonError::into_inner).1;
+    let Queue { failed, most_threads, .. } = queue.into_inner().unwrap_or_else(PoisonError::into_inner);
     let mut not_valid = not_valid.into_inner().unwrap_or_else(PoisonError::into_inner);
     not_valid.sort_by_key(|(index, _)| *index);
-    failed.map_or(Ok(not_valid), |(_, error)| Err(error))
+    failed.map_or(Ok((not_valid, most_threads)), |(_, error)| Err(error))
+}
+
+/// The runs that have yet to begin.
+struct Queue {
+    runs: std::vec::IntoIter<usize>,
+    /// Runs that have begun and not ended.
+    going: usize,
+    most_threads: usize,
+    /// The earliest run that failed. No further one begins.
+    failed: Option<(usize, Error)>,
+}
+
+impl Queue {
+    /// Takes the next run with the threads that it gets: those asked for, or its share of the cores.
+    fn next(&mut self, asked: Option<usize>, cores: usize) -> Option<(usize, Threads)> {
+        if self.failed.is_some() {
+            return None;
+        }
+        let index = self.runs.next()?;
+        self.going += 1;
+        let share = (cores / (self.runs.len() + self.going)).max(1);
+        self.most_threads = self.most_threads.max(asked.unwrap_or(share));
+        Some((index, asked.map_or(Threads::Spare(share), Threads::Asked)))
+    }
 }
 
 fn run_one(
     plan: &Plan,
     run: &PlannedRun,
+    threads: Threads,
     engines: &Engines,
     writer: &ResultWriter,
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<(), Error> {
     let part = writer.begin_part(&run.key)?;
     let trace = run.trace.map(|_| part.trace_folder()).transpose()?;
-    let result = engines.run(&plan.points[run.point], run.seed, progress, trace.as_deref())?;
+    let result = engines.run(&plan.points[run.point], run.seed, threads, progress, trace.as_deref())?;
     part.finish(run.seed, result)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn queue(runs: usize) -> Queue {
+        Queue { runs: (0..runs).collect::<Vec<_>>().into_iter(), going: 0, most_threads: 1, failed: None }
+    }
+
+    #[test]
+    fn queue__runs_share_the_cores_that_no_other_run_needs() {
+        let mut three = queue(3);
+        let given: Vec<_> = std::iter::from_fn(|| three.next(None, 8)).collect();
+        assert_eq!(given, [(0, Threads::Spare(2)), (1, Threads::Spare(2)), (2, Threads::Spare(2))]);
+        assert_eq!(three.most_threads, 2);
+
+        // Two at a time on four cores: with five runs left each gets one core, with two left each gets two.
+        let mut five = queue(5);
+        let given: Vec<_> = (0..5)
+            .map(|_| {
+                five.going = five.going.min(1);
+                five.next(None, 4).unwrap().1
+            })
+            .collect();
+        assert_eq!(given, [1, 1, 1, 1, 2].map(Threads::Spare));
+    }
+
+    #[test]
+    fn queue__threads_asked_for_are_given() {
+        let mut two = queue(2);
+        assert_eq!((two.next(Some(3), 1), two.most_threads), (Some((0, Threads::Asked(3))), 3));
+        two.failed = Some((0, Error::Stopped));
+        assert_eq!(two.next(Some(3), 1), None);
+    }
 }

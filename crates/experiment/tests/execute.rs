@@ -53,7 +53,7 @@ fn bytes(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 #[test]
 fn execute__a_run_that_is_not_valid_is_in_no_figure() {
     let folder = tempfile::tempdir().unwrap();
-    let how = How { jobs: 2, fresh: false, replace: false };
+    let how = How { jobs: 2, threads: None, fresh: false, replace: false };
     let late = Made { is_late: Some("few"), ..Made::default() };
     let result = execute(&planned(&late, &Changes::default()), &late.engines(), folder.path(), how, &go_on).unwrap();
     let experiment = &result.manifest().experiment;
@@ -84,7 +84,7 @@ fn keys_of(plan: &Plan) -> BTreeSet<String> {
 fn run(engine: &Made, out: &Path, jobs: usize) -> Result<usize, Error> {
     let plan = planned(engine, &Changes::default());
     engine.runs.store(0, Ordering::Relaxed);
-    execute(&plan, &engine.engines(), out, How { jobs, fresh: false, replace: false }, &go_on)?;
+    execute(&plan, &engine.engines(), out, How { jobs, threads: None, fresh: false, replace: false }, &go_on)?;
     Ok(engine.runs.load(Ordering::Relaxed))
 }
 
@@ -182,7 +182,14 @@ fn execute__reads_a_point_once_for_its_plan_and_carries_one_seed_a_run() {
     let plan = planned(&engine, &Changes::default());
     let asked = || (engine.reads.load(Ordering::Relaxed), engine.runs.load(Ordering::Relaxed));
     assert_eq!(asked(), (6, 0));
-    execute(&plan, &engine.engines(), folder.path(), How { jobs: 2, fresh: false, replace: false }, &go_on).unwrap();
+    execute(
+        &plan,
+        &engine.engines(),
+        folder.path(),
+        How { jobs: 2, threads: None, fresh: false, replace: false },
+        &go_on,
+    )
+    .unwrap();
     assert_eq!(asked(), (6, 12));
 }
 
@@ -204,7 +211,8 @@ fn execute__finds_finished_parts_again() {
         events.lock().unwrap().push(event);
         ControlFlow::Continue(())
     };
-    execute(&plan, &again.engines(), &stopped, How { jobs: 1, fresh: false, replace: false }, &show).unwrap();
+    execute(&plan, &again.engines(), &stopped, How { jobs: 1, threads: None, fresh: false, replace: false }, &show)
+        .unwrap();
     assert_eq!(again.runs.load(Ordering::Relaxed), 10);
     assert!(bytes(&stopped) == bytes(&whole));
     let events = events.into_inner().unwrap();
@@ -215,7 +223,8 @@ fn execute__finds_finished_parts_again() {
     // And nothing is left to do, unless asked.
     assert_eq!(run(&again, &stopped, 3).unwrap(), 0);
     again.runs.store(0, Ordering::Relaxed);
-    execute(&plan, &again.engines(), &stopped, How { jobs: 3, fresh: true, replace: false }, &go_on).unwrap();
+    execute(&plan, &again.engines(), &stopped, How { jobs: 3, threads: None, fresh: true, replace: false }, &go_on)
+        .unwrap();
     assert_eq!(again.runs.load(Ordering::Relaxed), 12);
 }
 

@@ -1,6 +1,6 @@
 //! An engine of one's own, by what is public alone: a line that sends flows one after the other.
 
-use flowsieve_experiment::engine::{Engine, Engines, OnProgress, Reading, go_on};
+use flowsieve_experiment::engine::{Engine, Engines, OnProgress, Reading, Threads, go_on};
 use flowsieve_experiment::execute::{How, execute};
 use flowsieve_experiment::plan::{Changes, Plan, plan};
 use flowsieve_experiment::{BASE, Error, ExperimentText, Point};
@@ -39,7 +39,14 @@ impl Engine for Line {
         Ok(Reading { fabric: "a line".to_owned(), ..Reading::default() })
     }
 
-    fn run(&self, point: &Point, _: u64, _: OnProgress<'_>, _: Option<&Path>) -> Result<PointResult, Error> {
+    fn run(
+        &self,
+        point: &Point,
+        _: u64,
+        _: Threads,
+        _: OnProgress<'_>,
+        _: Option<&Path>,
+    ) -> Result<PointResult, Error> {
         let (flows, fct_ps) = flows_and_fct(point)?;
         let flow = |flow: u32| FlowRow {
             flow,
@@ -69,7 +76,9 @@ fn engine__of_ones_own_makes_a_result() {
     let text = "[workload]\nflows = 20\n[schemes.hasty]\nbase = \"line\"\nhaste = 10\n[sweep]\nscheme = [\"line\", \"hasty\"]\n";
     let folder = tempfile::tempdir().unwrap();
     let plan = planned(text, &engines).unwrap();
-    let result = execute(&plan, &engines, folder.path(), How { jobs: 2, fresh: true, replace: false }, &go_on).unwrap();
+    let result =
+        execute(&plan, &engines, folder.path(), How { jobs: 2, threads: None, fresh: true, replace: false }, &go_on)
+            .unwrap();
     let mut fcts = Vec::new();
     result.for_each_run(|_, flows| fcts.push((flows.len(), flows[0].fct_ps))).unwrap();
     // 1,000 bytes at 1 and at 10 bytes a microsecond.

@@ -65,7 +65,7 @@ fn compare(args: &LabCompare, engines: &Engines) -> Result<(), Error> {
         super::announce(plan, jobs);
         interruption::answer()?;
         let progress = Progress::new(plan);
-        let how = How { jobs, fresh: false, replace: args.replace };
+        let how = How { jobs, threads: None, fresh: false, replace: args.replace };
         let result = execute(plan, engines, &out.join(folder), how, &|event| progress.hear(event));
         progress.end();
         result

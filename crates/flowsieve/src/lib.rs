@@ -98,13 +98,7 @@ pub fn carry_out(
 
 fn do_what_it_says(command: Command, packets: Packets) -> Result<(), Error> {
     let unguarded = matches!(&command, Command::Run(args) if args.options.make.no_guard);
-    let threads = match &command {
-        Command::Run(args) => args.options.make.threads.count(),
-        Command::Reproduce(args) => args.threads.count(),
-        _ => 1,
-    };
     let setups = packets.clone();
-    let packets = packets.with_threads(threads);
     let engines = &flowsieve_engines::of(if unguarded { packets.without_guard() } else { packets })?;
     match command {
         Command::Run(args) => run(&args, engines),
@@ -141,7 +135,8 @@ fn run(args: &Run, engines: &Engines) -> Result<(), Error> {
     }
     let jobs = args.options.make.jobs();
     let out = args.out.clone().unwrap_or_else(|| default_out(&args.of.file, &changes));
-    tell_of_threads(&plan, engines)?;
+    let threads = args.options.make.threads.count();
+    tell_of_threads(&plan, engines, threads)?;
     if spreading::run_some(args, &plan, engines, &out, jobs)? {
         return Ok(());
     }
@@ -157,7 +152,7 @@ fn run(args: &Run, engines: &Engines) -> Result<(), Error> {
     announce(&plan, jobs);
     interruption::answer()?;
     let (fresh, replace) = (args.options.make.fresh, args.options.replace);
-    let mut resolved = Resolved { plan, engines, result: None, out, jobs, fresh, replace };
+    let mut resolved = Resolved { plan, engines, result: None, out, jobs, threads, fresh, replace };
     resolved.make()?;
     if let Some(resolving) = resolving {
         resolving.go_on(std::slice::from_mut(&mut resolved))?;
@@ -172,6 +167,7 @@ struct Resolved<'a> {
     result: Option<ResultDir>,
     out: PathBuf,
     jobs: usize,
+    threads: Option<usize>,
     fresh: bool,
     replace: bool,
 }
@@ -195,7 +191,8 @@ impl Resolvable for Resolved<'_> {
 
     fn make(&mut self) -> Result<(), Error> {
         let progress = Progress::new(&self.plan);
-        let how = How { jobs: self.jobs, fresh: std::mem::take(&mut self.fresh), replace: self.replace };
+        let (jobs, threads, fresh) = (self.jobs, self.threads, std::mem::take(&mut self.fresh));
+        let how = How { jobs, threads, fresh, replace: self.replace };
         let result = execute(&self.plan, self.engines, &self.out, how, &|event| progress.hear(event));
         progress.end();
         self.result = Some(result?);
@@ -203,8 +200,11 @@ impl Resolvable for Resolved<'_> {
     }
 }
 
-/// Says which points are run on one thread although there are more, and why; each reason once.
-fn tell_of_threads(plan: &Plan, engines: &Engines) -> Result<(), Error> {
+/// Says which points are run on one thread although more are asked for, and why; each reason once.
+fn tell_of_threads(plan: &Plan, engines: &Engines, threads: Option<usize>) -> Result<(), Error> {
+    if threads.is_none_or(|threads| threads == 1) {
+        return Ok(());
+    }
     let mut reasons: Vec<(String, usize)> = Vec::new();
     for (number, point) in plan.points.iter().enumerate() {
         let Some(run) = plan.runs.iter().find(|run| run.point == number) else { continue };

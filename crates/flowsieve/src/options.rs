@@ -39,7 +39,7 @@ impl Jobs {
 /// On how many threads a run is made.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct Threads {
-    /// Threads a run, or `all` [default: 1]
+    /// Threads a run, or `all` [default: cores that no other run needs]
     #[arg(long, value_name = "N")]
     pub threads: Option<ThreadCount>,
 }
@@ -66,16 +66,16 @@ impl FromStr for ThreadCount {
 }
 
 impl Threads {
-    /// Returns the number of threads of a run.
+    /// Returns the number of threads of a run, if it is asked for.
     #[must_use]
-    pub fn count(&self) -> usize {
-        self.threads.map_or(1, |threads| threads.0)
+    pub fn count(&self) -> Option<usize> {
+        self.threads.map(|threads| threads.0)
     }
 
     /// Returns the number of runs at a time: those asked for, or as many as leave each thread a core.
     #[must_use]
     pub fn jobs(&self, jobs: Jobs) -> usize {
-        if jobs.jobs.is_some() { jobs.count() } else { (jobs.count() / self.count()).max(1) }
+        if jobs.jobs.is_some() { jobs.count() } else { (jobs.count() / self.count().unwrap_or(1)).max(1) }
     }
 }
 
@@ -100,7 +100,7 @@ impl MakeOptions {
     /// Returns how to make parts, which replace no result.
     #[must_use]
     pub fn how(&self) -> How {
-        How { jobs: self.jobs(), fresh: self.fresh, replace: false }
+        How { jobs: self.jobs(), threads: self.threads.count(), fresh: self.fresh, replace: false }
     }
 
     /// Returns the number of runs at a time.
@@ -150,7 +150,7 @@ impl JoinOptions {
     /// Returns how to make the result.
     #[must_use]
     pub fn how(&self) -> How {
-        How { jobs: Jobs { jobs: self.jobs }.count(), fresh: false, replace: self.replace }
+        How { jobs: Jobs { jobs: self.jobs }.count(), threads: None, fresh: false, replace: self.replace }
     }
 
     /// Returns what to do with runs that have no part.

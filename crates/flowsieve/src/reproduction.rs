@@ -45,19 +45,20 @@ pub(crate) fn reproduce(args: &Reproduce, engines: &Engines) -> Result<(), Error
             out.display()
         )));
     }
-    let (jobs, parts) = (args.threads.jobs(args.jobs), out.join("parts"));
+    let (jobs, threads, parts) = (args.threads.jobs(args.jobs), args.threads.count(), out.join("parts"));
     if args.fresh {
         remove(&parts)?;
     } else {
         reproduction.refuse_other_models(&out)?;
     }
     say(&reproduction, &parts, jobs);
+    reproduction.figures.iter().try_for_each(|figure| super::tell_of_threads(&figure.plan, engines, threads))?;
     if args.dry_run {
         return Ok(());
     }
     let page = Page::of(args, &out)?;
     let unreported = Cell::new(None);
-    let place = Place { engines, out: &out, parts: &parts, jobs, keep: args.keep, unreported: &unreported };
+    let place = Place { engines, out: &out, parts: &parts, jobs, threads, keep: args.keep, unreported: &unreported };
     let mut figures: Vec<Running> =
         reproduction.figures.iter_mut().map(|figure| Running { figure, place: &place }).collect();
     for running in &mut figures {
@@ -234,6 +235,7 @@ struct Place<'a> {
     out: &'a Path,
     parts: &'a Path,
     jobs: usize,
+    threads: Option<usize>,
     /// Whether measured values are stored next to the experiments.
     keep: bool,
     /// Why the last missing report could not be written.
@@ -264,10 +266,10 @@ impl Resolvable for Running<'_> {
     }
 
     fn make(&mut self) -> Result<(), Error> {
-        let Place { engines, out, parts, jobs, keep, unreported } = *self.place;
+        let Place { engines, out, parts, jobs, threads, keep, unreported } = *self.place;
         let Some(plan) = self.figure.left(parts) else { return Ok(()) };
         let progress = Progress::new(&plan);
-        let (folder, how) = (out.join(&self.figure.name), How { jobs, fresh: false, replace: true });
+        let (folder, how) = (out.join(&self.figure.name), How { jobs, threads, fresh: false, replace: true });
         let result = execute_sharing(&plan, engines, &folder, parts, how, &|event| progress.hear(event));
         progress.end();
         let result = result?;

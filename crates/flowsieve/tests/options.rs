@@ -13,7 +13,7 @@ fn parsed__has_defaults_and_what_is_given() {
     assert!(!none.replace && !none.make.fresh && none.make.jobs.jobs.is_none());
     let some: RunOptions = parsed(["--jobs=3", "--replace"].map(OsString::from)).unwrap();
     let of_two: RunOptions = parsed(["--threads=2"].map(OsString::from)).unwrap();
-    assert_eq!((none.make.threads.count(), of_two.make.threads.count()), (1, 2));
+    assert_eq!((none.make.threads.count(), of_two.make.threads.count()), (None, Some(2)));
     assert_eq!(of_two.how().jobs, (none.how().jobs / 2).max(1), "each thread has a core");
     assert_eq!((some.how().jobs, some.how().replace, some.how().fresh), (3, true, false));
 }

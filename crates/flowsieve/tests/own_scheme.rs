@@ -15,7 +15,7 @@ mod shortest_first;
 
 use flowsieve_core::tagger::FlowFacts;
 use flowsieve_core::{Kind, TaggerSpec};
-use flowsieve_experiment::engine::{Engines, go_on};
+use flowsieve_experiment::engine::{Engines, Threads, go_on};
 use flowsieve_experiment::execute::{How, execute};
 use flowsieve_experiment::plan::{self, Changes};
 use flowsieve_fabric::topology::{Fabric, Sites};
@@ -51,7 +51,7 @@ fn example(file: &str) -> PathBuf {
 
 fn result(file: &str, out: &Path) -> ResultDir {
     let plan = plan::read(&example(file), &Changes::default(), &ENGINES).unwrap();
-    execute(&plan, &ENGINES, out, How { jobs: 2, fresh: true, replace: false }, &go_on).unwrap()
+    execute(&plan, &ENGINES, out, How { jobs: 2, threads: None, fresh: true, replace: false }, &go_on).unwrap()
 }
 
 /// The blocks of the page, each with its language.
@@ -167,7 +167,9 @@ fn port__that_is_set_otherwise_is_not_replaced() {
     let sets = vec!["schemes.coflow-order.discipline=pifo".into(), "scheme=coflow-order".into()];
     let out = tempfile::tempdir().unwrap();
     let plan = plan::read(&example("coflows.toml"), &Changes { sets, ..Changes::default() }, &ENGINES).unwrap();
-    let result = execute(&plan, &ENGINES, out.path(), How { jobs: 2, fresh: true, replace: false }, &go_on).unwrap();
+    let result =
+        execute(&plan, &ENGINES, out.path(), How { jobs: 2, threads: None, fresh: true, replace: false }, &go_on)
+            .unwrap();
     let queues = |run: &flowsieve_results::Run| run.measured.links.iter().map(|link| link.packets_by_queue.len()).max();
     assert_eq!(result.manifest().runs.iter().map(queues).collect::<Vec<_>>(), [Some(1)]);
 }
@@ -202,7 +204,7 @@ fn transport__that_a_scheme_brings_reads_none_of_tcps_settings() {
     }
     assert!(settings.contains_key("scheme.header") && settings.contains_key("scheme.leaf.discipline"), "{settings:?}");
     // It is what acts: nothing of TCP's is done.
-    let result = ENGINES.run(&planned.points[0], 1, &mut go_on, None).unwrap();
+    let result = ENGINES.run(&planned.points[0], 1, Threads::ONE, &mut go_on, None).unwrap();
     assert_eq!((result.timeouts, result.duplicate_acks), (0, 0));
 }
 
@@ -218,7 +220,7 @@ fn congestion_control__that_a_scheme_brings_paces_its_connections() {
     let settings = &planned.experiment.points[0].settings;
     let has = |key: &str| settings.contains_key(&format!("scheme.{key}"));
     assert_eq!(["transport", "dctcp_g", "max_window", "rto_min"].map(has), [false, false, true, true]);
-    let result = ENGINES.run(&planned.points[0], 1, &mut go_on, None).unwrap();
+    let result = ENGINES.run(&planned.points[0], 1, Threads::ONE, &mut go_on, None).unwrap();
     assert!(result.flows.iter().all(|flow| flow.fct_ps.is_some()), "every flow ends");
 }
 

@@ -82,7 +82,7 @@ impl Experiment {
 
     /// The same with a flow list as its workload.
     fn with_list(&self, py: Python<'_>, path: PathBuf) -> PyResult<Experiment> {
-        let source = working(py, || self.0.with_list(&path, &of_session(&self.1.session(), true, 1)?))?;
+        let source = working(py, || self.0.with_list(&path, &of_session(&self.1.session(), true)?))?;
         Ok(Experiment(source, self.1.clone()))
     }
 
@@ -92,14 +92,14 @@ impl Experiment {
     }
 
     fn plan(&self, py: Python<'_>) -> PyResult<Plan> {
-        let plan = working(py, || self.0.plan(&of_session(&self.1.session(), true, 1)?))?;
+        let plan = working(py, || self.0.plan(&of_session(&self.1.session(), true)?))?;
         Ok(Plan(plan, self.1.clone()))
     }
 
     /// Writes its flows as a list, as `flowsieve flows` does.
     fn write_flows(&self, py: Python<'_>, path: PathBuf, seed: u64) -> PyResult<()> {
         working(py, || {
-            let plan = self.0.plan(&of_session(&self.1.session(), true, 1)?)?;
+            let plan = self.0.plan(&of_session(&self.1.session(), true)?)?;
             bundle::whole_file(&path, Existing::Refuse, |out| export::flows(&plan, seed, out))
         })
     }
@@ -189,7 +189,7 @@ impl Plan {
         let (missing, how) = (options.missing(), options.how());
         let session = self.1.session();
         run(py, &self.0, progress, &session, |show| {
-            joining::join(&self.0, &of_session(&session, true, 1)?, &out, &parts, missing, how, show)
+            joining::join(&self.0, &of_session(&session, true)?, &out, &parts, missing, how, show)
         })
         .map(Outcome)
     }
@@ -211,11 +211,11 @@ impl Plan {
 }
 
 fn engines(options: &MakeOptions, session: &Session) -> Result<Engines, Error> {
-    of_session(session, !options.no_guard, options.threads.count())
+    of_session(session, !options.no_guard)
 }
 
 /// The engines, with what a session's callables decide.
-fn of_session(session: &Session, guard: bool, threads: usize) -> Result<Engines, Error> {
-    let packets = Packets::default().with_program(Arc::new(session.clone())).with_threads(threads);
+fn of_session(session: &Session, guard: bool) -> Result<Engines, Error> {
+    let packets = Packets::default().with_program(Arc::new(session.clone()));
     flowsieve_engines::of(if guard { packets } else { packets.without_guard() })
 }

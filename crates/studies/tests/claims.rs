@@ -196,7 +196,7 @@ fn claims__a_narrowed_sweep_leaves_them_unresolved() {
     let changes = Changes { sets: vec!["scheme=dctcp".into()], ..Changes::default() };
     let folder = tempfile::tempdir().unwrap();
     let (out, parts) = (folder.path().join("out"), folder.path().join("parts"));
-    let how = How { jobs: 1, fresh: false, replace: false };
+    let how = How { jobs: 1, threads: None, fresh: false, replace: false };
     let narrowed = read(GOOD, &changes).unwrap();
     let result = execute_sharing(&narrowed, &built_in(), &out, &parts, how, &go_on).unwrap();
     // Each claim in one line, however it is broken for a terminal.
@@ -237,7 +237,7 @@ fn flow_records__name_other_parts_and_cut_sketches_where_classes_end() {
 fn flow_records__without_flows_the_report_is_still_whole() {
     let text = GOOD.replace("seeds = 2", "seeds = 2\nflow_records = \"none\"");
     let folder = tempfile::tempdir().unwrap();
-    let how = How { jobs: 2, fresh: false, replace: false };
+    let how = How { jobs: 2, threads: None, fresh: false, replace: false };
     let plan = read(&text, &Changes::default()).unwrap();
     let (out, parts) = (folder.path().join("out"), folder.path().join("parts"));
     let result = execute_sharing(&plan, &built_in(), &out, &parts, how, &go_on).unwrap();
@@ -324,7 +324,7 @@ fn reproduce__claims_that_more_seeds_would_resolve_are_listed_with_their_price()
 fn make(reproduction: &mut reproduce::Reproduction, out: &Path) {
     for figure in &mut reproduction.figures {
         let Some(plan) = figure.left(&out.join("parts")) else { continue };
-        let (folder, how) = (out.join(&figure.name), How { jobs: 2, fresh: false, replace: false });
+        let (folder, how) = (out.join(&figure.name), How { jobs: 2, threads: None, fresh: false, replace: false });
         let result = execute_sharing(&plan, &built_in(), &folder, &out.join("parts"), how, &go_on).unwrap();
         figure.take(&result).unwrap();
     }

@@ -35,7 +35,7 @@ impl Alone<'_> {
     }
 
     fn result(&self, folder: &Path) -> ResultDir {
-        let how = How { jobs: 1, fresh: true, replace: false };
+        let how = How { jobs: 1, threads: None, fresh: true, replace: false };
         execute(&self.planned(folder), &built_in(), &folder.join("out"), how, &go_on).unwrap()
     }
 
@@ -263,7 +263,7 @@ handshake = "always"
 
 fn result(text: &str, folder: &Path) -> ResultDir {
     let planned = plan(&ExperimentText::new("waiting.toml", text), folder, &Changes::default(), &built_in()).unwrap();
-    let how = How { jobs: 1, fresh: true, replace: false };
+    let how = How { jobs: 1, threads: None, fresh: true, replace: false };
     execute(&planned, &built_in(), &folder.join("out"), how, &go_on).unwrap()
 }
 

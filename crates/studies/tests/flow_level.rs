@@ -90,7 +90,7 @@ fn results__are_the_same_bytes_again_and_say_their_fidelity() {
     let plan = planned(FILE, folder.path());
     let run = |name: &str, jobs| {
         let out = folder.path().join(name);
-        execute(&plan, &built_in(), &out, How { jobs, fresh: false, replace: false }, &go_on).unwrap();
+        execute(&plan, &built_in(), &out, How { jobs, threads: None, fresh: false, replace: false }, &go_on).unwrap();
         bytes(&out)
     };
     let (one, two) = (run("one", 1), run("two", 2));

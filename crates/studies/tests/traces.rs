@@ -38,7 +38,7 @@ fn planned(sets: &[&str]) -> Plan {
 
 fn run(out: &Path, sets: &[&str]) -> ResultDir {
     let done: Result<ResultDir, Error> =
-        execute(&planned(sets), &built_in(), out, How { jobs: 2, fresh: false, replace: true }, &go_on);
+        execute(&planned(sets), &built_in(), out, How { jobs: 2, threads: None, fresh: false, replace: true }, &go_on);
     done.unwrap()
 }
 

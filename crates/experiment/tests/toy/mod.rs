@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use flowsieve_experiment::engine::{Engine, Engines, OnProgress, Progress, Reading};
+use flowsieve_experiment::engine::{Engine, Engines, OnProgress, Progress, Reading, Threads};
 use flowsieve_experiment::{BASE, Error, Point};
 use flowsieve_record::{FlowRow, PointResult};
 use flowsieve_results::SchemeInfo;
@@ -66,7 +66,14 @@ impl Engine for Made {
         Ok(Reading { fabric: "a line".into(), packet_hops: 100.0, memory_bytes: 1_000_000, ..Reading::default() })
     }
 
-    fn run(&self, point: &Point, seed: u64, hear: OnProgress<'_>, _: Option<&Path>) -> Result<PointResult, Error> {
+    fn run(
+        &self,
+        point: &Point,
+        seed: u64,
+        _: Threads,
+        hear: OnProgress<'_>,
+        _: Option<&Path>,
+    ) -> Result<PointResult, Error> {
         self.runs.fetch_add(1, Ordering::Relaxed);
         let (flows, slow) = read(point)?;
         let row = |flow: u32| FlowRow {

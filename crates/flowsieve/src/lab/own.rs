@@ -109,7 +109,7 @@ fn hold(plan: &Plan, engines: &Engines, (lab, replace): (&Named, bool), is_start
         });
         if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    execute(plan, engines, &lab.out, How { jobs: 1, fresh: true, replace }, &show)
+    execute(plan, engines, &lab.out, How { jobs: 1, threads: None, fresh: true, replace }, &show)
 }
 
 /// Starts this command once more as the process that holds the lab, and waits until the lab is there.
