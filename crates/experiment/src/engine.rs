@@ -22,11 +22,6 @@ pub enum Threads {
     Spare(usize),
 }
 
-impl Threads {
-    /// One thread.
-    pub const ONE: Threads = Threads::Asked(1);
-}
-
 /// Carries out points: a simulator of packets, one of rates, real packets.
 pub trait Engine: Send + Sync {
     /// Returns every setting that it reads.
@@ -178,12 +173,23 @@ impl Engines {
         Ok((reading, point.settings.effective()))
     }
 
-    /// Carries out a point as [`Engine::run`] does.
+    /// Carries out a point as [`Engine::run`] does, on one thread.
     pub fn run(
         &self,
         point: &Point,
         seed: u64,
+        hear: OnProgress<'_>,
+        trace_folder: Option<&Path>,
+    ) -> Result<PointResult, Error> {
+        self.run_on(Threads::Asked(1), point, seed, hear, trace_folder)
+    }
+
+    /// Does so on these threads.
+    pub(crate) fn run_on(
+        &self,
         threads: Threads,
+        point: &Point,
+        seed: u64,
         hear: OnProgress<'_>,
         trace_folder: Option<&Path>,
     ) -> Result<PointResult, Error> {

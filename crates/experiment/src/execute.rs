@@ -240,7 +240,7 @@ fn run_one(
 ) -> Result<(), Error> {
     let part = writer.begin_part(&run.key)?;
     let trace = run.trace.map(|_| part.trace_folder()).transpose()?;
-    let result = engines.run(&plan.points[run.point], run.seed, threads, progress, trace.as_deref())?;
+    let result = engines.run_on(threads, &plan.points[run.point], run.seed, progress, trace.as_deref())?;
     part.finish(run.seed, result)?;
     Ok(())
 }

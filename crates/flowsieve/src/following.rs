@@ -4,7 +4,7 @@ use crate::output::{print, print_json, tell};
 use crate::progress::Progress;
 use flowsieve_engines::follow::Which;
 use flowsieve_experiment::Error;
-use flowsieve_experiment::engine::{Engines, Threads};
+use flowsieve_experiment::engine::Engines;
 use flowsieve_experiment::execute::Event;
 use flowsieve_experiment::plan::Plan;
 use flowsieve_results::timeline::Timeline;
@@ -26,7 +26,7 @@ pub(crate) fn follow(plan: &Plan, engines: &Engines, which: &Which, json: bool) 
         let label = format!("{}, seed {}", point.label(), run.seed);
         let picked = if which.needs_flows() {
             engines
-                .run(point, run.seed, Threads::ONE, &mut go_on, None)
+                .run(point, run.seed, &mut go_on, None)
                 .and_then(|result| which.among(&plan.experiment.classes, &result.flows, &label))
         } else {
             which.among(&plan.experiment.classes, &[], &label)

@@ -15,7 +15,7 @@ mod shortest_first;
 
 use flowsieve_core::tagger::FlowFacts;
 use flowsieve_core::{Kind, TaggerSpec};
-use flowsieve_experiment::engine::{Engines, Threads, go_on};
+use flowsieve_experiment::engine::{Engines, go_on};
 use flowsieve_experiment::execute::{How, execute};
 use flowsieve_experiment::plan::{self, Changes};
 use flowsieve_fabric::topology::{Fabric, Sites};
@@ -204,7 +204,7 @@ fn transport__that_a_scheme_brings_reads_none_of_tcps_settings() {
     }
     assert!(settings.contains_key("scheme.header") && settings.contains_key("scheme.leaf.discipline"), "{settings:?}");
     // It is what acts: nothing of TCP's is done.
-    let result = ENGINES.run(&planned.points[0], 1, Threads::ONE, &mut go_on, None).unwrap();
+    let result = ENGINES.run(&planned.points[0], 1, &mut go_on, None).unwrap();
     assert_eq!((result.timeouts, result.duplicate_acks), (0, 0));
 }
 
@@ -220,7 +220,7 @@ fn congestion_control__that_a_scheme_brings_paces_its_connections() {
     let settings = &planned.experiment.points[0].settings;
     let has = |key: &str| settings.contains_key(&format!("scheme.{key}"));
     assert_eq!(["transport", "dctcp_g", "max_window", "rto_min"].map(has), [false, false, true, true]);
-    let result = ENGINES.run(&planned.points[0], 1, Threads::ONE, &mut go_on, None).unwrap();
+    let result = ENGINES.run(&planned.points[0], 1, &mut go_on, None).unwrap();
     assert!(result.flows.iter().all(|flow| flow.fct_ps.is_some()), "every flow ends");
 }
 

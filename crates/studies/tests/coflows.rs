@@ -1,6 +1,6 @@
 //! Coflow traces through experiment files: loads, hosts, sizes, and whose weight counts.
 
-use flowsieve_experiment::engine::{Threads, go_on};
+use flowsieve_experiment::engine::go_on;
 use std::path::Path;
 
 use flowsieve_engines::built_in;
@@ -37,7 +37,7 @@ fn flows(trace: &str, text: &str, seed: u64) -> (Plan, Vec<FlowRow>) {
     std::fs::write(folder.path().join("coflows.txt"), trace).unwrap();
     std::fs::write(folder.path().join("weights.csv"), "coflow,weight\n1,4\n").unwrap();
     let plan = planned(text, folder.path());
-    let flows = built_in().run(&plan.points[0], seed, Threads::ONE, &mut go_on, None).unwrap().flows;
+    let flows = built_in().run(&plan.points[0], seed, &mut go_on, None).unwrap().flows;
     (plan, flows)
 }
 
@@ -134,7 +134,7 @@ fn guide__has_a_first_comparison_that_runs() {
     std::fs::write(folder.path().join("coflows.txt"), trace).unwrap();
     let plan = planned(file, folder.path());
     for point in &plan.points {
-        let result = built_in().run(point, 1, Threads::ONE, &mut go_on, None).unwrap();
+        let result = built_in().run(point, 1, &mut go_on, None).unwrap();
         assert_eq!(result.flows.len(), 7, "{}", point.label());
         assert!(result.flows.iter().all(|flow| flow.fct_ps.is_some()), "{}", point.label());
     }

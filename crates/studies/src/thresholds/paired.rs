@@ -8,7 +8,7 @@ use super::advice::Marking;
 use super::{Asked, Wanted};
 use flowsieve_core::Place;
 use flowsieve_engines::built_in;
-use flowsieve_experiment::engine::{Threads, go_on};
+use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::plan::Plan;
 use flowsieve_experiment::source::Source;
 use flowsieve_experiment::{Error, ExperimentText, Folder};
@@ -262,7 +262,7 @@ fn run_all(plan: &Plan, jobs: usize, show: &(dyn Fn(usize, usize) + Sync)) -> Re
 }
 
 fn run(plan: &Plan, point: usize, seed: u64) -> Result<Means, Error> {
-    let result = built_in().run(&plan.points[point], seed, Threads::ONE, &mut go_on, None)?;
+    let result = built_in().run(&plan.points[point], seed, &mut go_on, None)?;
     let mean = |most: u64| {
         let fcts: Vec<f64> = result
             .flows

@@ -11,7 +11,7 @@ use super::{Asked, Expected, Method, Wanted};
 use flowsieve_engines::built_in;
 use flowsieve_experiment::Error;
 use flowsieve_experiment::ExperimentText;
-use flowsieve_experiment::engine::{Threads, go_on};
+use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::plan::{self, Changes};
 use flowsieve_settings::units::format_size;
 use serde::Serialize;
@@ -217,7 +217,7 @@ impl Evaluator<'_> {
     fn run(&self, thresholds_bytes: &[u64], seed: u64) -> Result<f64, Error> {
         let input = ExperimentText::new("thresholds", &self.experiment(thresholds_bytes));
         let plan = plan::plan(&input, Path::new(""), &Changes::default(), &built_in())?;
-        let result = built_in().run(&plan.points[0], seed, Threads::ONE, &mut go_on, None)?;
+        let result = built_in().run(&plan.points[0], seed, &mut go_on, None)?;
         let seconds = |fct: Option<u64>| fct.map_or(f64::INFINITY, |fct| fct as f64 * 1e-12);
         Ok(result.flows.iter().map(|row| seconds(row.fct_ps)).sum::<f64>() / result.flows.len() as f64)
     }

@@ -3,7 +3,7 @@
 //! A run is two files of a folder: `NAME.csv` has each flow with its FCT, `NAME.toml` states the network as an
 //! experiment. `crosscheck/README.md` describes them.
 
-use flowsieve_experiment::engine::{Engines, Threads, go_on};
+use flowsieve_experiment::engine::{Engines, go_on};
 use flowsieve_experiment::plan::{Changes, Plan, plan};
 use flowsieve_experiment::{Error, ExperimentText, FileError};
 use flowsieve_results::SizeClass;
@@ -105,7 +105,7 @@ impl Recorded {
             let problem = format!("has {} points", plan.points.len());
             return Err(FileError::new("value", &self.experiment, problem).expected("one scheme and no sweep").into());
         };
-        let mut rows = engines.run(point, 1, Threads::ONE, &mut go_on, None)?.flows;
+        let mut rows = engines.run(point, 1, &mut go_on, None)?.flows;
         rows.sort_by_key(|row| row.flow);
         let wrong = |problem: String| Error::Simulation { point: self.name.clone(), problem };
         let mut pairs = Vec::with_capacity(flows.len());

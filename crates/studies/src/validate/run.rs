@@ -5,7 +5,7 @@ use super::case::{Case, PACKET_PS};
 use flowsieve_engines::built_in;
 use flowsieve_experiment::Error;
 use flowsieve_experiment::ExperimentText;
-use flowsieve_experiment::engine::{Threads, go_on};
+use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::plan::{self, Changes};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -93,7 +93,7 @@ fn carry_out(case: &Case, show: &dyn Fn(usize, usize)) -> Result<Outcome, Error>
     let (mut means, mut wanted, mut packet_hops) = (Vec::new(), Case::BATCHES, 0);
     let simulated = loop {
         let seed = means.len() as u64 / 2 + 1;
-        let result = built_in().run(&plan.points[0], seed, Threads::ONE, &mut go_on, None)?;
+        let result = built_in().run(&plan.points[0], seed, &mut go_on, None)?;
         packet_hops += result.packet_hops;
         let of_host = |host| result.flows.iter().filter(move |row| row.src == host).map(|row| row.fct_ps);
         means.extend([0, 1].map(|host| batch_mean(case, of_host(host))));

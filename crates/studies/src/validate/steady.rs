@@ -4,7 +4,7 @@ use super::dctcp::{Line, Link, Observed, Sample, compare};
 use flowsieve_engines::built_in;
 use flowsieve_experiment::Error;
 use flowsieve_experiment::ExperimentText;
-use flowsieve_experiment::engine::{Threads, go_on};
+use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::plan::{self, Changes};
 use flowsieve_record::{PointResult, Series};
 use flowsieve_sim::sample::{LEAST_BACKLOG, MOST_BACKLOG};
@@ -48,7 +48,7 @@ impl SteadyOutcome {
 pub fn steady(flows: u32) -> Result<SteadyOutcome, Error> {
     let input = ExperimentText::new("validate", &experiment(flows));
     let plan = plan::plan(&input, Path::new(""), &Changes::default(), &built_in())?;
-    let result = built_in().run(&plan.points[0], 1, Threads::ONE, &mut go_on, None)?;
+    let result = built_in().run(&plan.points[0], 1, &mut go_on, None)?;
     let link = link(flows);
     let in_period = (link.steady().period * 1e6 / interval_us(flows) as f64).round() as usize;
     let observed = Observed::of(&samples(&result, flows), in_period).ok_or_else(|| Error::Simulation {
