@@ -14,7 +14,7 @@ class MakeOptions(TypedDict, total=False):
     ]
     threads: Annotated[
         int | Literal["all"] | None,
-        Option("--threads", None, "Threads a run, or `all` [default: cores that no other run needs]", takes="1 to 1024, or all"),
+        Option("--threads", None, "Threads a run, or `all` [default: spare cores]", takes="1 to 1024, or all"),
     ]
     guard: Annotated[
         bool,
@@ -33,7 +33,7 @@ class RunOptions(TypedDict, total=False):
     ]
     threads: Annotated[
         int | Literal["all"] | None,
-        Option("--threads", None, "Threads a run, or `all` [default: cores that no other run needs]", takes="1 to 1024, or all"),
+        Option("--threads", None, "Threads a run, or `all` [default: spare cores]", takes="1 to 1024, or all"),
     ]
     guard: Annotated[
         bool,

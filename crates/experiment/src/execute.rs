@@ -41,7 +41,7 @@ fn and_on(answer: ControlFlow<()>) -> Result<(), Error> {
 pub struct How {
     /// Runs at a time, at least one.
     pub jobs: usize,
-    /// Threads of each run. `None`: where fewer runs are left than `jobs` and cores, the runs share these.
+    /// Threads of each run. `None`: where fewer runs are left than `jobs` and free cores, the runs share these.
     pub threads: Option<usize>,
     /// Whether runs are made again even if their results exist.
     pub fresh: bool,
@@ -166,7 +166,7 @@ fn run_all(
     show: Show<'_>,
 ) -> Result<(Vec<NotValid>, usize), Error> {
     let jobs = how.jobs.clamp(1, todo.len().max(1));
-    let cores = how.jobs.min(machine::cores());
+    let cores = how.jobs.min(machine::free_cores());
     let not_valid = Mutex::new(Vec::new());
     let queue = Mutex::new(Queue { runs: todo.into_iter(), going: 0, most_threads: 1, failed: None });
     let locked = || queue.lock().unwrap_or_else(PoisonError::into_inner);

@@ -50,3 +50,10 @@ pub fn describe() -> String {
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
+
+/// Returns how many cores nothing else uses, at least one: all but the load of the last minute, where the system tells it.
+pub fn free_cores() -> usize {
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load = load.split_whitespace().next().and_then(|load| load.parse::<f64>().ok()).unwrap_or(0.0);
+    cores().saturating_sub(load.round() as usize).max(1)
+}

@@ -39,7 +39,7 @@ impl Jobs {
 /// On how many threads a run is made.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct Threads {
-    /// Threads a run, or `all` [default: cores that no other run needs]
+    /// Threads a run, or `all` [default: spare cores]
     #[arg(long, value_name = "N")]
     pub threads: Option<ThreadCount>,
 }
