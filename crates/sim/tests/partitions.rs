@@ -84,7 +84,7 @@ fn timeless(result: PointResult) -> PointResult {
 }
 
 proptest! {
-    #![proptest_config(common::config(150))]
+    #![proptest_config(common::config(100))]
 
     #[test]
     fn run__the_same_however_it_is_cut(case in case(80)) {
@@ -130,7 +130,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(common::config(120))]
+    #![proptest_config(common::config(80))]
 
     #[test]
     fn run__closed_loops_the_same_however_they_are_cut(

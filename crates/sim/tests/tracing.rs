@@ -288,7 +288,7 @@ fn check(case: &Case, some: bool, interval: Time) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(config(96))]
+    #![proptest_config(config(64))]
 
     #[test]
     fn trace__is_whole_and_changes_nothing_however_the_fabric_is_cut(
