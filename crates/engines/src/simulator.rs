@@ -169,6 +169,12 @@ impl Engine for Packets {
         let mut loads = run.wire_loads();
         let mut warnings: Vec<String> = overload(&point.settings, &loads, workload.extent)?.into_iter().collect();
         warnings.extend(workload.sentences());
+        if workload.is_screened() && !scheme.controllers.is_empty() {
+            warnings.push(format!(
+                "screened: what `{}` learns from flows that end, it learns from the sample alone, and later",
+                scheme.name
+            ));
+        }
         warnings.extend(times::in_words(&point.settings, fabric));
         for placed in workload.parts().iter().filter_map(|(_, part)| part.placed.as_ref()) {
             placed.say(&mut loads, &mut warnings);

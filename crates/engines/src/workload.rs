@@ -14,6 +14,7 @@ mod listed;
 mod pattern;
 mod queries;
 mod recorded;
+mod screen;
 mod several;
 mod sizes;
 #[cfg(test)]
@@ -22,6 +23,7 @@ mod traffic;
 
 pub(crate) use files::Files;
 pub use hosts::Hosts;
+pub use screen::SCREEN;
 pub use sizes::formula;
 
 use coflows::{COFLOWS, PlacedFacts};
@@ -38,6 +40,7 @@ use flowsieve_workload::{
 use listed::Paced;
 use queries::Asked;
 use recorded::{RECORDED, Recorded};
+use screen::Screen;
 use several::Several;
 use sizes::Reader;
 use std::path::Path;
@@ -94,6 +97,7 @@ pub(crate) const WORKLOAD_SETTINGS: &[&[&Key]] = &[
     SETTINGS,
     queries::SETTINGS,
     several::SETTINGS,
+    screen::SETTINGS,
 ];
 
 /// The number of flows of a run.
@@ -138,6 +142,8 @@ pub struct Workload {
     pub(crate) placed: Option<PlacedFacts>,
     /// A list brought to a load.
     paced: Option<Paced>,
+    /// The receivers whose flows are sent, if not all.
+    screen: Option<Screen>,
     /// The number of flows.
     pub extent: Extent,
     /// The framing of packets, as the load counts it.
@@ -196,7 +202,7 @@ impl Workload {
     }
 
     fn of(origin: Origin, extent: Extent, framing: Framing) -> Workload {
-        Workload { origin, extent, framing, classes: None, recorded: None, asked: None, placed: None, paced: None }
+        Workload { origin, extent, framing, classes: None, recorded: None, asked: None, placed: None, paced: None, screen: None }
     }
 
     /// Reads the workload of this scope: the only one, or one of several.
@@ -209,6 +215,7 @@ impl Workload {
         let set = ParameterSet::read(scope)?;
         let framing = framing(scope, set)?;
         if let Some(path) = scope.optional(&LIST)? {
+            Screen::refuse(scope, "a `list`")?;
             refuse_beside(scope, &LIST, &[&SIZES, &CDF, &RECORDED, &FLOWS, &DURATION, &QUERIES])?;
             refuse_beside(scope, &LIST, &[&COFLOWS])?;
             let list = files.list(scope, &LIST, &folder.join(path), &hosts.names)?;
@@ -224,6 +231,7 @@ impl Workload {
             return Ok(Workload { classes, paced, ..Workload::of(Origin::Listed(list), extent, framing) });
         }
         if let Some((list, facts)) = coflows::read(scope, (hosts, &framing, seed), files, folder)? {
+            Screen::refuse(scope, "`coflows`")?;
             refuse_beside(scope, &COFLOWS, &[&SIZES, &CDF, &RECORDED, &FLOWS, &DURATION, &QUERIES])?;
             let (extent, classes) = (listed::extent(scope, &list)?, classes(scope)?);
             return Ok(Workload {
@@ -248,22 +256,35 @@ impl Workload {
             refuse_beside(scope, &CLASS_SHARE, &[&traffic::MIX_SIZES])?;
         }
         let asked = Asked::read(&reader, hosts, &framing)?;
+        let screen = Screen::read(scope, &drawn, hosts)?;
+        if recorded.is_some() {
+            Screen::refuse(scope, "`recorded` sizes")?;
+        }
         let extent = if asked.is_some() {
+            Screen::refuse(scope, "`queries`")?;
             refuse_window(scope, &QUERIES)?;
             Extent::Queries
         } else {
             extent(scope, recorded.as_ref())?
         };
-        Ok(Workload { classes, recorded, asked, ..Workload::of(Origin::Drawn(Box::new(drawn)), extent, framing) })
+        Ok(Workload { classes, recorded, asked, screen, ..Workload::of(Origin::Drawn(Box::new(drawn)), extent, framing) })
     }
 
     /// Returns the flows in the order of their starts: without end, or all of a list; with queries, the flows in
     /// addition to them.
     pub fn flows(&self, seed: u64) -> Result<Box<dyn Iterator<Item = Flow> + Send>, String> {
         let flows = self.flows_of_origin(seed)?;
-        Ok(match self.classes {
+        let flows = match self.classes {
             None => flows,
             Some(classes) => Box::new(flows.map(move |flow| classes.put_on(flow, seed))),
+        };
+        Ok(match (self.screen, self.extent) {
+            (None, _) => flows,
+            // The number is that of all flows, before those to other receivers are left out.
+            (Some(screen), Extent::Flows(count)) => {
+                screen.of(flows.take(usize::try_from(count).unwrap_or(usize::MAX)), seed)
+            }
+            (Some(screen), _) => screen.of(flows, seed),
         })
     }
 
@@ -385,7 +406,10 @@ impl Workload {
     pub(crate) fn sentences(&self) -> Vec<String> {
         match (&self.origin, &self.paced) {
             (Origin::Several(several), _) => several.sentences(),
-            (_, paced) => paced.iter().map(|paced| paced.sentence().to_owned()).collect(),
+            (_, paced) => {
+                let screened = self.screen.iter().map(|screen| screen.sentence());
+                screened.chain(paced.iter().map(|paced| paced.sentence().to_owned())).collect()
+            }
         }
     }
 
@@ -403,6 +427,11 @@ impl Workload {
             Origin::Listed(list) => Some(list),
             Origin::Drawn(_) | Origin::Several(_) => None,
         }
+    }
+
+    /// Returns whether only the flows to a sample of receivers are sent.
+    pub(crate) fn is_screened(&self) -> bool {
+        self.screen.is_some()
     }
 
     /// Lists what of its list is not read, or read differently than written.

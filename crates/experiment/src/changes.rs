@@ -33,6 +33,12 @@ impl Changes {
         }
     }
 
+    /// Returns whether the command line asks for a sample of receivers.
+    pub(crate) fn screens(&self) -> bool {
+        let key = |set: &String| set.split('=').next().unwrap_or_default().trim().to_owned();
+        self.sets.iter().any(|set| ["screen", "workload.screen"].contains(&key(set).as_str()))
+    }
+
     /// Returns what they add to the name of a folder: the scale and each `--set`, in letters that need no quotes. A
     /// long name ends in its hash. Additional seeds belong to the same result.
     pub fn suffix(&self) -> String {

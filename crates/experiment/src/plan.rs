@@ -50,6 +50,9 @@ declare! {
     .with_default(51);
 }
 
+/// The fewest seeds of a screened experiment, unless `--seeds` says otherwise.
+const SAMPLES: u64 = 5;
+
 /// Version of the model. It increases when the same settings and seed give another result, so that an old part is not
 /// taken for a new one. The changelog gives the reason each time.
 pub const MODEL: u32 = 12;
@@ -279,9 +282,10 @@ fn plan_document(input: &ExperimentText, folder: &Folder, changes: &Changes, eng
     }
     runs.sort_by_key(|run| (run.seed, run.point));
     let mut warnings: Vec<String> = of_points.iter().map(of_several).collect();
-    refuse_unread(&points, &document, changes, scale.as_ref(), engines.without(&points), &mut warnings)?;
-    warnings.extend(twins(&infos));
     experiment.points = infos;
+    mark_screened(&mut experiment, &mut warnings);
+    refuse_unread(&points, &document, changes, scale.as_ref(), engines.without(&points), &mut warnings)?;
+    warnings.extend(twins(&experiment.points));
     // A sweep narrowed by the command line or a smaller scale need not have what claims are about.
     if changes.sets.is_empty() && (scale.is_none() || changes.scale == Scale::Paper) {
         claims::check(&document.claims.measured, &experiment)?;
@@ -296,6 +300,17 @@ fn plan_document(input: &ExperimentText, folder: &Folder, changes: &Changes, eng
         loads,
         round_trips,
     })
+}
+
+/// Marks an experiment that sends a sample of its flows: in its title, which every page and table begins with. Claims are
+/// about whole runs.
+fn mark_screened(experiment: &mut Experiment, warnings: &mut Vec<String>) {
+    let Some(every) = experiment.screened() else { return };
+    experiment.title = format!("{} (screened: the flows to every {every}th host)", experiment.title);
+    let claims = std::mem::take(&mut experiment.claims).len() + std::mem::take(&mut experiment.unmeasured).len();
+    if claims > 0 {
+        warnings.push(format!("screened: {claims} claims are left out, as they are about all flows"));
+    }
 }
 
 /// Formats a warning with the points that it is about.
@@ -355,7 +370,13 @@ fn seeds(document: &mut Document, changes: &Changes, stated: bool) -> Result<(u6
         return Ok((scope.read(&SEED)?, LOOKS[0].seeds as u64));
     }
     // `--seeds` overrides the scale.
-    let seeds = if changes.seeds.is_some() || stated { given } else { changes.scale.seeds(given) };
+    let seeds = match changes.seeds {
+        Some(_) => given,
+        // Each seed is a sample of receivers, and intervals need several.
+        None if changes.screens() => given.max(SAMPLES),
+        None if stated => given,
+        None => changes.scale.seeds(given),
+    };
     Ok((scope.read(&SEED)?, seeds))
 }
 

@@ -132,6 +132,8 @@ Examples:
       another experiment: two marking thresholds in one rack
   flowsieve run quickstart --scale smoke
       a hundredth of it, to see whether it works
+  flowsieve run quickstart --screen 4
+      the flows to every fourth host alone: ranks the points, and names those to run whole
   flowsieve run quickstart --set scheme=pias --set load=0.7 --follow-flow p99:0-100KB
       the timeline of one flow, by its slowdown or its number: where its time went, and which packets it waited for
   flowsieve run quickstart --set trace=pcap --set 'trace_links=[\"host-up\", \"host-down\"]'
@@ -148,7 +150,7 @@ pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) options: RunOptions,
     /// Add seeds, five to 40, until the experiment's claims of this metric are resolved, such as "mean fct"
-    #[arg(long, value_name = "METRIC", conflicts_with = "seeds")]
+    #[arg(long, value_name = "METRIC", conflicts_with_all = ["seeds", "screen"])]
     pub(crate) resolve: Option<String>,
     /// Time for adding seeds, from the start of the command; the first five are always run
     #[arg(long, value_name = "TIME", default_value = "60m", requires = "resolve")]

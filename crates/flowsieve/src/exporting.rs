@@ -39,6 +39,12 @@ pub fn export_to(result: &ResultDir, options: &ExportOptions, out: &mut dyn Writ
     if let Some(problem) = senseless(options, format) {
         return Err(Error::Input(problem.to_owned()));
     }
+    if let Some(every) = result.manifest().experiment.screened() {
+        return Err(Error::Input(format!(
+            "a screened result has only the flows to every {every}th host: it ranks points and is not for a paper; expected a result \
+             of whole runs"
+        )));
+    }
     if options.what == What::Flows {
         return csv(options, out, |out| export::flows_csv(result, out));
     }

@@ -34,6 +34,7 @@ const EXAMPLES: &[(&str, As)] = &[
     ("flowsieve run first", With("--scale smoke --out results/first")),
     ("flowsieve run quickstart --set scheme=pias --set load=0.7 --follow-flow p99:0-100KB", With("--scale smoke")),
     ("flowsieve run quickstart --scale smoke", Whole),
+    ("flowsieve run quickstart --screen 4", With("--set flows=400 --seeds 2 --out results/screened")),
     (
         "flowsieve run quickstart --set trace=pcap --set 'trace_links=[\"host-up\", \"host-down\"]'",
         With("--scale smoke --out results/traced"),

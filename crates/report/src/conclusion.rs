@@ -8,6 +8,7 @@ use crate::cases::{At, Case, Layout, in_words};
 use crate::format::count;
 use crate::group::Group;
 use crate::naming::Naming;
+use crate::screening;
 
 /// More seeds than this are not advised.
 pub(crate) const MOST_SEEDS: usize = 1_000;
@@ -28,6 +29,9 @@ struct Asked {
 
 /// A sentence for each question, those about schemes first. Empty if the sweep compares nothing.
 pub(crate) fn sentences(dir: &ResultDir, layout: &Layout, naming: Naming) -> Vec<String> {
+    if let Some(screened) = screening::sentences(dir, naming) {
+        return screened;
+    }
     // The last class has all flows; if there are coflows, the question is about these.
     let groups = Group::all(dir);
     let group = groups.iter().rfind(|group| matches!(group, Group::Coflows(None)));
@@ -43,6 +47,9 @@ pub(crate) fn sentences(dir: &ResultDir, layout: &Layout, naming: Naming) -> Vec
 
 /// What a page opens with: these sentences, then the schemes' p99 of the smallest flows and mean of the largest.
 pub(crate) fn opening(dir: &ResultDir, layout: &Layout, naming: Naming) -> Vec<String> {
+    if let Some(screened) = screening::sentences(dir, naming) {
+        return screened;
+    }
     let mut opening = sentences(dir, layout, naming);
     let by_size: Vec<Group> = Group::all(dir).into_iter().filter(|group| group.class().is_some()).collect();
     if let ([smallest, .., largest, _], true) = (&by_size[..], compared(dir).contains(&Dimension::Scheme)) {
@@ -231,7 +238,7 @@ fn found(side: &Side<'_>, first: &Side<'_>, statistic: Statistic, ratio: Option<
 }
 
 /// "13 % below", "4 % above", "3.2 times".
-fn change(ratio: f64) -> String {
+pub(crate) fn change(ratio: f64) -> String {
     match ratio {
         _ if ratio >= 2.0 => format!("{ratio:.1} times"),
         _ if ratio > 1.0 => format!("{} % above", digits(ratio - 1.0)),
@@ -240,7 +247,7 @@ fn change(ratio: f64) -> String {
 }
 
 /// "−13 %", "+4 %", "3.2 times".
-fn signed(ratio: f64) -> String {
+pub(crate) fn signed(ratio: f64) -> String {
     match ratio {
         _ if ratio >= 2.0 => format!("{ratio:.1} times"),
         _ if ratio > 1.0 => format!("+{} %", digits(ratio - 1.0)),
@@ -249,7 +256,7 @@ fn signed(ratio: f64) -> String {
 }
 
 /// The interval of a resolved ratio: both ends are on one side.
-fn within((low, high): (f64, f64)) -> String {
+pub(crate) fn within((low, high): (f64, f64)) -> String {
     match (low, high) {
         _ if high >= 2.0 && low > 1.0 => format!(" ({low:.1} to {high:.1} times)"),
         _ if low > 1.0 => format!(" ({} to {})", digits(low - 1.0), digits(high - 1.0)),

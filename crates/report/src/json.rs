@@ -1,6 +1,7 @@
 //! The table of a result as data.
 
 use flowsieve_results::{Bounds, ClassSummary, CoflowClass, Metric, PointSummary, ResultDir, Statistic};
+use flowsieve_results::screening::rankings;
 use serde_json::{Map, Value, json};
 
 use crate::cases::Layout;
@@ -15,7 +16,7 @@ const PS_PER_US: f64 = 1e6;
 pub fn table_json(dir: &ResultDir, layout: &Layout) -> Value {
     let experiment = &dir.manifest().experiment;
     let points: Vec<Value> = (0..experiment.points.len()).map(|point| point_json(dir, point)).collect();
-    json!({
+    let mut table = json!({
         "title": experiment.title,
         "folder": dir.path(),
         "conclusions": sentences(dir, layout, Naming::Names),
@@ -23,7 +24,12 @@ pub fn table_json(dir: &ResultDir, layout: &Layout) -> Value {
         "claims": claims_json(dir),
         "unmeasured_claims": experiment.unmeasured,
         "findings": doctor_json(dir)["findings"],
-    })
+    });
+    if let (Some(every), Some(table)) = (experiment.screened(), table.as_object_mut()) {
+        table.insert("screened".to_owned(), json!(every.parse::<u64>().ok()));
+        table.insert("rankings".to_owned(), json!(rankings(experiment, dir.summary())));
+    }
+    table
 }
 
 fn point_json(dir: &ResultDir, point: usize) -> Value {

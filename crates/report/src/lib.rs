@@ -35,6 +35,7 @@ mod plots_csv;
 mod reproduction;
 mod results_table;
 mod scale;
+mod screening;
 mod sheet;
 mod svg;
 mod terminal;

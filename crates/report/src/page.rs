@@ -131,7 +131,7 @@ pub(crate) fn write(dir: &ResultDir, layout: &Layout, over_time: Vec<Shown>) -> 
         class: shown.class.map_or(String::new(), |class| experiment.classes.as_slice()[class].name.clone()),
         plot: &shown.plot,
     });
-    dir.write_beside("plots.csv", |file| plots_csv::write(file, of_claims.chain(plots)))?;
+    dir.write_beside("plots.csv", |file| plots_csv::write(file, experiment.screened(), of_claims.chain(plots)))?;
     dir.write_beside("report.html", |file| page.write_into(file))
 }
 

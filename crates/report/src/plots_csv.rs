@@ -36,14 +36,18 @@ const COLUMNS: [&str; 16] = [
     "high",
 ];
 
-/// Writes the values of plots, one after the other.
-pub(crate) fn write<'a>(out: impl Write, plots: impl IntoIterator<Item = Row<'a>>) -> io::Result<()> {
+/// Writes the values of plots, one after the other; those of a sample of receivers with a column that says so.
+pub(crate) fn write<'a>(
+    out: impl Write,
+    screened: Option<&str>,
+    plots: impl IntoIterator<Item = Row<'a>>,
+) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(out);
-    csv.write_record(COLUMNS)?;
+    csv.write_record(COLUMNS.into_iter().chain(screened.map(|_| "screened")))?;
     for Row { case, at, class, plot } in plots {
         let Plot { x: x_axis, y: y_axis, .. } = plot;
         let mut row = |series: &str, kind: &str, [x, from, to, y, low, high]: [String; 6]| {
-            csv.write_record([
+            let cells = [
                 &*plot.title,
                 &case,
                 &at,
@@ -60,7 +64,8 @@ pub(crate) fn write<'a>(out: impl Write, plots: impl IntoIterator<Item = Row<'a>
                 &y,
                 &low,
                 &high,
-            ])
+            ];
+            csv.write_record(cells.into_iter().chain(screened))
         };
         let name = |scheme: usize| {
             plot.series.iter().find(|series| series.scheme == scheme).map_or("", |series| &*series.name)

@@ -92,6 +92,12 @@ pub(crate) fn findings(manifest: &Manifest, summary: &Summary) -> Vec<Finding> {
             found.add(Severity::Careful, text.clone(), remedy, point as u32);
         });
     }
+    if let Some(every) = manifest.experiment.screened() {
+        (0..manifest.experiment.points.len()).for_each(|point| {
+            let text = format!("screened: these are the flows to every {every}th host alone, which rank points and are not their result");
+            found.add(Severity::Careful, text, "run the points that it names whole", point as u32);
+        });
+    }
     let points = || summary.points.iter().zip(&manifest.experiment.points).enumerate();
     let causes: Vec<Causes> = points()
         .map(|(index, (point, info))| {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Float64Array, StringArray};
 use arrow_schema::{DataType, Field};
 
-use crate::{Dimension, Experiment};
+use crate::{Dimension, Experiment, PointInfo};
 
 /// The labels in the rows of each point.
 pub(crate) struct Labels {
@@ -15,6 +15,9 @@ pub(crate) struct Labels {
     /// By key: the column's name, and the value at each point.
     axes: Vec<(String, Vec<Option<String>>)>,
 }
+
+/// The column of a result that has a sample of receivers: every so-manieth host.
+const SCREENED: &str = "screened";
 
 /// The name of a swept key's column.
 pub(crate) fn column_name(key: &str) -> String {
@@ -29,10 +32,14 @@ impl Labels {
             let dimension = Dimension::Key(key.clone());
             (column_name(key), points.iter().map(|point| dimension.value(point)).collect())
         };
+        let screened = experiment.screened().map(|_| {
+            let of_point = |point: &PointInfo| point.settings.get("workload.screen").cloned();
+            (SCREENED.to_owned(), points.iter().map(of_point).collect())
+        });
         Labels {
             schemes: points.iter().map(|point| point.scheme.clone()).collect(),
             loads: points.iter().map(|point| point.load).collect(),
-            axes: keys.map(axis).collect(),
+            axes: keys.map(axis).chain(screened).collect(),
         }
     }
 

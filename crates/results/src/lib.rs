@@ -38,6 +38,7 @@ mod lock;
 mod manifest;
 mod reader;
 mod replacing;
+pub mod screening;
 mod series;
 pub mod statistics;
 pub mod summary;

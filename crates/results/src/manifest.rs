@@ -156,6 +156,11 @@ impl Experiment {
         info.map(|info| info.label.as_str()).filter(|label| !label.is_empty()).unwrap_or(scheme)
     }
 
+    /// Returns which hosts receive flows, as "every so-manieth", if the runs have only a sample of the flows to rank points.
+    pub fn screened(&self) -> Option<&str> {
+        self.points.iter().find_map(|point| point.settings.get("workload.screen")).map(String::as_str)
+    }
+
     /// The point that differs from this one only in its scheme, which is the first scheme; the point itself if its scheme is
     /// the first.
     pub fn baseline_of(&self, point: usize) -> Option<usize> {

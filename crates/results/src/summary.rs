@@ -344,6 +344,15 @@ pub(crate) mod tests {
         summary.points.remove(0)
     }
 
+    /// A summary of several points.
+    pub(crate) fn summary_of_points(points: Vec<Vec<(u64, Vec<FlowRow>)>>) -> Summary {
+        let mut summary = Summary::new(&Experiment::default());
+        for runs in points {
+            summary.add_point(runs.into_iter().map(|(seed, flows)| RunFlows::of(seed, flows, None)).collect()).unwrap();
+        }
+        summary
+    }
+
     pub(crate) fn summary(runs: &[(u64, Vec<FlowRow>)]) -> PointSummary {
         summary_of(runs.iter().map(|(seed, flows)| RunFlows::of(*seed, flows.clone(), None)).collect())
     }

@@ -9,7 +9,7 @@
 //! whose last bit may differ between machines. An empty cell means no finished flow, or no interval, since there is one seed.
 //! The last columns are sums over seeds, the counts of [`Disorder`]: timeouts, packets taken for lost before one …; and what a flow's receiver held because an earlier part was missing: the mean over the FCTs, and the most. If a run
 //! has measured steps, the last are the shares of the flows' time in each: means over the seeds, rounded; empty if those of no
-//! flow are known. Names have only letters, digits and `_`: a swept `network.ecn_threshold` is `network_ecn_threshold`.
+//! flow are known. A result of a sample of receivers ends with the column `screened`: every so-manieth host. Names have only letters, digits and `_`: a swept `network.ecn_threshold` is `network_ecn_threshold`.
 
 use std::io::Write;
 use std::path::Path;
@@ -36,7 +36,10 @@ pub(crate) fn write(
         experiment.points.first().into_iter().flat_map(|point| &point.axes).map(|axis| axis.key.as_str()).collect();
     let mut csv = csv::Writer::from_writer(out);
     let steps: &[Step] = if has_steps(summary) { &Step::ALL } else { &[] };
-    csv.write_record(header(&axes, steps)).map_err(failed)?;
+    let screened = experiment.screened();
+    let mut names = header(&axes, steps);
+    names.extend(screened.map(|_| "screened".to_owned()));
+    csv.write_record(names).map_err(failed)?;
     for (index, (info, point)) in experiment.points.iter().zip(&summary.points).enumerate() {
         let baseline = experiment.baseline_of(index).map(|index| &summary.points[index]);
         let mut write = |name: &str, class: &ClassSummary, baseline: Option<&ClassSummary>| {
@@ -56,6 +59,7 @@ pub(crate) fn write(
             row.extend(ends(variation.and_then(|variation| variation.interval)));
             row.extend(disorder(class));
             row.extend(steps.iter().map(|&step| share(class, step)));
+            row.extend(screened.map(str::to_owned));
             csv.write_record(&row).map_err(failed)
         };
         for (at, class) in point.classes.iter().enumerate() {

@@ -17,7 +17,8 @@ impl Workload {
             && offer.mix.is_none()
             && drawn.closed.is_none()
             && self.recorded.is_none()
-            && self.asked.is_none();
+            && self.asked.is_none()
+            && self.screen.is_none();
         let gap_ps = 1e12 / (offer.rate_per_host * f64::from(traffic.hosts));
         is_plain.then(|| Controls {
             mean_bytes: offer.mean_of(SizeDistribution::mean_bytes),

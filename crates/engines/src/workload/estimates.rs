@@ -1,6 +1,6 @@
 //! Estimates of a workload before any of it is drawn: flows, packets, time, and the load of links.
 
-use super::{Extent, Origin, Workload, crossings, listed};
+use super::{Extent, Origin, Screen, Workload, crossings, listed};
 use flowsieve_fabric::topology::Fabric;
 use flowsieve_workload::SizeDistribution;
 
@@ -12,10 +12,11 @@ impl Workload {
             Origin::Listed(list) => return list.flows().len() as f64,
             Origin::Several(several) => return several.expected_flows(),
         };
+        let share = self.screen.map_or(1.0, Screen::share);
         match self.extent {
-            Extent::Flows(flows) => flows as f64,
+            Extent::Flows(flows) => flows as f64 * share,
             // Arrivals continue a little after the window; how long depends on its last flows.
-            Extent::Until(end) | Extent::Window(_, end) => drawn.flows_until(end),
+            Extent::Until(end) | Extent::Window(_, end) => drawn.flows_until(end) * share,
             Extent::Queries => self.asked.as_ref().map_or(0.0, |asked| asked.messages() + asked.flows_beside(drawn)),
             Extent::Others | Extent::Entries { .. } => f64::INFINITY,
         }
@@ -40,7 +41,10 @@ impl Workload {
     pub fn expected_flows_within(&self, from_ps: u64, to_ps: u64) -> f64 {
         let before = |end_ps: u64| match &self.origin {
             Origin::Drawn(drawn) => match &self.asked {
-                None => drawn.flows_until(end_ps).min(self.expected_flows()),
+                None => {
+                    let share = self.screen.map_or(1.0, Screen::share);
+                    (drawn.flows_until(end_ps) * share).min(self.expected_flows())
+                }
                 Some(asked) => drawn.flows_until(end_ps).min(asked.flows_beside(drawn)) + asked.messages_until(end_ps),
             },
             Origin::Listed(list) => list.flows().partition_point(|flow| flow.start_ps < end_ps) as f64,
@@ -53,7 +57,8 @@ impl Workload {
     pub fn packets_per_flow(&self) -> f64 {
         match &self.origin {
             Origin::Drawn(drawn) => {
-                let of_drawn = drawn.mean_of(self.expected_flows(), |sizes| {
+                let all = self.expected_flows() / self.screen.map_or(1.0, Screen::share);
+                let of_drawn = drawn.mean_of(all, |sizes| {
                     let cost = self.framing.cost(sizes);
                     cost.data_packets + cost.acks
                 });

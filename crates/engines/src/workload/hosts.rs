@@ -15,6 +15,8 @@ pub struct Hosts {
     pub names: HostNames,
     /// The delay of the links between the first host and the last, for a packet and its answer.
     pub round_trip_ps: u64,
+    /// The class of links that flows between all hosts load more than the hosts' own links, if there is one.
+    pub narrower: Option<String>,
 }
 
 impl Hosts {
@@ -25,7 +27,21 @@ impl Hosts {
             Node::Switch(switch) => switch,
             Node::Host(_) => fabric.switches.len() as u32 + host,
         };
+        let load = |class: usize| {
+            let share = &fabric.class_shares()[class];
+            share.crossing / share.rate_total_bps.max(1) as f64
+        };
+        let own: Vec<usize> = fabric
+            .links
+            .iter()
+            .filter(|link| matches!((link.from, link.to), (Node::Host(_), _) | (_, Node::Host(_))))
+            .map(|link| usize::from(link.class))
+            .collect();
+        // Rounding differs from class to class.
+        let of_hosts = 1.001 * own.iter().map(|class| load(*class)).fold(0.0, f64::max);
+        let narrower = (0..fabric.classes.len()).find(|class| load(*class) > of_hosts);
         Hosts {
+            narrower: narrower.map(|class| fabric.classes[class].to_owned()),
             bps: uplinks().map(|link| link.rate.bps()).min().unwrap_or(0),
             racks: (0..).zip(uplinks().map(|link| link.to)).map(rack).collect(),
             names: HostNames::new(fabric.hosts, &fabric.host_names)

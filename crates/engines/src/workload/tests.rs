@@ -12,6 +12,7 @@ fn read(settings: &Settings) -> Result<Workload, Error> {
         racks: (0..144).map(|host| host / 16).collect(),
         names: HostNames::numbered(144),
         round_trip_ps: 0,
+        narrower: None,
     };
     Workload::read(settings, &hosts, &Folder::default(), 1)
 }
@@ -146,7 +147,7 @@ fn read__a_trace_has_its_own_rate_or_the_loads() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("starts.csv"), "start_s\n0.001\n0.004\n").unwrap();
     let hosts =
-        Hosts { bps: 10_000_000_000, racks: [0, 0, 1, 1].into(), names: HostNames::numbered(4), round_trip_ps: 0 };
+        Hosts { bps: 10_000_000_000, racks: [0, 0, 1, 1].into(), names: HostNames::numbered(4), round_trip_ps: 0, narrower: None };
     let files = Folder::at(folder.path());
     let of = |settings: &Settings| Workload::read(settings, &hosts, &files, 1).unwrap();
     let trace = |sizes: &str| {
@@ -202,9 +203,27 @@ fn read__patterns_say_what_hosts_cannot_do() {
 fn quantile_bytes__of_a_list_are_its_sizes() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("flows.csv"), "0,0,1,300,0.5\n0,1,0,100,\n").unwrap();
-    let hosts = Hosts { bps: 10_000_000_000, racks: [0, 0].into(), names: HostNames::numbered(2), round_trip_ps: 0 };
+    let hosts = Hosts { bps: 10_000_000_000, racks: [0, 0].into(), names: HostNames::numbered(2), round_trip_ps: 0, narrower: None };
     let settings = none_given().with(None, "list", "flows.csv");
     let workload = Workload::read(&settings, &hosts, &Folder::at(folder.path()), 1).unwrap();
     assert_eq!([0.5, 1.0].map(|p| workload.quantile_bytes(p)), [Some(100), Some(300)]);
     assert_eq!(workload.extras(), Extras { deadlines: true, ..Extras::default() });
+}
+
+#[test]
+fn screen__keeps_the_flows_to_every_so_manieth_host_and_another_first_one_in_each_seed() {
+    let all = read(&settings()).unwrap();
+    let screened = read(&settings().with(None, "screen", 18)).unwrap();
+    let hundred = || all.flows(5).unwrap().take(100).filter(|flow| flow.dst % 18 == 5);
+    let expected: Vec<Flow> = hundred().zip(0..).map(|(flow, id)| Flow { id, ..flow }).collect();
+    // The hundred flows are counted before the others are left out, and the rest has numbers of its own.
+    let kept: Vec<Flow> = screened.flows(5).unwrap().collect();
+    assert!(!expected.is_empty() && kept == expected, "{kept:?}");
+    assert!(screened.flows(18 + 4).unwrap().all(|flow| flow.dst % 18 == 4));
+    assert!((screened.expected_flows() - 100.0 / 18.0).abs() < 1e-9);
+    // Neither the rate nor what thresholds are computed from changes.
+    assert_eq!(screened.offered_bps(), all.offered_bps());
+    assert_eq!(screened.quantile_bytes(0.9), all.quantile_bytes(0.9));
+    assert!(screened.average().is_none() && all.average().is_some());
+    assert!(screened.sentences()[0].starts_with("screened: only the flows to every 18th host"));
 }

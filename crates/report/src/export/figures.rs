@@ -195,7 +195,7 @@ fn labelled(layout: &Layout, case: &Case, at: Option<&At>, class: String, mut pl
 impl Figures {
     /// The numbers of all plots.
     pub fn csv(&self, out: &mut dyn Write) -> io::Result<()> {
-        plots_csv::write(out, self.plots.iter().map(Labelled::row))
+        plots_csv::write(out, None, self.plots.iter().map(Labelled::row))
     }
 
     /// All plots as data, from which other programs draw them: axes with ticks, and series with their looks and intervals.

@@ -172,7 +172,7 @@ impl Asked {
         settings.common().read(&QUEUES)?;
         // Neither hosts nor rate affect the sizes; the workload only has to be valid.
         let hosts =
-            Hosts { bps: units::MAX_RATE_BPS, racks: [0, 0].into(), names: HostNames::numbered(2), round_trip_ps: 0 };
+            Hosts { bps: units::MAX_RATE_BPS, racks: [0, 0].into(), names: HostNames::numbered(2), round_trip_ps: 0, narrower: None };
         let source = match &wanted.sizes {
             Some(_) if !(load.is_finite() && load > 0.0) => {
                 return Err(Error::Input(format!("--load {load}: expected a load above 0")));
