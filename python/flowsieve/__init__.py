@@ -27,6 +27,7 @@ from flowsieve._lists import (
     list_topologies,
     list_workloads,
     thresholds,
+    tune,
 )
 from flowsieve._plan import Plan, Run
 from flowsieve._program import Program, load
@@ -79,6 +80,7 @@ __all__ = [
     "sweep",
     "sweeps",
     "thresholds",
+    "tune",
 ]
 
 # Rarely used modules are imported on demand.

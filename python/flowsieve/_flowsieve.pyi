@@ -18,6 +18,7 @@ __all__ = [
     "program",
     "thresholds",
     "ticks",
+    "tune",
     "worth_of_forest",
 ]
 
@@ -105,4 +106,11 @@ def main(arguments: Sequence[str]) -> int: ...
 def program() -> tuple[str, int]: ...
 def thresholds(of: Sequence[str], options: Sequence[str]) -> str: ...
 def ticks(low: float, high: float, log: bool) -> list[tuple[float, str]]: ...
+def tune(
+    fabric: str,
+    out: str,
+    of: Sequence[str],
+    options: Sequence[str],
+    progress: _Listener | None = None,
+) -> str: ...
 def worth_of_forest(forest: str, trace: str, from_: float) -> str: ...

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from flowsieve import _arrays, _flowsieve
 from flowsieve._folders import Folder, PathLike, path_of
 from flowsieve._given import given, takes
-from flowsieve._options import ThresholdsOptions
+from flowsieve._options import ThresholdsOptions, TuneOptions
 from flowsieve.errors import ExperimentError
 
 if TYPE_CHECKING:
@@ -120,21 +120,55 @@ def thresholds(
     >>> fs.thresholds(sizes=[1_000] * 90 + [1_000_000] * 10, queues=2, method="background")[0]["load"]
     0.8
     """
-    for name, text in (("workload", workload), ("column", column)):
-        if text is not None and not isinstance(text, str):
-            raise TypeError(f"{name} is of the type {type(text).__name__}; expected a text")
     load = options.get("load")
     if load is not None:
         several = isinstance(load, (list, tuple)) or _arrays.is_array(load)
         options["load"] = _arrays.numbers("load", load if several else [load])
     folder = Folder()
+    of = _distribution("thresholds", workload, cdf, sizes, column, folder)
+    with given(ThresholdsOptions, options, workload=workload) as words:
+        found: list[dict[str, Any]] = json.loads(_flowsieve.thresholds(of, words))
+    return found
+
+
+@takes(TuneOptions)
+def tune(
+    fabric: PathLike,
+    out: PathLike = "recommendation",
+    *,
+    workload: str | None = None,
+    cdf: Any = None,
+    sizes: Any = None,
+    column: str | None = None,
+    **options: Unpack[TuneOptions],
+) -> dict[str, Any]:
+    """What would help a fabric's traffic, by simulation: queues, thresholds and marks, with what each size of flow gains.
+
+    The ``fabric`` is an experiment's file, or the name of a built-in one. Sizes are those of :func:`thresholds`. The folder ``out``
+    gets the page, the experiment that proves it, and with ``ports`` the configuration of switches and hosts. A call that was
+    interrupted goes on if it is made again.
+
+    >>> import flowsieve as fs
+    >>> found = fs.tune("quickstart", "doctest-tune", workload="web-search", load=0.5, queues="2", marking="queue", flows=100, seeds=2)
+    >>> found["recommended"]["queues"] in (1, 2)
+    True
+    """
+    folder = Folder()
+    of = _distribution("tune", workload, cdf, sizes, column, folder)
+    with given(TuneOptions, options, workload=workload) as words:
+        found: dict[str, Any] = json.loads(_flowsieve.tune(path_of("fabric", fabric), path_of("out", out), of, words))
+    return found
+
+
+def _distribution(call: str, workload: str | None, cdf: Any, sizes: Any, column: str | None, folder: Folder) -> list[str]:
+    """The words of the options that say which sizes."""
+    for name, text in (("workload", workload), ("column", column)):
+        if text is not None and not isinstance(text, str):
+            raise TypeError(f"{name} is of the type {type(text).__name__}; expected a text")
     of = {"workload": workload, "cdf": _file("cdf", cdf, folder), "sizes": _file("sizes", sizes, folder), "column": column}
     if not any((workload, of["cdf"], of["sizes"])):
-        raise ExperimentError("thresholds() has no distribution of sizes; expected workload, cdf or sizes")
-    with given(ThresholdsOptions, options, workload=workload) as words:
-        given_of = [f"--{name}={value}" for name, value in of.items() if value is not None]
-        found: list[dict[str, Any]] = json.loads(_flowsieve.thresholds(given_of, words))
-    return found
+        raise ExperimentError(f"{call}() has no distribution of sizes; expected workload, cdf or sizes")
+    return [f"--{name}={value}" for name, value in of.items() if value is not None]
 
 
 def _file(name: str, value: Any, folder: Folder) -> str | None:

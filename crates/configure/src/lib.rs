@@ -125,6 +125,28 @@ pub enum Refused {
     },
 }
 
+/// Checks what no answer changes, before the work on one: the names of ports, the numbers of queues, and that some switch
+/// takes two queues with these thresholds.
+///
+/// # Errors
+/// Fails as [`System::write`] does.
+pub fn check_ports(ports: &[Port], queues_of_port: Option<&[u8]>) -> Result<(), Refused> {
+    let plan = Plan {
+        dscps: vec![35, 11],
+        thresholds_bytes: vec![1],
+        ports: ports.to_vec(),
+        queues_of_port: queues_of_port.map(<[u8]>::to_vec),
+    };
+    let switches = System::ALL.iter().filter(|system| !matches!(system, System::Nftables));
+    let refused: Vec<Result<String, Refused>> = switches.map(|system| system.write(&plan)).collect();
+    let is_wrong = |refused: &Refused| matches!(refused, Refused::Plan(_) | Refused::NoQueue { .. });
+    let all = refused.iter().all(Result::is_err);
+    match refused.into_iter().filter_map(Result::err).find(|refused| all || is_wrong(refused)) {
+        Some(refused) => Err(refused),
+        None => Ok(()),
+    }
+}
+
 /// Code points of the network's own control and of voice, which stay above all data: CS6, CS7 (RFC 4594, §3), EF.
 const ABOVE_DATA: [u8; 3] = [46, 48, 56];
 

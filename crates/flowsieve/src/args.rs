@@ -8,9 +8,10 @@ mod forest;
 mod lab;
 mod shards;
 mod thresholds;
+mod tune;
 mod validate;
 
-use crate::options::{ChangeOptions, CompareOptions, Jobs, ReportOptions, RunOptions, Threads};
+use crate::options::{Budget, ChangeOptions, CompareOptions, Jobs, ReportOptions, RunOptions, Threads};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use flowsieve_engines::follow::Which;
@@ -18,8 +19,6 @@ use flowsieve_experiment::shards::Shard;
 use flowsieve_settings::Place;
 use flowsieve_studies::export::Like;
 use std::path::PathBuf;
-use std::str::FromStr;
-use std::time::Duration;
 
 pub(crate) use choice::{Explain, Init, List};
 pub(crate) use convert::Convert;
@@ -28,7 +27,8 @@ pub(crate) use forest::{Forest, Traced};
 #[cfg(target_os = "linux")]
 pub(crate) use lab::{Lab, LabCompare, LabDown, LabExec, LabUp, LabWatch};
 pub(crate) use shards::{Join, Pack, PlanArgs, Planned};
-pub(crate) use thresholds::{Configuration, NamedPort, Thresholds};
+pub(crate) use thresholds::{Configuration, Thresholds};
+pub(crate) use tune::Tune;
 pub(crate) use validate::Validate;
 
 /// Simulates data-centre fabrics, and compares schemes that schedule flows with the few priority queues of real
@@ -92,8 +92,10 @@ pub(crate) enum Command {
     Vectors(Vectors),
     /// Convert a file of another simulator: a flow list, a topology or a distribution of flow sizes
     Convert(Convert),
-    /// Compute demotion thresholds for a distribution of flow sizes
+    /// Compute demotion thresholds for a distribution of flow sizes by a quick model; tune finds them by simulation
     Thresholds(Thresholds),
+    /// Find by simulation what would help a fabric's traffic: queues, thresholds and marks, with configuration
+    Tune(Tune),
     /// Report how good a forest's predictions of flow sizes are, or write them into a flow list
     Forest {
         /// What to do
@@ -383,20 +385,4 @@ pub(crate) struct Reproduce {
     /// Show the cost, without running anything
     #[arg(long)]
     pub(crate) dry_run: bool,
-}
-
-/// A time above zero, such as `60m` or `1h 30m`.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Budget(pub(crate) Duration);
-
-impl FromStr for Budget {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Budget, String> {
-        match humantime::parse_duration(text) {
-            Ok(Duration::ZERO) => Err("a budget of zero adds no seeds".into()),
-            Ok(time) => Ok(Budget(time)),
-            Err(error) => Err(error.to_string()),
-        }
-    }
 }

@@ -1,16 +1,20 @@
 //! `flowsieve thresholds --write`: configuration of switches and hosts for the advice.
 
-use crate::args::{Configuration, NamedPort};
-use crate::options::{self, ThresholdsOptions};
+use crate::args::Configuration;
+use crate::options::{self, NamedPort, ThresholdsOptions};
 use crate::output::tell;
-use flowsieve_configure::{Plan, Port, System};
+use flowsieve_configure::{Plan, Port, System, check_ports};
 use flowsieve_experiment::Error;
 use flowsieve_files::{Existing, check_new, write_whole};
+use flowsieve_schemes::marking_rule::ecn_threshold_bytes;
 use flowsieve_settings::units::format_rate;
 use flowsieve_studies::thresholds::Advice;
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
+
+/// Bytes of a full packet, for K.
+const MTU: u64 = 1_500;
 
 /// Checks that the files can be written, before the work that they take.
 ///
@@ -30,6 +34,18 @@ pub(crate) fn check(wanted: &Configuration, of: &ThresholdsOptions) -> Result<()
     if of.fabric.is_none() {
         let rates: Vec<u64> = of.rate.iter().map(|rate| rate.bps).collect();
         wanted.ports.iter().try_for_each(|port| has_threshold(port, &rates))?;
+    }
+    // The speeds of a fabric are not known yet, nor is any K of them.
+    let k = |bps| if of.fabric.is_none() { ecn_threshold_bytes(bps, of.rtt.ps, MTU) } else { MTU };
+    let port = |NamedPort { name, rate }: &NamedPort| Port {
+        name: name.clone(),
+        rate_bps: rate.bps,
+        marks_from_bytes: k(rate.bps),
+    };
+    let ports: Vec<Port> = wanted.ports.iter().map(port).collect();
+    let queues = (!wanted.queues_of_port.is_empty()).then_some(&*wanted.queues_of_port);
+    if let Err(refused) = check_ports(&ports, queues) {
+        return input(&refused.to_string());
     }
     let paths = wanted.write.iter().flat_map(|folder| System::ALL.map(|system| folder.join(system.file())));
     for path in paths {

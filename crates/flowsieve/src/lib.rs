@@ -18,6 +18,7 @@ mod progress;
 mod reproduction;
 mod resolving;
 mod spreading;
+mod tuning;
 mod validation;
 
 use args::{Cli, Coflows, Command, Compare, Doctor, Explain, Flows, Forest, List, Report, Run, Traced, Vectors};
@@ -46,6 +47,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
+pub use tuning::{Step, tuned};
 
 /// Asks for huge pages, without which large fabrics spend much of their time translating addresses (docs/reference/performance.md).
 #[global_allocator]
@@ -118,6 +120,7 @@ fn do_what_it_says(command: Command, packets: Packets) -> Result<(), Error> {
         Command::Vectors(args) => write_vectors(&args, engines, &setups),
         Command::Convert(args) => converting::convert(&args),
         Command::Thresholds(args) => computation::thresholds(&args),
+        Command::Tune(args) => tuning::tune(&args),
         Command::Forest { what } => forest(&what),
         #[cfg(target_os = "linux")]
         Command::Lab { what } => lab::lab(what, engines),

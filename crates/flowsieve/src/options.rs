@@ -7,6 +7,7 @@
 
 mod export;
 mod thresholds;
+mod tune;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, ValueEnum};
@@ -19,6 +20,7 @@ use flowsieve_results::ResultDir;
 use std::ffi::OsString;
 use std::str::FromStr;
 pub use thresholds::{Distribution, Marking, Method, Rate, ThresholdsOptions, Time};
+pub use tune::{Budget, NamedPort, Span, TuneOptions};
 
 /// How many runs to make at a time.
 #[derive(Debug, Clone, Copy, Args)]
@@ -290,6 +292,7 @@ pub fn groups() -> Vec<(&'static str, clap::Command)> {
         ("CompareOptions", alone::<CompareOptions>()),
         ("ExportOptions", alone::<ExportOptions>()),
         ("ThresholdsOptions", alone::<ThresholdsOptions>()),
+        ("TuneOptions", alone::<TuneOptions>()),
     ]
 }
 

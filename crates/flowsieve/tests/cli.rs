@@ -176,8 +176,10 @@ fn thresholds__advice_first() {
     let sizes = ["thresholds", "--sizes", "sizes.csv", "--column", "bytes", "--load", "0.6"];
     let link = ["--rate", "25Gbps,100Gbps", "--rtt", "40us"];
     let text = flowsieve(folder.path(), &[&sizes[..], &link, &["--flows", "40"]].concat());
+    let (first, advice) = text.out.split_once('\n').unwrap();
+    assert!(first.starts_with("The quick model") && first.contains("`flowsieve tune`"), "{first}");
     assert!(
-        text.out.starts_with("At load 0.6 keep one queue: the simulation shows no gain from 2 queues.\n"),
+        advice.starts_with("At load 0.6 keep one queue: the simulation shows no gain from 2 queues.\n"),
         "{}{}",
         text.out,
         text.err

@@ -23,7 +23,7 @@ mod _flowsieve {
     #[pymodule_export]
     use super::experiment::{Experiment, Plan};
     #[pymodule_export]
-    use super::lists::{digest, explain, list_of, look, main, program, thresholds, ticks, worth_of_forest};
+    use super::lists::{digest, explain, list_of, look, main, program, thresholds, ticks, tune, worth_of_forest};
     #[pymodule_export]
     use super::result::Outcome;
     #[pymodule_export]

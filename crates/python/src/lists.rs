@@ -1,8 +1,10 @@
 //! What there is to choose from, thresholds, forests, and the command itself.
 
+use crate::calls::Calls;
 use crate::errors::{panicked, working, wrong};
 use crate::result::json;
-use flowsieve::options::{self, Distribution, ThresholdsOptions};
+use crate::running;
+use flowsieve::options::{self, Distribution, ThresholdsOptions, TuneOptions};
 use flowsieve_engines::built_in;
 use flowsieve_engines::forest::{Predicted, SizeClasses};
 use flowsieve_experiment::{Error, lookup, plan};
@@ -49,6 +51,37 @@ pub(crate) fn thresholds(py: Python<'_>, of: Vec<OsString>, options: Vec<OsStrin
         flowsieve::computed(&of, &options, &|_, _, _| {})
     })?;
     json(py, &found)
+}
+
+/// `flowsieve tune --json`. `of` are the options of a [`Distribution`], `options` [`TuneOptions`]. `progress` is called as for
+/// other runs, step by step.
+#[pyfunction]
+#[pyo3(signature = (fabric, out, of, options, progress=None))]
+pub(crate) fn tune(
+    py: Python<'_>,
+    fabric: PathBuf,
+    out: PathBuf,
+    of: Vec<OsString>,
+    options: Vec<OsString>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let mut raised = None;
+    let found = working(py, || {
+        let of: Distribution = options::parsed(of)?;
+        let options: TuneOptions = options::parsed(options)?;
+        flowsieve::tuned(&fabric, &of, &options, &out, &mut |_, plan, making| {
+            let made = Python::try_attach(|py| {
+                let progress = progress.as_ref().map(|progress| progress.clone_ref(py));
+                running::run(py, plan, progress, &Calls::default().session(), |show| making(show))
+            });
+            // Without an interpreter nothing waits for the answer.
+            made.ok_or(Error::Stopped)?.map_err(|error| {
+                raised = Some(error);
+                Error::Stopped
+            })
+        })
+    });
+    raised.map_or(found, Err).and_then(|found| json(py, &found))
 }
 
 /// `flowsieve forest report --json`.

@@ -173,6 +173,17 @@ impl ClassSummary {
         Ratio::paired(&self.pairs(baseline, metric, statistic))
     }
 
+    /// The same with another interval.
+    pub fn ratio_as_sure(
+        &self,
+        baseline: &ClassSummary,
+        metric: Metric,
+        statistic: Statistic,
+        sureness: Sureness,
+    ) -> Option<Ratio> {
+        Ratio::as_sure(sureness, &self.pairs(baseline, metric, statistic))
+    }
+
     /// The values of each seed that both have.
     fn pairs(&self, baseline: &ClassSummary, metric: Metric, statistic: Statistic) -> Vec<(f64, f64)> {
         let pair = |seed: &SeedStats| {

@@ -1,6 +1,6 @@
 //! Studies that use the engines for more than running an experiment.
 //!
-//! [`thresholds`] computes a deployable table, [`validate`] compares the simulator with theory, [`explain`] and
+//! [`thresholds`] computes a deployable table, [`mod@tune`] finds in the simulator what would help a fabric's traffic, [`validate`] compares the simulator with theory, [`explain`] and
 //! [`catalogue`] describe what is available, [`export`] writes the flows of a point, and [`vectors`] what a port decides.
 
 pub mod agreement;
@@ -8,5 +8,6 @@ pub mod catalogue;
 pub mod explain;
 pub mod export;
 pub mod thresholds;
+pub mod tune;
 pub mod validate;
 pub mod vectors;

@@ -1,9 +1,8 @@
 //! The command line of `flowsieve thresholds`.
 
-use crate::options::{Distribution, Rate, ThresholdsOptions};
+use crate::options::{Distribution, NamedPort, ThresholdsOptions};
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
-use std::str::FromStr;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -48,20 +47,4 @@ pub(crate) struct Configuration {
     /// Replace the files of --write if they exist
     #[arg(long, requires = "write")]
     pub(crate) replace: bool,
-}
-
-/// A switch's port and its speed.
-#[derive(Debug, Clone)]
-pub(crate) struct NamedPort {
-    pub(crate) name: String,
-    pub(crate) rate: Rate,
-}
-
-impl FromStr for NamedPort {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<NamedPort, String> {
-        let (name, rate) = text.rsplit_once('=').ok_or("expected a name and a rate, such as Ethernet0=25Gbps")?;
-        Ok(NamedPort { name: name.to_owned(), rate: rate.parse()? })
-    }
 }

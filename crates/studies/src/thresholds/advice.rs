@@ -238,13 +238,16 @@ const DSCPS: [&[u8]; 11] = [
 ];
 
 /// Returns a queue's code point; `None` if there are more queues than code points.
-fn dscp(queue: usize, queues: usize) -> Option<u8> {
+pub(crate) fn dscp(queue: usize, queues: usize) -> Option<u8> {
     DSCPS.get(queues.checked_sub(1)?)?.get(queue).copied()
 }
 
-/// Formats the advice: the recommendation, then the methods, then the queues.
+/// What the text begins with.
+const QUICK: &str = "The quick model, with a short simulation. `flowsieve tune` searches in your fabric, and says what each size gains.\n";
+
+/// Formats the advice: where to find more, the recommendation, then the methods, then the queues.
 pub fn advice_text(advice: &[Advice]) -> String {
-    advice.iter().map(Advice::text).collect::<Vec<_>>().join("\n")
+    QUICK.to_owned() + &advice.iter().map(Advice::text).collect::<Vec<_>>().join("\n")
 }
 
 impl Advice {

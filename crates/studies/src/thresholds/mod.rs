@@ -2,11 +2,12 @@
 //! by the models of [`flowsieve_thresholds`].
 
 mod advice;
-mod paired;
+pub(crate) mod paired;
 mod simulate;
 mod sizes;
 mod text;
 
+pub(crate) use advice::dscp;
 pub use advice::{Advice, Deployment, Link, Marking, advice, advice_text};
 use flowsieve_engines::built_in;
 use flowsieve_engines::workload::{CDF, FLOWS, LOAD, SIZES};
@@ -146,7 +147,7 @@ impl Source {
 }
 
 /// Sizes, load and queues of a request.
-struct Asked {
+pub(crate) struct Asked {
     source: Source,
     law: SizeLaw,
     load: f64,
@@ -154,7 +155,7 @@ struct Asked {
 }
 
 impl Asked {
-    fn read(wanted: &Wanted, load: f64, queues: u64) -> Result<Asked, Error> {
+    pub(crate) fn read(wanted: &Wanted, load: f64, queues: u64) -> Result<Asked, Error> {
         let mut settings = built_in().keys().none_given();
         let mut give = |key: &'static Key, option: &str, raw: Raw| -> Result<(), SettingsError> {
             let origin = Origin::CommandLine(format!("--{option} {raw}").into());
@@ -171,8 +172,13 @@ impl Asked {
         give(&FLOWS, "flows", Raw::Integer(1))?;
         settings.common().read(&QUEUES)?;
         // Neither hosts nor rate affect the sizes; the workload only has to be valid.
-        let hosts =
-            Hosts { bps: units::MAX_RATE_BPS, racks: [0, 0].into(), names: HostNames::numbered(2), round_trip_ps: 0, narrower: None };
+        let hosts = Hosts {
+            bps: units::MAX_RATE_BPS,
+            racks: [0, 0].into(),
+            names: HostNames::numbered(2),
+            round_trip_ps: 0,
+            narrower: None,
+        };
         let source = match &wanted.sizes {
             Some(_) if !(load.is_finite() && load > 0.0) => {
                 return Err(Error::Input(format!("--load {load}: expected a load above 0")));
@@ -219,7 +225,7 @@ impl Asked {
     }
 
     /// Returns thresholds without those that no flow passes: the queues below them would carry nothing.
-    fn of_queues_that_help(&self, method: Method) -> Result<Thresholds, Error> {
+    pub(crate) fn of_queues_that_help(&self, method: Method) -> Result<Thresholds, Error> {
         let found = self.thresholds(method)?;
         let thresholds_bytes = passed(&self.law, found.thresholds_bytes);
         Ok(Thresholds { queues: carried(&self.law, self.load, &thresholds_bytes), thresholds_bytes, ..found })

@@ -42,7 +42,7 @@ const SMALL_BYTES: u64 = 100_000;
 pub(super) const MTU: u64 = 1_500;
 
 /// The buffer of a port in proportion to its K: 240 packets to 65 (PIAS, §5.2; pFabric, §5).
-const BUFFER_PER_K: (u64, u64) = (240, 65);
+pub(crate) const BUFFER_PER_K: (u64, u64) = (240, 65);
 
 /// The network that the thresholds are for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,14 +118,14 @@ impl Paired {
 
 /// The links for which marking thresholds are computed.
 #[derive(Debug, Clone)]
-pub(super) struct Links {
+pub(crate) struct Links {
     /// Rate of the hosts' links.
-    pub(super) host_bps: u64,
+    pub(crate) host_bps: u64,
     /// All rates, rising.
-    pub(super) rates_bps: Vec<u64>,
-    pub(super) rtt_ps: u64,
+    pub(crate) rates_bps: Vec<u64>,
+    pub(crate) rtt_ps: u64,
     /// By place of switches: the slowest link there, for which its ports mark in the comparison.
-    slowest: Vec<(Place, u64)>,
+    pub(crate) slowest: Vec<(Place, u64)>,
 }
 
 /// The `[topology]`, with what is needed to read it.
@@ -180,7 +180,7 @@ impl Site {
 }
 
 impl Links {
-    fn of(fabric: &Fabric) -> Links {
+    pub(crate) fn of(fabric: &Fabric) -> Links {
         let rates: BTreeSet<u64> = fabric.links.iter().map(|link| link.rate.bps()).collect();
         let of_hosts = fabric.links.iter().filter(|link| matches!(link.from, Node::Host(_)));
         let slowest = |place: Place| {
@@ -196,7 +196,7 @@ impl Links {
     }
 
     /// Returns K for a rate.
-    pub(super) fn ecn_threshold_bytes(&self, bps: u64) -> u64 {
+    pub(crate) fn ecn_threshold_bytes(&self, bps: u64) -> u64 {
         ecn_threshold_bytes(bps, self.rtt_ps, MTU)
     }
 }
@@ -278,7 +278,7 @@ fn run(plan: &Plan, point: usize, seed: u64) -> Result<Means, Error> {
 
 /// Writes the lines of `[workload]` for the sizes. A run draws from a distribution: for measured sizes, from steps at
 /// their thousandths.
-fn sizes(wanted: &Wanted, asked: &Asked, folder: &Path) -> Result<String, Error> {
+pub(crate) fn sizes(wanted: &Wanted, asked: &Asked, folder: &Path) -> Result<String, Error> {
     let text = |text: &str| toml_edit::Value::from(text).to_string();
     if let Some(name) = &wanted.workload {
         return Ok(format!("sizes = {}", text(name)));

@@ -1,0 +1,165 @@
+//! The folder of a recommendation: whose it is, and which of its files may be written.
+//!
+//! `request.json` says what was asked. The same question continues there, with the runs that exist. Any other is refused, and
+//! so is a file that was changed since it was written, unless the user says to replace it.
+
+use flowsieve_experiment::Error;
+use flowsieve_files::{Existing, write_whole};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// The file that says whose a folder is.
+const REQUEST: &str = "request.json";
+
+/// The longest such file that is read.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// What the file says.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+struct Claim {
+    /// What was asked, without the effort.
+    question: BTreeMap<String, String>,
+    /// BLAKE3 of each file as it was written.
+    #[serde(default)]
+    written: BTreeMap<String, String>,
+}
+
+/// A folder that belongs to this question.
+#[derive(Debug)]
+pub(super) struct Claimed {
+    path: PathBuf,
+    claim: Claim,
+}
+
+impl Claimed {
+    /// Takes a new or empty folder, or one of the same question.
+    pub(super) fn claim(path: &Path, question: BTreeMap<String, String>, replace: bool) -> Result<Claimed, Error> {
+        let failed = |error: io::Error| Error::File { path: path.display().to_string(), problem: error.to_string() };
+        let refuse = |problem: String| {
+            let expected = "expected another --out, or --replace";
+            Err(Error::File { path: path.display().to_string(), problem: format!("{problem}; {expected}") })
+        };
+        let mut claim = Claim { question, written: BTreeMap::new() };
+        let is_used = path.exists() && fs::read_dir(path).map_err(failed)?.next().is_some();
+        if is_used {
+            let there = flowsieve_files::open_text(&path.join(REQUEST), MOST_BYTES)
+                .ok()
+                .and_then(|file| serde_json::from_reader::<_, Claim>(file).ok());
+            match there {
+                Some(there) if there.question == claim.question => claim.written = there.written,
+                Some(there) if !replace => return refuse(format!("it holds {}", claim.differs(&there))),
+                None if !replace => return refuse("it holds other files than a recommendation".to_owned()),
+                _ => {}
+            }
+        }
+        fs::create_dir_all(path).map_err(failed)?;
+        let claimed = Claimed { path: path.to_owned(), claim };
+        if !replace && let Some(name) = claimed.changed()? {
+            return refuse(format!("{name} was changed since it was written"));
+        }
+        claimed.write_claim()?;
+        Ok(claimed)
+    }
+
+    /// Returns a file that is not as it was written.
+    fn changed(&self) -> Result<Option<&str>, Error> {
+        for (name, digest) in &self.claim.written {
+            let path = self.path.join(name);
+            match fs::read(&path) {
+                Ok(bytes) if blake3::hash(&bytes).to_hex().as_str() != digest => return Ok(Some(name)),
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(self.failed(&path)(error)),
+                _ => {}
+            }
+        }
+        Ok(None)
+    }
+
+    fn failed(&self, path: &Path) -> impl Fn(io::Error) -> Error + use<> {
+        let path = path.display().to_string();
+        move |error| Error::File { path: path.clone(), problem: error.to_string() }
+    }
+
+    fn write_claim(&self) -> Result<(), Error> {
+        let path = self.path.join(REQUEST);
+        let text = serde_json::to_string_pretty(&self.claim).unwrap_or_default() + "\n";
+        write_whole(&path, Existing::Own, self.failed(&path), |out| {
+            out.write_all(text.as_bytes()).map_err(self.failed(&path))
+        })
+    }
+
+    /// Writes its files, and removes those of an earlier answer that this one does not have.
+    pub(super) fn write(mut self, files: &[(String, String)]) -> Result<(), Error> {
+        for name in self.claim.written.keys().filter(|name| !files.iter().any(|(other, _)| other == *name)) {
+            let path = self.path.join(name);
+            if path.is_file() {
+                fs::remove_file(&path).map_err(self.failed(&path))?;
+            }
+        }
+        self.claim.written.clear();
+        for (name, text) in files {
+            let path = self.path.join(name);
+            write_whole(&path, Existing::Replace, self.failed(&path), |out| {
+                out.write_all(text.as_bytes()).map_err(self.failed(&path))
+            })?;
+            self.claim.written.insert(name.clone(), blake3::hash(text.as_bytes()).to_hex().to_string());
+        }
+        self.write_claim()
+    }
+}
+
+impl Claim {
+    /// Says how another question differs.
+    fn differs(&self, there: &Claim) -> String {
+        let names = self.question.keys().chain(there.question.keys());
+        let value = |of: &Claim, name: &str| of.question.get(name).cloned().unwrap_or_else(|| "not given".to_owned());
+        let mut found: Vec<String> = names
+            .filter(|name| self.question.get(*name) != there.question.get(*name))
+            .map(|name| format!("{name} is {} there and {} here", value(there, name), value(self, name)))
+            .collect();
+        found.dedup();
+        format!("the recommendation for another question: {}", found.first().map_or("", String::as_str))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn question(load: &str) -> BTreeMap<String, String> {
+        BTreeMap::from([("load".to_owned(), load.to_owned())])
+    }
+
+    #[test]
+    fn claim__the_same_question_goes_on_and_others_are_refused() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("recommendation");
+        let claim = |load, replace| Claimed::claim(&folder, question(load), replace);
+        let said = |load| claim(load, false).unwrap_err().to_string();
+        claim("0.6", false)
+            .unwrap()
+            .write(&[("a.txt".into(), "one\n".into()), ("b.txt".into(), "two\n".into())])
+            .unwrap();
+        assert!(
+            said("0.8").contains("load is 0.6 there and 0.8 here; expected another --out, or --replace"),
+            "{}",
+            said("0.8")
+        );
+        // What this answer no longer has is removed.
+        claim("0.6", false).unwrap().write(&[("a.txt".into(), "three\n".into())]).unwrap();
+        assert!(fs::read_to_string(folder.join("a.txt")).unwrap() == "three\n" && !folder.join("b.txt").exists());
+        fs::write(folder.join("a.txt"), "mine\n").unwrap();
+        assert!(said("0.6").contains("a.txt was changed since it was written"));
+        claim("0.6", true).unwrap().write(&[("a.txt".into(), "four\n".into())]).unwrap();
+        assert_eq!(fs::read_to_string(folder.join("a.txt")).unwrap(), "four\n");
+        // Somebody's own folder stays as it is.
+        let other = root.path().join("mine");
+        fs::create_dir(&other).unwrap();
+        fs::write(other.join("notes.txt"), "x").unwrap();
+        let refused = Claimed::claim(&other, question("0.6"), false).unwrap_err().to_string();
+        assert!(refused.contains("it holds other files than a recommendation"), "{refused}");
+        assert_eq!(fs::read_dir(&other).unwrap().count(), 1);
+    }
+}

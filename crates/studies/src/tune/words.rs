@@ -1,0 +1,238 @@
+//! The answer in words: a paragraph that says what to do, then the figures behind it.
+
+use super::candidates::{Candidate, Kind};
+use super::{Change, Tuned, Verdict};
+use crate::thresholds::Marking;
+use flowsieve_results::Ratio;
+use flowsieve_settings::units::{format_rate, format_size};
+use std::fmt::Write;
+
+/// "21.0 % less (17.2 to 24.9)", or that it is not told from none.
+fn change(ratio: Option<Ratio>) -> String {
+    let Some(ratio) = ratio else { return "too few flows to tell".to_owned() };
+    let per_cent = |ratio: f64| 100.0 * (ratio - 1.0).abs();
+    let side = |ratio: f64| if ratio < 1.0 { "less" } else { "more" };
+    match ratio.interval {
+        Some((low, high)) if high < 1.0 => {
+            format!("{:.1} % less ({:.1} to {:.1})", per_cent(ratio.value), per_cent(high), per_cent(low))
+        }
+        Some((low, high)) if low > 1.0 => {
+            format!("{:.1} % more ({:.1} to {:.1})", per_cent(ratio.value), per_cent(low), per_cent(high))
+        }
+        Some((low, high)) => {
+            format!("no difference told ({:+.1} to {:+.1} %)", 100.0 * (low - 1.0), 100.0 * (high - 1.0))
+        }
+        None => format!("{:.1} % {}", per_cent(ratio.value), side(ratio.value)),
+    }
+}
+
+/// Flows of a class in words.
+fn flows(change: &Change) -> String {
+    if change.class == "all" { "all flows".to_owned() } else { format!("flows of {}", change.class) }
+}
+
+fn is(ratio: Option<Ratio>, of: fn((f64, f64)) -> bool) -> bool {
+    ratio.and_then(|ratio| ratio.interval).is_some_and(of)
+}
+
+fn gains(ratio: Option<Ratio>) -> bool {
+    is(ratio, |(_, high)| high < 1.0)
+}
+
+fn loses(ratio: Option<Ratio>) -> bool {
+    is(ratio, |(low, _)| low > 1.0)
+}
+
+impl Tuned {
+    /// What is told of each class and measure: (words, ratio).
+    fn told(&self) -> Vec<(String, Option<Ratio>)> {
+        let of = |change: &Change| {
+            [("mean", change.mean), ("p99", change.p99)]
+                .map(|(measure, ratio)| (format!("the {measure} FCT of {}", flows(change)), ratio))
+        };
+        self.changes.iter().flat_map(of).collect()
+    }
+
+    /// What to do, what it gains, what it costs, and where it does not help, in a paragraph.
+    pub fn paragraph(&self) -> String {
+        let mut text = match self.verdict {
+            Verdict::Use => format!("Use {}.", self.recommended.with_marks()),
+            Verdict::OneQueueOtherK => {
+                let per_cent = self.recommended.k_per_cent;
+                format!("Keep one queue, and mark at {per_cent} % of the K that the rule gives.")
+            }
+            Verdict::KeepOneQueue => match &self.measured {
+                Some(measured) => {
+                    let all = self.changes.last().and_then(|all| all.mean);
+                    format!(
+                        "Keep one queue: the best of the others, {}, changes the mean FCT of all flows by {}.",
+                        measured.with_marks(),
+                        plus_minus(all)
+                    )
+                }
+                None => "Keep one queue: no other candidate differs from it.".to_owned(),
+            },
+        };
+        let told = self.told();
+        let list = |which: &dyn Fn(Option<Ratio>) -> bool| {
+            let found = told.iter().filter(|(_, ratio)| which(*ratio));
+            found.map(|(what, ratio)| format!("{what} {}", change(*ratio))).collect::<Vec<_>>()
+        };
+        let of_it = if self.verdict == Verdict::KeepOneQueue { "With it" } else { "On this fabric" };
+        for (begin, found) in
+            [(format!(" {of_it}, compared with one queue, "), list(&gains)), (" It costs: ".to_owned(), list(&loses))]
+        {
+            if !found.is_empty() {
+                let _ = write!(text, "{begin}{}.", found.join("; "));
+            }
+        }
+        let open: Vec<String> = told
+            .iter()
+            .filter(|(_, ratio)| ratio.is_some() && !gains(*ratio) && !loses(*ratio))
+            .map(|(what, ratio)| format!("{what} ({})", plus_minus(*ratio)))
+            .collect();
+        if !open.is_empty() {
+            let _ = write!(text, " It does not change what these runs can tell in {}.", open.join(", "));
+        }
+        text
+    }
+
+    /// The lines of a switch and of experiments.
+    fn settings(&self) -> String {
+        let mut text = String::new();
+        if let Kind::Thresholds { bytes, .. } = &self.recommended.kind {
+            let listed: Vec<String> = bytes.iter().map(|bytes| format!("\"{}\"", format_size(*bytes))).collect();
+            let _ = writeln!(text, "thresholds = [{}]", listed.join(", "));
+        }
+        let _ = writeln!(text, "marking = \"{}\"", self.recommended.marking.setting());
+        for mark in &self.marks {
+            let (bytes, rate) = (format_size(mark.bytes), format_rate(mark.rate_bps));
+            let _ = writeln!(text, "ecn_threshold = \"{bytes}\"    # at {rate}");
+        }
+        if !self.dscps.is_empty() {
+            let dscps: Vec<String> = self.dscps.iter().map(u8::to_string).collect();
+            let _ = writeln!(text, "DSCPs, highest queue first: {}", dscps.join(", "));
+        }
+        text
+    }
+
+    /// How it was found.
+    fn how(&self) -> String {
+        let tried = match (self.screened, &self.not_screened) {
+            (Some(every), _) => format!(
+                "{} candidates were screened with the flows to every {every}th host, and the best run whole",
+                self.candidates
+            ),
+            (None, Some(why)) => {
+                format!("{} candidates were run whole in short, without screening: {why}", self.candidates)
+            }
+            (None, None) => format!("{} candidates were run", self.candidates),
+        };
+        let (first, seeds) = self.seeds_of_proof;
+        let mut text = format!(
+            "Simulated: {}. {tried}, next to today's network (one queue with ECN). It was chosen on {} seeds; the figures are from \
+             {seeds} others ({first} to {}), with 95 % intervals.",
+            self.network,
+            self.seeds_of_choice,
+            first + seeds.saturating_sub(1),
+        );
+        if self.cut_short {
+            text += " The budget ended before all was resolved; repeat the command with a larger one to go on.";
+        }
+        text
+    }
+
+    /// The answer for a terminal.
+    pub fn text(&self) -> String {
+        let mut text = format!("{}\n\n{}\n\n{}", self.paragraph(), self.how(), self.settings());
+        if !self.changes.is_empty() {
+            let _ = writeln!(text, "\n{:<14}  {:>8}  {:<34}  p99 FCT", "flows", "number", "mean FCT");
+            for of in &self.changes {
+                let _ =
+                    writeln!(text, "{:<14}  {:>8}  {:<34}  {}", of.class, of.flows, change(of.mean), change(of.p99));
+            }
+        }
+        text += "\nrun whole, by cost (the geometric mean of the small flows' p99 FCT and all flows' mean FCT):\n";
+        for other in &self.compared {
+            let _ = writeln!(text, "  {:<24}  {:>2} queues  {}", other.name, other.queues, change(other.cost));
+        }
+        text
+    }
+
+    /// The page of the folder.
+    pub fn page(&self) -> String {
+        let mut text = format!("# What would help\n\n{}\n\n{}\n\n", self.paragraph(), self.how());
+        let _ = write!(text, "## Settings\n\n```text\n{}```\n\n", self.settings());
+        if !self.changes.is_empty() {
+            text += "## Changes by size\n\nMeasured next to one queue, over the same flows.\n\n\
+                     | flows | number | mean FCT | p99 FCT |\n| --- | --- | --- | --- |\n";
+            for of in &self.changes {
+                let (mean, p99) = (change(of.mean), change(of.p99));
+                let _ = writeln!(text, "| {} | {} | {mean} | {p99} |", of.class, of.flows);
+            }
+        }
+        text += "\n## Run whole\n\nBy cost: the geometric mean of the small flows' p99 FCT and all flows' mean FCT, compared with the \
+                 first.\n\n| candidate | queues | seeds | cost |\n| --- | --- | --- | --- |\n";
+        for other in &self.compared {
+            let (name, queues, seeds, cost) = (&other.name, other.queues, other.seeds, change(other.cost));
+            let _ = writeln!(text, "| {name} | {queues} | {seeds} | {cost} |");
+        }
+        text += "\n## Files\n\n| file | content |\n| --- | --- |\n";
+        if self.measured.is_some() {
+            text += "| `proof/report.html` | the figures of the last step |\n\
+                     | `experiment.toml` | proves it again: `flowsieve run experiment.toml` in this folder |\n";
+        }
+        text += "| `compared`, `screened` | the results of the steps before |\n| `tune.json` | all of this as data |\n";
+        for file in &self.configuration {
+            let what = match &file.refused {
+                None => "configuration; try it on one rack first".to_owned(),
+                Some(why) => format!("not written: {why}"),
+            };
+            let _ = writeln!(text, "| `{}` | {what} |", file.file);
+        }
+        text
+    }
+}
+
+impl Candidate {
+    /// In words, with what it marks by.
+    fn with_marks(&self) -> String {
+        let by = match self.marking {
+            Marking::Queue => "by the length of a queue",
+            Marking::Port => "by the length of a port",
+        };
+        let k = match self.k_per_cent {
+            100 => String::new(),
+            per_cent => format!(" at {per_cent} % of the rule's K"),
+        };
+        format!("{}, with marks {by}{k}", self.in_words())
+    }
+}
+
+/// "1.2 ± 2.0 %".
+fn plus_minus(ratio: Option<Ratio>) -> String {
+    match ratio.and_then(|ratio| Some((ratio.value, ratio.interval?))) {
+        Some((value, (low, high))) => {
+            format!("{:+.1} ± {:.1} %", 100.0 * (value - 1.0), 50.0 * (high - low))
+        }
+        None => "an amount that these runs do not tell".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ratio(value: f64, low: f64, high: f64) -> Option<Ratio> {
+        Some(Ratio { value, interval: Some((low, high)) })
+    }
+
+    #[test]
+    fn change__in_words() {
+        assert_eq!(change(ratio(0.79, 0.75, 0.83)), "21.0 % less (17.0 to 25.0)");
+        assert_eq!(change(ratio(1.1, 1.05, 1.2)), "10.0 % more (5.0 to 20.0)");
+        assert_eq!(change(ratio(1.0, 0.98, 1.03)), "no difference told (-2.0 to +3.0 %)");
+        assert_eq!(change(None), "too few flows to tell");
+        assert_eq!(plus_minus(ratio(1.01, 0.99, 1.03)), "+1.0 ± 2.0 %");
+    }
+}
