@@ -305,8 +305,8 @@ fn plan_document(input: &ExperimentText, folder: &Folder, changes: &Changes, eng
 /// Marks an experiment that sends a sample of its flows: in its title, which every page and table begins with. Claims are
 /// about whole runs.
 fn mark_screened(experiment: &mut Experiment, warnings: &mut Vec<String>) {
-    let Some(every) = experiment.screened() else { return };
-    experiment.title = format!("{} (screened: the flows to every {every}th host)", experiment.title);
+    let Some(every) = experiment.screened().map(str::to_owned) else { return };
+    experiment.title = format!("{} (screened: the flows to one host in {every})", experiment.title);
     let claims = std::mem::take(&mut experiment.claims).len() + std::mem::take(&mut experiment.unmeasured).len();
     if claims > 0 {
         warnings.push(format!("screened: {claims} claims are left out, as they are about all flows"));

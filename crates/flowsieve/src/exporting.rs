@@ -41,7 +41,7 @@ pub fn export_to(result: &ResultDir, options: &ExportOptions, out: &mut dyn Writ
     }
     if let Some(every) = result.manifest().experiment.screened() {
         return Err(Error::Input(format!(
-            "a screened result has only the flows to every {every}th host: it ranks points and is not for a paper; expected a result \
+            "a screened result has only the flows to one host in {every}: it ranks points and is not for a paper; expected a result \
              of whole runs"
         )));
     }

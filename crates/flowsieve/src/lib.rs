@@ -47,7 +47,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
-pub use tuning::{Step, tuned};
+pub use tuning::{Making, Step, tuned};
 
 /// Asks for huge pages, without which large fabrics spend much of their time translating addresses (docs/reference/performance.md).
 #[global_allocator]

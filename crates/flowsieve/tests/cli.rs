@@ -218,6 +218,131 @@ fn thresholds__advice_first() {
         let wrong = flowsieve(folder.path(), arguments);
         assert!(wrong.status == 2 && wrong.err.contains(says), "{}", wrong.err);
     }
+    // Names and numbers are refused before the simulation, which tells of its runs.
+    let written = ["thresholds", "--workload", "web-search", "--load", "0.6", "--write", "set"];
+    for (ports, says) in [
+        (&["--ports", "eth 0=10Gbps"][..], "port \"eth 0\": expected letters, digits"),
+        (&["--ports", "Ethernet0=10Gbps,Ethernet0=10Gbps"], "port Ethernet0: given twice"),
+        (&["--ports", "Ethernet0=10Gbps", "--queues-of-port", "1,2,9"], "queue 9: expected queues from 0 to 7"),
+        (&["--ports", "Ethernet0=10Gbps", "--queues-of-port", "1,2"], "and 2 are free"),
+    ] {
+        let wrong = flowsieve(folder.path(), &[&written[..], ports].concat());
+        assert!(wrong.status == 2 && wrong.err.contains(says) && !wrong.err.contains("runs"), "{}", wrong.err);
+        assert!(!folder.path().join("set").exists());
+    }
+}
+
+/// A fabric without anything else.
+const FABRIC: &str = "[topology]\nkind = \"single-switch\"\nhosts = 4\nhost_link = \"10Gbps\"\n";
+
+#[test]
+fn tune__answers_and_the_same_question_gives_the_same_files() {
+    let folder = folder();
+    std::fs::write(folder.path().join("fabric.toml"), FABRIC).unwrap();
+    let sizes: String = (0..200).map(|number| if number % 10 == 0 { "400000\n" } else { "3000\n" }).collect();
+    std::fs::write(folder.path().join("sizes.csv"), sizes).unwrap();
+    let question = ["tune", "fabric.toml", "--sizes", "sizes.csv", "--load", "0.7", "--queues", "2", "--flows", "150"];
+    let ports = ["--ports", "Ethernet0=10Gbps"];
+    let arguments = [&question[..], &ports, &["--seeds", "2"]].concat();
+    let done = flowsieve(folder.path(), &arguments);
+    assert_eq!(done.status, 0, "{}", done.err);
+    let first = done.out.lines().next().unwrap();
+    assert!(first.starts_with("Use ") || first.starts_with("Keep one queue"), "{}", done.out);
+    assert!(done.out.contains("without screening: 4 hosts are too few"), "{}", done.out);
+    assert!(done.out.contains("chosen on 2 seeds; the figures are from 2 others (1001 to 1002)"), "{}", done.out);
+    let out = folder.path().join("recommendation");
+    let read = |name: &str| std::fs::read_to_string(out.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let (page, data) = (read("README.md"), read("tune.json"));
+    assert!(page.contains(first) && out.join("proof/report.html").is_file(), "{page}");
+    let told: serde_json::Value = serde_json::from_str(&data).unwrap();
+    assert_eq!(told["changes"].as_array().unwrap().last().unwrap()["class"], "all");
+    assert_eq!(told["marks"][0]["bytes"].as_u64().map(|bytes| bytes % 48_750), Some(0), "a multiple of half of K: {told}");
+    let is_used = told["verdict"] == "use";
+    assert_eq!(out.join("sonic.json").exists(), is_used, "{told}");
+    // No run is made again, and the answer is the same.
+    let again = flowsieve(folder.path(), &arguments);
+    assert_eq!((again.status, &again.out), (0, &done.out), "{}", again.err);
+    assert_eq!((read("README.md"), read("tune.json")), (page, data));
+    // The experiment proves it: its runs are those of the last step.
+    let proof = flowsieve(folder.path(), &["run", "recommendation/experiment.toml", "--out", "recommendation/proof"]);
+    assert!(proof.status == 0 && proof.err.contains("4 of 4 runs exist already"), "{}", proof.err);
+    // Another question is refused, and so is a changed file.
+    let other = flowsieve(folder.path(), &[&question[..], &["--seeds", "2", "--programmable"]].concat());
+    assert!(other.status == 2 && other.err.contains("programmable is false there and true here"), "{}", other.err);
+    std::fs::write(out.join("README.md"), "mine").unwrap();
+    let changed = flowsieve(folder.path(), &arguments);
+    assert!(changed.status == 2 && changed.err.contains("README.md was changed since it was written"), "{}", changed.err);
+}
+
+#[test]
+fn tune__refuses_before_any_run() {
+    let folder = folder();
+    for (name, text) in [
+        ("fabric.toml", FABRIC),
+        ("negative.csv", "100\n-3\n"),
+        ("zero.csv", "100\n0\n"),
+        ("nan.csv", "100\nNaN\n"),
+        ("huge.csv", "100\n1000000000000000000\n"),
+        ("wrong.toml", "[topology]\nkind = \"single-switch\"\nhosts = 1\n"),
+    ] {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    let web = ["--workload", "web-search", "--load", "0.6"];
+    for (arguments, says) in [
+        (&["fabric.toml", "--sizes", "negative.csv", "--load", "0.6"][..], "negative.csv:2: "),
+        (&["fabric.toml", "--sizes", "zero.csv", "--load", "0.6"], "zero.csv:2: "),
+        (&["fabric.toml", "--sizes", "nan.csv", "--load", "0.6"], "nan.csv:2: "),
+        (&["fabric.toml", "--sizes", "huge.csv", "--load", "0.6"], "huge.csv:2: "),
+        (&["fabric.toml", "--workload", "web-search", "--load", "1.2"], "--load 1.2: expected more than 0 and less than 1"),
+        (&["fabric.toml", "--workload", "web-search", "--load", "nan"], "expected more than 0 and less than 1"),
+        (&[&["wrong.toml"][..], &web].concat(), "wrong.toml:3"),
+        (&[&["none.toml"][..], &web].concat(), "none.toml"),
+        (&[&["fabric.toml"][..], &web, &["--queues", "1..4"]].concat(), "expected at least 2 queues"),
+        (&[&["fabric.toml"][..], &web, &["--queues", "8..2"]].concat(), "expected the fewest first, such as 2..8"),
+        (&[&["fabric.toml"][..], &web, &["--seeds", "1"]].concat(), "--seeds 1: expected 2 to 1000"),
+        (&[&["fabric.toml"][..], &web, &["--budget", "1ms"]].concat(), "--budget 1ms: too little for any answer; expected at least "),
+        (&[&["fabric.toml"][..], &web, &["--budget", "0s"]].concat(), "expected a time above zero"),
+        (&[&["fabric.toml"][..], &web, &["--ports", "Ethernet0=40Gbps"]].concat(), "expected one of the fabric's rates: 10Gbps"),
+        (&[&["fabric.toml"][..], &web, &["--ports", "eth 0=10Gbps"]].concat(), "port \"eth 0\": expected letters"),
+        (
+            &[&["fabric.toml"][..], &web, &["--ports", "Ethernet0=10Gbps", "--queues-of-port", "0,1,9"]].concat(),
+            "queue 9: expected queues from 0 to 7",
+        ),
+        (&[&["fabric.toml"][..], &web, &["--queues-of-port", "0,1"]].concat(), "--ports"),
+    ] {
+        let wrong = flowsieve(folder.path(), &[&["tune"][..], arguments].concat());
+        assert!(wrong.status == 2 && wrong.err.contains(says), "{arguments:?}: {}", wrong.err);
+        assert!(!folder.path().join("recommendation/parts").exists(), "{arguments:?}");
+    }
+    std::fs::create_dir(folder.path().join("mine")).unwrap();
+    std::fs::write(folder.path().join("mine/notes.txt"), "x").unwrap();
+    let mine = flowsieve(folder.path(), &[&["tune", "fabric.toml"][..], &web, &["--out", "mine"]].concat());
+    assert!(mine.status == 2 && mine.err.contains("it holds other files than a recommendation"), "{}", mine.err);
+}
+
+#[test]
+fn run__screened_ranks_and_says_so_everywhere() {
+    let folder = folder();
+    let screen = ["run", "small.toml", "--screen", "2", "--out", "out"];
+    let done = flowsieve(folder.path(), &screen);
+    assert_eq!(done.status, 0, "{}", done.err);
+    assert!(done.out.starts_with("Eight hosts (screened: the flows to one host in 2)"), "{}", done.out);
+    for part in ["5 samples", "mean slowdown: ", "p99 FCT of 0-100KB: ", "Run whole: ", "The mean FCT is not ranked"] {
+        assert!(done.out.contains(part), "{part}: {}", done.out);
+    }
+    let out = folder.path().join("out");
+    let read = |name: &str| std::fs::read_to_string(out.join(name)).unwrap();
+    for name in ["summary.csv", "plots.csv"] {
+        let text = read(name);
+        assert!(text.lines().next().unwrap().ends_with(",screened") && text.lines().nth(1).unwrap().ends_with(",2"), "{text}");
+    }
+    assert!(read("report.html").contains("<h1>Eight hosts (screened") && read("manifest.json").contains("workload.screen"));
+    let doctor = flowsieve(folder.path(), &["doctor", "out"]);
+    assert!(doctor.out.contains("screened: these are the flows to one host in 2 alone"), "{}", doctor.out);
+    let data = json(folder.path(), &["report", "out", "--json"]);
+    assert_eq!((&data["screened"], data["rankings"].as_array().unwrap().len()), (&2.into(), 2), "{data}");
+    let export = flowsieve(folder.path(), &["export", "out"]);
+    assert!(export.status == 2 && export.err.contains("a screened result has only the flows"), "{}", export.err);
 }
 
 #[test]
@@ -353,7 +478,7 @@ fn run__adds_seeds_until_a_claim_is_resolved_or_twice_as_many_would_not_do() {
 
     for (arguments, problem) in [
         (&["--resolve", "p99 fct"][..], "no claim of the experiment is about the metric \"p99 fct\""),
-        (&["--resolve", "mean fct", "--budget", "0s"], "a budget of zero adds no seeds"),
+        (&["--resolve", "mean fct", "--budget", "0s"], "expected a time above zero"),
         (&["--resolve", "mean fct", "--budget", "soon"], "invalid value 'soon'"),
         (&["--resolve", "mean fct", "--seeds", "3"], "cannot be used with"),
         (&["--budget", "1m"], "--resolve"),

@@ -17,7 +17,7 @@ pub(crate) fn sentences(dir: &ResultDir, naming: Naming) -> Option<Vec<String>> 
     let seeds = experiment.points.iter().map(|point| point.parts.len()).max().unwrap_or(0);
     let samples = if seeds == 1 { "one sample, so no intervals".to_owned() } else { format!("{seeds} samples") };
     let mut said = vec![format!(
-        "Screened: only the flows to every {every}th host were sent, in {samples}. The order of the points counts, their \
+        "Screened: only the flows to one host in {every} were sent, in {samples}. The order of the points counts, their \
          values do not. The mean FCT is not ranked: a sample has too few large flows."
     )];
     let rankings = rankings(experiment, dir.summary());

@@ -119,7 +119,8 @@ mod tests {
 
     /// Three points with three seeds of two small flows and a large one each, by the FCT in us of each.
     fn ranked(fcts: [[[u64; 3]; 3]; 3], screen: Option<&str>) -> Vec<Ranking> {
-        let seed = |fct: &[u64; 3]| vec![flow(1_000, Some(fct[0])), flow(1_000, Some(fct[1])), flow(20_000_000, Some(fct[2]))];
+        let seed =
+            |fct: &[u64; 3]| vec![flow(1_000, Some(fct[0])), flow(1_000, Some(fct[1])), flow(20_000_000, Some(fct[2]))];
         let points = fcts.map(|seeds| seeds.iter().enumerate().map(|(at, fct)| (at as u64 + 1, seed(fct))).collect());
         let point = || PointInfo {
             settings: screen.map(|every| ("workload.screen".to_owned(), every.to_owned())).into_iter().collect(),

@@ -54,7 +54,7 @@ impl Screen {
         let count = hosts.racks.len();
         match u32::try_from(every) {
             Ok(every) if every as usize <= count => Ok(Some(Screen { every })),
-            _ => refuse(&SCREEN, &format!("every {every}th of {count} hosts"), &format!("2 to {count}")),
+            _ => refuse(&SCREEN, &format!("one host in {every} of {count}"), &format!("2 to {count}")),
         }
     }
 
@@ -86,6 +86,6 @@ impl Screen {
     /// Says what was left out.
     pub(super) fn sentence(self) -> String {
         let every = self.every;
-        format!("screened: only the flows to every {every}th host are sent, so figures rank points and are not a result")
+        format!("screened: only the flows to one host in {every} are sent, so figures rank points and are not a result")
     }
 }

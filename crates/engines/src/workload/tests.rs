@@ -225,5 +225,5 @@ fn screen__keeps_the_flows_to_every_so_manieth_host_and_another_first_one_in_eac
     assert_eq!(screened.offered_bps(), all.offered_bps());
     assert_eq!(screened.quantile_bytes(0.9), all.quantile_bytes(0.9));
     assert!(screened.average().is_none() && all.average().is_some());
-    assert!(screened.sentences()[0].starts_with("screened: only the flows to every 18th host"));
+    assert!(screened.sentences()[0].starts_with("screened: only the flows to one host in 18"));
 }

@@ -59,9 +59,11 @@ impl Costs {
     }
 }
 
-/// Returns the candidates by rising cost; those whose flows did not finish are left out. The first must have finished.
+/// Returns the candidates by rising cost; those whose flows did not finish are left out.
 pub(super) fn in_order(costs: &[Costs]) -> Vec<(&Costs, Ratio)> {
-    let Some(reference) = costs.iter().find(|costs| !costs.by_seed.is_empty()) else { return Vec::new() };
+    // Pairs are over the seeds that both have.
+    let finished = costs.iter().filter(|costs| !costs.by_seed.is_empty());
+    let Some(reference) = finished.max_by_key(|costs| costs.by_seed.len()) else { return Vec::new() };
     let over = |costs: &'_ Costs| costs.over(reference, Sureness::USUAL);
     let mut order: Vec<(&Costs, Ratio)> = costs.iter().filter_map(|it| Some((it, over(it)?))).collect();
     order.sort_by(|(_, a), (_, b)| a.value.total_cmp(&b.value));
@@ -74,7 +76,9 @@ pub(super) fn left(costs: &[Costs], sureness: Sureness) -> Vec<usize> {
     let Some((best, _)) = order.first() else { return Vec::new() };
     let is_worse =
         |it: &Costs| it.over(best, sureness).is_none_or(|ratio| ratio.interval.is_some_and(|(low, _)| low > 1.0));
-    order.iter().filter(|(it, _)| !is_worse(it)).map(|(it, _)| it.candidate).collect()
+    let mut left: Vec<usize> = order.iter().filter(|(it, _)| !is_worse(it)).map(|(it, _)| it.candidate).collect();
+    left.sort_unstable();
+    left
 }
 
 /// Whether more seeds would change nothing that matters: all that are left cost as little as the best, for certain.
@@ -120,7 +124,7 @@ mod tests {
             costs(0, &[10.0, 20.0, 30.0]),
             // A tenth more in each seed, although seeds differ by more.
             costs(1, &[11.0, 22.0, 33.0]),
-            costs(2, &[9.0, 21.0, 31.0]),
+            costs(2, &[9.9, 20.1, 30.2]),
             // Flows did not finish.
             costs(3, &[]),
         ];

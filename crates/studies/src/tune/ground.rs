@@ -141,7 +141,7 @@ impl Ground {
 }
 
 /// Reads a fabric's file: what is kept of it, and the fabric. It may be a whole experiment, or have a fabric alone.
-fn fabric(path: &Path) -> Result<(DocumentMut, Fabric), Error> {
+pub(super) fn fabric(path: &Path) -> Result<(DocumentMut, Fabric), Error> {
     let source = Source::open(path)?;
     let refuse = |problem: &str| Error::File { path: path.display().to_string(), problem: problem.to_owned() };
     let mut document: DocumentMut =
@@ -166,17 +166,17 @@ fn fabric(path: &Path) -> Result<(DocumentMut, Fabric), Error> {
             network.insert("nic", toml_edit::value("backpressure"));
         }
     }
-    if document.get("network").and_then(Item::as_table_like).is_some_and(TableLike::is_empty) {
+    if document.get("network").and_then(Item::as_table_like).is_some_and(|network| network.is_empty()) {
         document.remove("network");
     }
     if let Some(run) = document.get_mut("run").and_then(Item::as_table_like_mut) {
         keep(run, &|name| name == "parameters");
     }
-    if let Some(file) = document.get_mut("topology").and_then(|topology| topology.get_mut("file")) {
-        let given = file.as_str().unwrap_or_default().to_owned();
+    let file = document.get("topology").and_then(|topology| topology.get("file")).and_then(Item::as_str);
+    if let Some(file) = file {
         let absolute =
-            std::path::absolute(source.folder.path().join(given)).map_err(|error| refuse(&error.to_string()))?;
-        *file = toml_edit::value(absolute.to_string_lossy().as_ref());
+            std::path::absolute(source.folder.path().join(file)).map_err(|error| refuse(&error.to_string()))?;
+        document["topology"]["file"] = toml_edit::value(absolute.to_string_lossy().as_ref());
     }
     Ok((document, fabric))
 }

@@ -120,7 +120,7 @@ impl Tuned {
     fn how(&self) -> String {
         let tried = match (self.screened, &self.not_screened) {
             (Some(every), _) => format!(
-                "{} candidates were screened with the flows to every {every}th host, and the best run whole",
+                "{} candidates were screened with the flows to one host in {every}, and the best run whole",
                 self.candidates
             ),
             (None, Some(why)) => {
