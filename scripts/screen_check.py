@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Measures how often screening finds the best point of a sweep, and its cost (docs/reference/performance-command.md#screening).
 
-Runs a sweep whole for the truth, then twelve draws of one sample each: another seed and other receivers. Prints for each
-measure in how many draws the first point is the best of the truth, how far the first is from it otherwise, the share of pairs
-in the right order, and the processor time of a draw next to that of one seed of the sweep.
+Runs a sweep whole for the truth, then twelve draws of five samples each: other seeds and other receivers. Prints for each
+measure in how many draws the first point is the best of the truth, and in how many the best is among those to run whole; how
+far the first is from the best, the share of pairs in the right order, and the processor time of a draw next to that of as
+many seeds of the whole sweep.
 
-    scripts/screen_check.py target/release/flowsieve out [--screen 18] [--draws 12] [--truth 4]
+    scripts/screen_check.py target/release/flowsieve out [--screen 18] [--draws 12] [--samples 5] [--truth 4]
 
 A run that exists is not made again, and its time is that of the first time.
 """
@@ -52,13 +53,19 @@ def run(binary, file, out, *more):
     done = subprocess.run([binary, "run", file, "--jobs", "1", "--out", out, "--json", *map(str, more)], stdout=subprocess.PIPE, check=True)
     cpu = out / "cpu"
     if not cpu.exists():
-        cpu.write_text(str(json.loads((out / "run.json").read_text())["cpu_seconds"]))
-    return json.loads(done.stdout)["points"], float(cpu.read_text())
+        told = json.loads((out / "run.json").read_text())
+        # A run that was interrupted counts what it still had to make.
+        cpu.write_text(str(told["cpu_seconds"] * (told["parts_run"] + told["parts_found"]) / told["parts_run"]))
+    return json.loads(done.stdout), float(cpu.read_text())
 
 
-def values(points, measure):
+def values(table, measure):
     at, metric, statistic = MEASURES[measure]
-    return {point["scheme"]: point["classes"][at][metric][statistic]["value"] for point in points}
+    return {point["scheme"]: point["classes"][at][metric][statistic]["value"] for point in table["points"]}
+
+
+def to_run_whole(table):
+    return {table["points"][point]["scheme"] for ranking in table["rankings"] for point in ranking["whole"]}
 
 
 def main():
@@ -67,6 +74,7 @@ def main():
     parser.add_argument("out", type=Path)
     parser.add_argument("--screen", type=int, default=18)
     parser.add_argument("--draws", type=int, default=12)
+    parser.add_argument("--samples", type=int, default=5)
     parser.add_argument("--truth", type=int, default=4)
     options = parser.parse_args()
     for number, (name, text) in enumerate(SWEEPS.items()):
@@ -76,24 +84,27 @@ def main():
         file.write_text(f'title = "{name}"\n{text}')
         truth, whole = run(options.binary, file, folder / "whole", "--seeds", options.truth)
         draws = [
-            run(options.binary, file, folder / f"{options.screen}-{seed}", "--screen", options.screen, "--set", f"seed={seed}", "--seeds", 1)
-            for seed in range(101, 101 + options.draws)
+            run(options.binary, file, folder / f"{options.screen}-{options.samples}-{seed}", "--screen", options.screen, "--set", f"seed={seed}", "--seeds", options.samples)
+            for seed in range(101, 101 + options.draws * options.samples, options.samples)
         ]
         for measure in MEASURES:
             true = values(truth, measure)
             best = min(true, key=true.get)
-            found, off, right, pairs = 0, [], 0, 0
-            for points, _ in draws:
-                here = values(points, measure)
+            found, named, off, right, pairs = 0, 0, [], 0, 0
+            for table, _ in draws:
+                here = values(table, measure)
                 first = min(here, key=here.get)
                 found += first == best
+                named += best in to_run_whole(table)
                 off.append(true[first] / true[best] - 1)
                 for one, two in itertools.combinations(true, 2):
                     pairs += 1
                     right += (here[one] < here[two]) == (true[one] < true[two])
-            print(f"{name}, {measure}: best found in {found} of {len(draws)}, else at most {100 * max(off):.1f} % off; {100 * right / pairs:.0f} % of pairs in order", flush=True)
+            print(f"{name}, {measure}: best first in {found} of {len(draws)} draws, to be run whole in {named}; the first at most {100 * max(off):.1f} % off; {100 * right / pairs:.0f} % of pairs in order", flush=True)
         mean = sum(cpu for _, cpu in draws) / len(draws)
-        print(f"{name}: {mean:.2f} CPU-s a draw, {whole / options.truth:.1f} whole: 1/{whole / options.truth / mean:.0f}", flush=True)
+        whole *= options.samples / options.truth
+        sizes = sum(len(to_run_whole(table)) for table, _ in draws) / len(draws)
+        print(f"{name}: {sizes:.1f} points to run whole on average; {mean:.1f} CPU-s a draw, {whole:.0f} whole: 1/{whole / mean:.0f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -148,8 +148,9 @@ def tune(
     gets the page, the experiment that proves it, and with ``ports`` the configuration of switches and hosts. A call that was
     interrupted goes on if it is made again.
 
+    >>> import tempfile
     >>> import flowsieve as fs
-    >>> found = fs.tune("quickstart", "doctest-tune", workload="web-search", load=0.5, queues="2", marking="queue", flows=100, seeds=2)
+    >>> found = fs.tune("quickstart", tempfile.mkdtemp(), workload="web-search", load=0.5, queues="2", marking="queue", flows=100, seeds=2)
     >>> found["recommended"]["queues"] in (1, 2)
     True
     """

@@ -97,6 +97,18 @@ const EXAMPLES: &[(&str, As)] = &[
     ),
     ("flowsieve thresholds --cdf sizes.csv --queues 4", With("--flows 60")),
     ("flowsieve thresholds --cdf sizes.csv --queues 4 --write settings --ports Ethernet0=10Gbps", With("--flows 60")),
+    (
+        "flowsieve tune quickstart --sizes flows.csv --column bytes --load 0.6",
+        With("--queues 2 --marking queue --flows 100 --seeds 2"),
+    ),
+    (
+        "flowsieve tune quickstart --workload web-search --load 0.6 --queues 2..4 --ports Ethernet0=10Gbps,Ethernet48=40Gbps",
+        By("cli", "tune__answers_and_the_same_question_gives_the_same_files"),
+    ),
+    (
+        "flowsieve tune quickstart --workload web-search --load 0.6 --seeds 5",
+        By("cli", "tune__answers_and_the_same_question_gives_the_same_files"),
+    ),
     ("flowsieve forest trace kmeans-like > trace.csv", Whole),
     ("flowsieve forest report trace.fsf trace.csv", Whole),
     ("flowsieve forest apply trace.fsf trace.csv --from 0 > predicted.csv", Whole),

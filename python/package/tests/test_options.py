@@ -22,6 +22,7 @@ CALLS = [
     (fs.Result.compare, _options.CompareOptions),
     (fs.Result.export, _options.ExportOptions),
     (fs.thresholds, _options.ThresholdsOptions),
+    (fs.tune, _options.TuneOptions),
 ]
 
 
@@ -76,3 +77,19 @@ def test_export__writes_what_the_command_writes(result: fs.Result) -> None:
 def test_thresholds__are_searched_for_in_the_simulator() -> None:
     found = fs.thresholds(workload="web-search", load=0.6, queues=2, method="simulate", evaluations=3, flows=60, jobs=1)
     assert len(found) == 1 and found[0]["load"] == 0.6
+
+
+def test_tune__answers_and_refuses(tmp_path: Path) -> None:
+    fabric = tmp_path / "fabric.toml"
+    fabric.write_text('[topology]\nkind = "single-switch"\nhosts = 4\nhost_link = "10Gbps"\n')
+    sizes = [3_000] * 90 + [400_000] * 10
+    found = fs.tune(fabric, tmp_path / "out", sizes=sizes, load=0.6, queues="2", marking="queue", flows=100, seeds=2, jobs=1)
+    assert found["recommended"]["queues"] in (1, 2)
+    assert found["changes"][-1]["class"] == "all"
+    assert (tmp_path / "out" / "README.md").is_file()
+    with pytest.raises(fs.ExperimentError, match="load"):
+        fs.tune(fabric, tmp_path / "other", sizes=sizes)
+    with pytest.raises(fs.ExperimentError, match="no distribution"):
+        fs.tune(fabric, tmp_path / "other", load=0.6)
+    with pytest.raises(fs.ExperimentError, match="too little for any answer"):
+        fs.tune(fabric, tmp_path / "other", sizes=sizes, load=0.6, budget="1ms")

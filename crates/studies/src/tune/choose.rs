@@ -1,8 +1,8 @@
 //! Which candidate is best, by one number, and which are told from it.
 //!
 //! An operator wants short flows to be quick and all flows not to be slow. So the cost of a candidate in a seed is the
-//! geometric mean of two times: the p99 FCT of the smallest flows, and the mean FCT of all. In a sample of receivers the
-//! mean slowdown stands in for the mean FCT, which a sample does not rank.
+//! geometric mean of two times: the p99 FCT of the smallest flows, and the mean FCT of all. In a sample of receivers, which
+//! has too few flows for these, p95 stands in for p99, and the mean slowdown for the mean FCT.
 
 use super::candidates::Candidate;
 use crate::thresholds::Marking;
@@ -33,9 +33,9 @@ pub(super) struct Costs {
 impl Costs {
     /// Returns those of the candidate at `candidate`.
     pub(super) fn of(candidate: usize, point: &PointSummary, overall: Overall) -> Costs {
-        let metric = match overall {
-            Overall::Fct => Metric::Fct,
-            Overall::Slowdown => Metric::Slowdown,
+        let (metric, tail) = match overall {
+            Overall::Fct => (Metric::Fct, Statistic::P99),
+            Overall::Slowdown => (Metric::Slowdown, Statistic::P95),
         };
         let (small, all) = (point.classes.first(), point.classes.last());
         let finished = all.is_some_and(|all| all.unfinished() == 0);
@@ -43,8 +43,8 @@ impl Costs {
             let small = small.and_then(|small| small.seeds.iter().find(|other| other.seed == seed.seed));
             let overall = seed.get(metric, Statistic::Mean)?;
             // If no flow is small, all flows decide.
-            let p99 = small.and_then(|small| small.get(Metric::Fct, Statistic::P99));
-            Some((seed.seed, p99.map_or(overall, |p99| (p99 * overall).sqrt())))
+            let tail = small.and_then(|small| small.get(Metric::Fct, tail));
+            Some((seed.seed, tail.map_or(overall, |tail| (tail * overall).sqrt())))
         };
         let by_seed = all.filter(|_| finished).map_or_else(Vec::new, |all| all.seeds.iter().filter_map(of).collect());
         Costs { candidate, by_seed }

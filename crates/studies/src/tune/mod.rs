@@ -224,12 +224,13 @@ fn question(request: &Request) -> Result<BTreeMap<String, String>, Error> {
         Ok::<_, Error>(blake3::hash(&read).to_hex()[..16].to_owned())
     };
     let wanted = &request.wanted;
+    // A file counts by its contents: an array of Python has another name each time.
     let sizes = match (&wanted.workload, &wanted.cdf, &wanted.sizes) {
         (Some(name), ..) => name.clone(),
-        (_, Some(file), _) => format!("{file} ({})", digest(Path::new(file))?),
+        (_, Some(file), _) => format!("a distribution, {}", digest(Path::new(file))?),
         (_, _, Some(column)) => {
             let name = column.name.as_deref().map(|name| format!(", column {name}")).unwrap_or_default();
-            format!("{} ({}{name})", column.path.display(), digest(&column.path)?)
+            format!("sizes, {}{name}", digest(&column.path)?)
         }
         _ => String::new(),
     };

@@ -1,7 +1,7 @@
 //! The answer in words: a paragraph that says what to do, then the figures behind it.
 
 use super::candidates::{Candidate, Kind};
-use super::{Change, Tuned, Verdict};
+use super::{Change, Compared, Tuned, Verdict};
 use crate::thresholds::Marking;
 use flowsieve_results::Ratio;
 use flowsieve_settings::units::{format_rate, format_size};
@@ -25,6 +25,14 @@ fn change(ratio: Option<Ratio>) -> String {
         None => format!("{:.1} % {}", per_cent(ratio.value), side(ratio.value)),
     }
 }
+
+/// "is 21.0 % lower (17.2 to 24.9)", for a change that is told from none.
+fn is_changed(ratio: Option<Ratio>) -> String {
+    format!("is {}", change(ratio).replace(" less", " lower").replace(" more", " higher"))
+}
+
+/// The columns of a terminal.
+const WIDTH: usize = 100;
 
 /// Flows of a class in words.
 fn flows(change: &Change) -> String {
@@ -76,7 +84,7 @@ impl Tuned {
         let told = self.told();
         let list = |which: &dyn Fn(Option<Ratio>) -> bool| {
             let found = told.iter().filter(|(_, ratio)| which(*ratio));
-            found.map(|(what, ratio)| format!("{what} {}", change(*ratio))).collect::<Vec<_>>()
+            found.map(|(what, ratio)| format!("{what} {}", is_changed(*ratio))).collect::<Vec<_>>()
         };
         let of_it = if self.verdict == Verdict::KeepOneQueue { "With it" } else { "On this fabric" };
         for (begin, found) in
@@ -116,6 +124,15 @@ impl Tuned {
         text
     }
 
+    /// What a candidate costs more than the chosen one.
+    fn cost_of(&self, other: &Compared) -> String {
+        match other.cost {
+            None => "flows did not finish".to_owned(),
+            Some(Ratio { interval: Some((1.0, 1.0)), .. }) => "chosen".to_owned(),
+            cost => change(cost),
+        }
+    }
+
     /// How it was found.
     fn how(&self) -> String {
         let tried = match (self.screened, &self.not_screened) {
@@ -144,7 +161,8 @@ impl Tuned {
 
     /// The answer for a terminal.
     pub fn text(&self) -> String {
-        let mut text = format!("{}\n\n{}\n\n{}", self.paragraph(), self.how(), self.settings());
+        let [answer, how] = [self.paragraph(), self.how()].map(|text| textwrap::fill(&text, WIDTH));
+        let mut text = format!("{answer}\n\n{how}\n\n{}", self.settings());
         if !self.changes.is_empty() {
             let _ = writeln!(text, "\n{:<14}  {:>8}  {:<34}  p99 FCT", "flows", "number", "mean FCT");
             for of in &self.changes {
@@ -154,7 +172,7 @@ impl Tuned {
         }
         text += "\nrun whole, by cost (the geometric mean of the small flows' p99 FCT and all flows' mean FCT):\n";
         for other in &self.compared {
-            let _ = writeln!(text, "  {:<24}  {:>2} queues  {}", other.name, other.queues, change(other.cost));
+            let _ = writeln!(text, "  {:<24}  {:>2} queues  {}", other.name, other.queues, self.cost_of(other));
         }
         text
     }
@@ -172,9 +190,9 @@ impl Tuned {
             }
         }
         text += "\n## Run whole\n\nBy cost: the geometric mean of the small flows' p99 FCT and all flows' mean FCT, compared with the \
-                 first.\n\n| candidate | queues | seeds | cost |\n| --- | --- | --- | --- |\n";
+                 chosen one.\n\n| candidate | queues | seeds | cost |\n| --- | --- | --- | --- |\n";
         for other in &self.compared {
-            let (name, queues, seeds, cost) = (&other.name, other.queues, other.seeds, change(other.cost));
+            let (name, queues, seeds, cost) = (&other.name, other.queues, other.seeds, self.cost_of(other));
             let _ = writeln!(text, "| {name} | {queues} | {seeds} | {cost} |");
         }
         text += "\n## Files\n\n| file | content |\n| --- | --- |\n";
@@ -233,6 +251,7 @@ mod tests {
         assert_eq!(change(ratio(1.1, 1.05, 1.2)), "10.0 % more (5.0 to 20.0)");
         assert_eq!(change(ratio(1.0, 0.98, 1.03)), "no difference told (-2.0 to +3.0 %)");
         assert_eq!(change(None), "too few flows to tell");
+        assert_eq!(is_changed(ratio(0.79, 0.75, 0.83)), "is 21.0 % lower (17.0 to 25.0)");
         assert_eq!(plus_minus(ratio(1.01, 0.99, 1.03)), "+1.0 ± 2.0 %");
     }
 }
