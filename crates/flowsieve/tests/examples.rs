@@ -103,11 +103,11 @@ const EXAMPLES: &[(&str, As)] = &[
     ),
     (
         "flowsieve tune quickstart --workload web-search --load 0.6 --queues 2..4 --ports Ethernet0=10Gbps,Ethernet48=40Gbps",
-        By("cli", "tune__answers_and_the_same_question_gives_the_same_files"),
+        By("cli.rs", "tune__answers_and_the_same_question_gives_the_same_files"),
     ),
     (
         "flowsieve tune quickstart --workload web-search --load 0.6 --seeds 5",
-        By("cli", "tune__answers_and_the_same_question_gives_the_same_files"),
+        By("cli.rs", "tune__answers_and_the_same_question_gives_the_same_files"),
     ),
     ("flowsieve forest trace kmeans-like > trace.csv", Whole),
     ("flowsieve forest report trace.fsf trace.csv", Whole),
