@@ -179,4 +179,51 @@ class ThresholdsOptions(TypedDict, total=False):
     ]
 
 
-GROUPS: tuple[type, ...] = (MakeOptions, RunOptions, JoinOptions, ChangeOptions, ReportOptions, CompareOptions, ExportOptions, ThresholdsOptions)
+class TuneOptions(TypedDict, total=False):
+    load: Annotated[
+        float | None,
+        Option("--load", None, "Load of the host links"),
+    ]
+    queues: Annotated[
+        str,
+        Option("--queues", "2..8", "Numbers of queues to try"),
+    ]
+    marking: Annotated[
+        Literal["port", "queue"] | Sequence[Literal["port", "queue"]] | None,
+        Option("--marking", None, "What ports compare with their marking threshold: a queue's length, a port's, or both [default: queue,port; with --ports queue]", many=True),
+    ]
+    programmable: Annotated[
+        bool,
+        Option("--programmable", False, "Also try what needs programmable switches: QCluster"),
+    ]
+    flows: Annotated[
+        int | None,
+        Option("--flows", None, "Flows of a run [default: as many as take some seconds]", takes="a whole number, 100 to 10000000"),
+    ]
+    seeds: Annotated[
+        int | None,
+        Option("--seeds", None, "Seeds of each candidate that is run whole, and as many others for the chosen one; instead of a budget, for the same answer every time", takes="a whole number"),
+    ]
+    budget: Annotated[
+        str,
+        Option("--budget", "10m", "Time for the whole search"),
+    ]
+    ports: Annotated[
+        str | Sequence[str] | None,
+        Option("--ports", None, "Write configuration for these ports of a switch, each with its speed", many=True),
+    ]
+    queues_of_port: Annotated[
+        int | Sequence[int] | None,
+        Option("--queues-of-port", None, "Queues of a port that may be used, by the switch's numbers [default: 0 to 7; for SONiC 0,1,2,5,6, as its default template holds 3 and 4 for lossless traffic]", takes="a whole number, 0 to 255", many=True),
+    ]
+    replace: Annotated[
+        bool,
+        Option("--replace", False, "Replace the recommendation for another question in the folder"),
+    ]
+    jobs: Annotated[
+        int | None,
+        Option("--jobs", None, "Runs at a time [default: the machine's cores]", takes="a whole number, 1 to 1024"),
+    ]
+
+
+GROUPS: tuple[type, ...] = (MakeOptions, RunOptions, JoinOptions, ChangeOptions, ReportOptions, CompareOptions, ExportOptions, ThresholdsOptions, TuneOptions)
