@@ -151,13 +151,16 @@ pub(crate) struct Run {
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) options: RunOptions,
+    /// Rank the points by the flows to every Kth host
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(2..=65_535))]
+    pub(crate) screen: Option<u32>,
     /// Add seeds, five to 40, until the experiment's claims of this metric are resolved, such as "mean fct"
     #[arg(long, value_name = "METRIC", conflicts_with_all = ["seeds", "screen"])]
     pub(crate) resolve: Option<String>,
     /// Time for adding seeds, from the start of the command; the first five are always run
     #[arg(long, value_name = "TIME", default_value = "60m", requires = "resolve")]
     pub(crate) budget: Budget,
-    /// Print the timeline of a flow instead: what its packets waited for, hop by hop, in the first seed of each point.
+    /// Print the timeline of a flow instead: what its packets waited for, hop by hop, in each point's first seed.
     /// Give its number, or `slowest` or `p99` by slowdown, optionally of a size class: `slowest:0-100KB`
     #[arg(long, value_name = "FLOW", conflicts_with_all = ["out", "fresh", "replace", "resolve", "threads"])]
     pub(crate) follow_flow: Option<Which>,

@@ -131,7 +131,8 @@ fn do_what_it_says(command: Command, packets: Packets) -> Result<(), Error> {
 
 fn run(args: &Run, engines: &Engines) -> Result<(), Error> {
     let resolve = args.resolve.is_some();
-    let changes = Changes { resolve, ..args.of.changes() };
+    let mut changes = Changes { resolve, ..args.of.changes() };
+    changes.sets.extend(args.screen.map(|every| format!("screen={every}")));
     let plan = plan::read(&args.of.file, &changes, engines)?;
     if let Some(which) = &args.follow_flow {
         return following::follow(&plan, engines, which, args.json);

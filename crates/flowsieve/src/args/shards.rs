@@ -14,10 +14,6 @@ pub(crate) struct Planned {
     /// Change a setting, by its name or path; several values make a sweep
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Screen: send only the flows to every Kth host, to rank the points at a fraction of the cost and name those to run
-    /// whole. Each seed, of at least five, has other receivers
-    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(2..=65_535))]
-    pub(crate) screen: Option<u32>,
     #[command(flatten)]
     pub(crate) change: ChangeOptions,
 }
@@ -25,9 +21,7 @@ pub(crate) struct Planned {
 impl Planned {
     /// Returns the changes that it asks for.
     pub(crate) fn changes(&self) -> Changes {
-        let screen = self.screen.map(|every| format!("screen={every}"));
-        let sets = self.set.iter().cloned().chain(screen).collect();
-        Changes { sets, seeds: self.change.seeds, scale: self.change.scale.into(), resolve: false }
+        Changes { sets: self.set.clone(), seeds: self.change.seeds, scale: self.change.scale.into(), resolve: false }
     }
 }
 
