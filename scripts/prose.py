@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE, LINE, PARAGRAPH, SENTENCE, MEAN, EASE = 2000, 120, 90, 40, 18.0, 50.0  # words, columns, words, words, words, Flesch
 AVOID = ["whoever", "nobody", "somebody", "so many", "of which", "beside", "it is so that", "what there is of"]
 AVOID = re.compile(r"\b(" + "|".join(AVOID) + r")\b", re.IGNORECASE)
-GENERATED = re.compile(r"docs/reproduce/(awafs|homa|lab|nos2|pcoflow|qclimb|qcluster)\.md|docs/SUMMARY\.md")
+GENERATED = re.compile(r"docs/reproduce/(awafs|homa|lab|nos2|pcoflow|qclimb|qcluster|sieve)\.md|docs/SUMMARY\.md")
 # As long as the paper's claims ask for, and with a line a finding.
 FINDINGS = re.compile(r"experiments/\w+/checks\.md")
 EASY = re.compile(r"docs/(guide|operate)/")

@@ -1,4 +1,5 @@
-//! What a host does with a packet of data: its tag by QCLIMB's tagger, and by PIAS's for comparison, as transports call them.
+//! What a host does with a packet of data: its tag by QCLIMB's tagger, and by PIAS's and Sieve's for
+//! comparison, as transports call them.
 //!
 //!     cargo bench -p flowsieve-core --bench tag
 //!
@@ -15,6 +16,7 @@ use flowsieve_core::message::Bounds;
 use flowsieve_core::tagger::FlowFacts;
 use flowsieve_core::taggers::climb::{ClimbParams, SizeKnowledge, Unseen};
 use flowsieve_core::taggers::demotion::Demotion;
+use flowsieve_core::taggers::kept_levels::KeptLevelParams;
 use flowsieve_core::{Tagger, TaggerSpec};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -73,6 +75,9 @@ fn tag(criterion: &mut Criterion) {
     let again: Vec<_> = packets.iter().map(|facts| FlowFacts { retransmission: true, ..*facts }).collect();
     measure(criterion, "tag/qclimb", climb(), &packets);
     measure(criterion, "tag/qclimb, retransmissions", climb(), &again);
+    let kept = KeptLevelParams { thresholds: THRESHOLDS.to_vec(), levels: 8 };
+    let kept = TaggerSpec::KeptLevels(kept).build(|| unreachable!("it is built in"));
+    measure(criterion, "tag/sieve", kept, &packets);
     measure(criterion, "tag/pias", Tagger::Demotion(Demotion { thresholds: THRESHOLDS.to_vec() }), &packets);
 }
 

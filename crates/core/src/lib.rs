@@ -34,6 +34,7 @@ pub mod scheduler;
 pub mod site;
 pub mod solver;
 pub mod steps;
+pub mod survival;
 pub mod tag;
 pub mod tagger;
 pub mod taggers;

@@ -268,6 +268,8 @@ fn thresholds(scheme: &Scheme) -> Vec<u64> {
         TaggerSpec::Demotion(pias) => Some(pias.thresholds.clone()),
         TaggerSpec::Climb(params) => Some(params.thresholds.clone()),
         TaggerSpec::Levels(params) => Some(params.network.clone()),
+        TaggerSpec::KeptLevels(params) => Some(params.thresholds.clone()),
+        TaggerSpec::AgedLevels(params) => Some(params.thresholds.clone()),
         _ => None,
     };
     scheme.classes.iter().find_map(of).unwrap_or_default()

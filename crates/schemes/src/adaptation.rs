@@ -4,13 +4,15 @@
 //! The defaults, which NOS2 does not state, and their reasons: [docs/reference/nos2.md](../../../docs/reference/nos2.md).
 
 use flowsieve_core::controller::Hears;
+use flowsieve_core::controllers::survival::{Alone, Merged, SurvivalParams};
 use flowsieve_core::controllers::thresholds::{Adaptation, NetworkParams, OwnParams, Seen};
 use flowsieve_core::host_queues::HostQueueRules;
 use flowsieve_core::solver::Solver;
 use flowsieve_core::taggers::demotion::Demotion;
+use flowsieve_core::taggers::kept_levels::KeptLevelParams;
 use flowsieve_core::taggers::levels::LevelParams;
 use flowsieve_core::{PortKind, Time};
-use flowsieve_thresholds::{SizeLaw, ThresholdError, equal_split, tandem, two_level};
+use flowsieve_thresholds::{SizeLaw, ThresholdError, background_at_sizes, equal_split, tandem, two_level};
 
 use crate::entry::Context;
 use crate::scheme::Scheme;
@@ -38,9 +40,12 @@ declare! {
             ("equal-split", Some(Rule::EqualSplit)),
             ("optimal", Some(Rule::Optimal)),
             ("two-level", Some(Rule::TwoLevel)),
+            ("survival", Some(Rule::Survival)),
+            ("survival, alone", Some(Rule::SurvivalAlone)),
         ],
         "central controller that sends thresholds to the hosts: equal shares of the flows that they have seen, PIAS's \
-         optimisation, or NOS2's one threshold",
+         optimisation, NOS2's one threshold, or the foreground-background queue for what messages have sent, also those \
+         that are not over; the last also by each host for itself, without a controller",
     );
     pub(crate) static CONTROLLER_PERIOD: Setting<u64> = Setting::time(
         Section::Scheme, "controller_period", 1_000_000, MAX_TIME_PS,
@@ -73,7 +78,14 @@ pub(crate) enum Rule {
     Optimal,
     /// NOS2's one threshold: [`two_level`].
     TwoLevel,
+    /// The foreground-background queue, [`background_at_sizes`], by what messages have sent.
+    Survival,
+    /// The same, for each host by itself.
+    SurvivalAlone,
 }
+
+/// The load for which thresholds are computed by what messages have sent: it hardly matters, and a host does not know it.
+const SURVIVAL_LOAD: f64 = 0.8;
 
 impl Rule {
     fn solver(self) -> &'static dyn Solver {
@@ -81,6 +93,7 @@ impl Rule {
             Rule::EqualSplit => &Rule::EqualSplit,
             Rule::Optimal => &Rule::Optimal,
             Rule::TwoLevel => &Rule::TwoLevel,
+            Rule::Survival | Rule::SurvivalAlone => &Rule::Survival,
         }
     }
 
@@ -90,6 +103,7 @@ impl Rule {
             Rule::EqualSplit => equal_split(law, levels),
             Rule::Optimal => tandem(law, load, levels),
             Rule::TwoLevel => Ok(vec![two_level(law, load)?]),
+            Rule::Survival | Rule::SurvivalAlone => background_at_sizes(law, load, levels),
         }
     }
 }
@@ -135,6 +149,12 @@ pub(crate) fn tagger(
     if queues.is_none() && rule.is_none() {
         return Ok(TaggerSpec::Demotion(Demotion { thresholds: network }));
     }
+    if let Some(rule @ (Rule::Survival | Rule::SurvivalAlone)) = rule {
+        if queues.is_some() {
+            return Err(scope.invalid(&CONTROLLER, "another rule where hosts have queues of their own"));
+        }
+        return survival(context, scheme, class, network, rule, levels);
+    }
     let own = match queues {
         Some(queues) => Some(start(context, &HOST_THRESHOLDS, &[Rule::EqualSplit], Rule::EqualSplit, queues)?),
         None => None,
@@ -158,6 +178,38 @@ pub(crate) fn tagger(
         add("threshold controller", publishes_after, ControllerKind::NetworkThresholds(params));
     }
     Ok(TaggerSpec::Levels(LevelParams { network, own }))
+}
+
+/// Builds what hosts write whose thresholds follow what messages have sent.
+fn survival(
+    context: &Context<'_>,
+    scheme: &mut Scheme,
+    class: u8,
+    thresholds: Vec<u64>,
+    rule: Rule,
+    levels: usize,
+) -> Result<TaggerSpec, SettingsError> {
+    let scope = &context.scope;
+    let period = Time(scope.read(&CONTROLLER_PERIOD)?);
+    let params = SurvivalParams {
+        class,
+        period,
+        least: scope.read(&OBSERVE_LEAST)?,
+        rule: rule.solver(),
+        load: SURVIVAL_LOAD,
+        levels,
+        start: thresholds.clone(),
+    };
+    let (name, publishes_after, kind) = match rule {
+        Rule::SurvivalAlone => ("thresholds of hosts", Time::ZERO, ControllerKind::SurvivalAlone(Alone(params))),
+        _ => {
+            let delay = Time(scope.read(&CONTROLLER_DELAY)?);
+            ("threshold controller", delay, ControllerKind::SurvivalMerged(Merged(params)))
+        }
+    };
+    let hears = Hears::WhenItDecides(Time::ZERO);
+    scheme.controllers.push(ControllerSpec { name, period: Some(period), hears, publishes_after, kind });
+    Ok(TaggerSpec::KeptLevels(KeptLevelParams { thresholds, levels }))
 }
 
 /// Returns the initial thresholds, in bytes: sizes, or those of one of these rules for what is known of the workload. If
@@ -199,6 +251,7 @@ fn computed(rule: Rule) -> Computed {
         Rule::EqualSplit => Computed::EqualSplit,
         Rule::Optimal => Computed::Optimal,
         Rule::TwoLevel => Computed::TwoLevel,
+        Rule::Survival | Rule::SurvivalAlone => Computed::Background,
     }
 }
 
@@ -220,6 +273,7 @@ pub(crate) fn known(context: &Context<'_>, rule: Rule, levels: usize) -> Option<
     // An equal split does not depend on the load.
     let load = match rule {
         Rule::EqualSplit => high,
+        Rule::Survival | Rule::SurvivalAlone => SURVIVAL_LOAD,
         Rule::Optimal | Rule::TwoLevel => context.workload.load()?.clamp(low, high),
     };
     rule.for_law(&law, load, levels).ok()
@@ -231,6 +285,7 @@ mod tests {
     use crate::registry::find;
     use crate::testing::{Facts, network, none_given};
     use flowsieve_core::observed::SizeSketch;
+    use flowsieve_core::survival::SurvivalSketch;
     use flowsieve_settings::Settings;
     use proptest::prelude::*;
 
@@ -288,6 +343,29 @@ mod tests {
         };
     }
 
+    #[test]
+    fn survival__of_one_size_of_one_packet_and_of_a_gigabyte_alone() {
+        let thresholds = |sketch: &SurvivalSketch, queues| {
+            let found = Rule::Survival.thresholds(&mut sketch.sizes(), SURVIVAL_LOAD, queues).expect("thresholds");
+            assert!(found.is_sorted_by(|a, b| a < b) && found.len() + 1 == queues, "{found:?}");
+            found
+        };
+        for size in [1, 1_000, 100_000] {
+            let mut same = SurvivalSketch::default();
+            (0..200).for_each(|_| same.end(0, size));
+            for queues in [2, 8] {
+                assert!(thresholds(&same, queues)[0] >= size, "no message of {size} is demoted");
+            }
+        }
+        let mut alone = SurvivalSketch::default();
+        alone.advance(0, 1_000_000_000);
+        assert!(thresholds(&alone, 8)[0] >= 1_000_000_000);
+        // With short messages next to it, it is demoted where they end.
+        (0..200).for_each(|_| alone.end(0, 1_000));
+        assert!((1_000..1_100).contains(&thresholds(&alone, 2)[0]), "{:?}", thresholds(&alone, 2));
+        assert_eq!(Rule::Survival.thresholds(&mut SurvivalSketch::default().sizes(), SURVIVAL_LOAD, 8), None);
+    }
+
     proptest! {
         #[test]
         fn rules__thresholds_rise_whatever_was_seen(
@@ -295,7 +373,7 @@ mod tests {
         ) {
             let mut sizes = SizeSketch::default();
             found.iter().for_each(|&size| sizes.record(size));
-            for rule in [Rule::EqualSplit, Rule::Optimal, Rule::TwoLevel] {
+            for rule in [Rule::EqualSplit, Rule::Optimal, Rule::TwoLevel, Rule::Survival] {
                 let seen = Seen { sizes: &sizes, span: Time::from_us(span_us), rate_bps: 1_000_000_000 };
                 let thresholds = rule.thresholds(&mut sizes.counts(), seen.load(), levels).expect("thresholds");
                 prop_assert!(thresholds[0] > 0 && thresholds.is_sorted_by(|a, b| a < b), "{rule:?}: {thresholds:?}");

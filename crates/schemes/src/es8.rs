@@ -21,7 +21,7 @@ pub const ENTRY: Entry = Entry {
 };
 
 fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
-    let mut scheme = pias::build_with(context, Some(Start::Computed(Computed::EqualSplit)))?;
+    let mut scheme = pias::build_with(context, &pias::PARTS, Some(Start::Computed(Computed::EqualSplit)), None)?;
     for class in &mut scheme.classes {
         // The levels of §III begin at their threshold; PIAS's begin after it.
         if let TaggerSpec::Demotion(pias) = &mut class.tagger {

@@ -27,6 +27,7 @@ pub mod qclimb;
 pub mod qcluster;
 pub mod registry;
 pub mod scheme;
+pub mod sieve;
 pub mod sp_pifo;
 #[cfg(test)]
 mod testing;

@@ -40,6 +40,9 @@ fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
     };
     let mut scheme = parts::build(context, &parts)?;
     for class in 0..scheme.classes.len() {
+        if let TaggerSpec::AgedLevels(_) = scheme.classes[class].tagger {
+            return Err(context.scope.invalid(&parts::TAGGER, "another tagger, since hosts have levels of their own"));
+        }
         if let TaggerSpec::Demotion(_) = scheme.classes[class].tagger {
             let rule = adaptation::controller(context, Some(Rule::TwoLevel), LEVELS)?;
             let start = adaptation::start(context, &THRESHOLDS, &RULES, rule.unwrap_or(Rule::TwoLevel), LEVELS)?;

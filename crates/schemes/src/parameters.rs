@@ -78,7 +78,12 @@ impl ParameterSet {
 
     /// Returns the number of data packets that one ACK answers.
     pub fn ack_every(self, scope: &Scope<'_>) -> Result<u32, SettingsError> {
-        let default = if self == ParameterSet::Rfc { 2 } else { 1 };
+        self.ack_every_or(scope, None)
+    }
+
+    /// Returns the same, for a scheme with a number of its own.
+    pub(crate) fn ack_every_or(self, scope: &Scope<'_>, own: Option<u64>) -> Result<u32, SettingsError> {
+        let default = own.unwrap_or(if self == ParameterSet::Rfc { 2 } else { 1 });
         Ok(u32::try_from(scope.read_or(&ACK_EVERY, default)?).unwrap_or(u32::MAX))
     }
 
@@ -107,6 +112,12 @@ impl Reference {
     pub fn of(fabric: &Fabric) -> Reference {
         let rates = fabric.host_uplink.iter().map(|&link| fabric.links[link as usize].rate.bps());
         Reference { host_bps: rates.max().unwrap_or(0), round_trip: fabric.base_rtt() }
+    }
+
+    /// Returns the product of rate and round trip, in bytes.
+    pub fn bdp_bytes(self) -> u64 {
+        let bits = u128::from(self.host_bps) * u128::from(self.round_trip.0) / 1_000_000_000_000;
+        u64::try_from(bits / 8).unwrap_or(u64::MAX)
     }
 
     /// Scales a number of packets of the papers to this network, rounded up.
@@ -157,6 +168,7 @@ mod tests {
         assert_eq!(at(100, 80).scaled(70), 700);
         assert_eq!(at(10, 300).scaled(140), 525);
         assert_eq!(at(1, 8).scaled(70), 1, "never none");
+        assert_eq!([at(10, 80).bdp_bytes(), at(400, 8).bdp_bytes()], [100_000, 400_000]);
     }
 
     #[test]

@@ -47,8 +47,8 @@ pub(crate) use port::{PortSettings, own_queues};
 pub(crate) use repair::SETTINGS as REPAIR_SETTINGS;
 pub(crate) use sending::SETTINGS as SENDING_SETTINGS;
 pub use sending::{RTO_MIN, ReorderingName, TransportName};
-pub(crate) use tagging::SETTINGS as TAGGING_SETTINGS;
 pub use tagging::TaggerName;
+pub(crate) use tagging::{SETTINGS as TAGGING_SETTINGS, TAGGER};
 
 use crate::entry::Context;
 use crate::marking_rule::ecn_threshold_bytes;
@@ -115,6 +115,25 @@ pub struct Parts {
     pub rto_min: Option<Time>,
     /// Which connection a host serves next if its port pushes back.
     pub nic_order: NicOrder,
+    /// How its TCP differs from that of the parameter set.
+    pub sender: Sender,
+    /// Whether its numbers of packets are for this fabric, so that no parameter set scales them.
+    pub fitted: bool,
+}
+
+/// How a scheme's TCP differs by default from that of the parameter set. `None`: not at all.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sender {
+    /// The largest window, in packets.
+    pub max_window: Option<u64>,
+    /// Packets by which the window grows in a round trip without marks.
+    pub growth: Option<f64>,
+    /// Whether losses are found by times, whatever the load balancing.
+    pub rack: bool,
+    /// Data packets that one ACK answers, and how long it may wait for them.
+    pub acks: Option<(u64, Time)>,
+    /// Backlog in bytes at which a host pauses whose port pushes back.
+    pub nic_backlog: Option<u64>,
 }
 
 impl Parts {
@@ -141,6 +160,8 @@ impl Parts {
         fifo_from: None,
         nic_order: NicOrder::Turns,
         rto_min: None,
+        sender: Sender { max_window: None, growth: None, rack: false, acks: None, nic_backlog: None },
+        fitted: false,
     };
 }
 
@@ -180,6 +201,7 @@ pub fn build(context: &Context<'_>, parts: &Parts) -> Result<Scheme, SettingsErr
     let scaled;
     let parts = match set {
         ParameterSet::Ns2 | ParameterSet::Rfc | ParameterSet::Linux => parts,
+        ParameterSet::Scaled if parts.fitted => parts,
         ParameterSet::Scaled => {
             let reference = context.workload.fabric().map_or(Reference::PAPERS, Reference::of);
             scaled = parts.scaled(reference, scope.read(&MTU)?);
@@ -190,7 +212,7 @@ pub fn build(context: &Context<'_>, parts: &Parts) -> Result<Scheme, SettingsErr
     let sprayed = [Place::Leaf, Place::Spine, Place::Core].iter().any(|&place| balancers.at(place).splits_flows());
     let transport = sending::transport(scope, parts, set, sprayed)?;
     let sets_priorities = transport.facts().sets_priorities;
-    let nic = sending::nic(scope, &transport, set)?;
+    let nic = sending::nic(scope, parts, &transport, set)?;
     let transport = sending::nic_order(scope, parts, nic, transport)?;
     // A sender that sends everything at once does not react to marks.
     let reacts = !matches!(transport, TransportSpec::OpenLoop(_));

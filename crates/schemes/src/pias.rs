@@ -8,6 +8,7 @@
 //! queue and 30 % to the last. Here the other queues share the rest equally, and packets are counted by their bytes.
 //! The other rules, which compute thresholds for the point's sizes and load, are those of [`crate::thresholds`].
 
+use flowsieve_core::taggers::aged_levels::AgedLevels;
 use flowsieve_core::taggers::demotion::Demotion;
 use flowsieve_core::taggers::message_gap::DemotionByGap;
 use flowsieve_core::{TaggerSpec, Time};
@@ -17,7 +18,7 @@ use crate::entry::{Context, Entry, Knows, WorkloadFacts};
 use crate::messages::MESSAGE_GAP;
 use crate::parts::{self, DisciplineName, Part, Parts, QUEUES, TaggerName};
 use crate::scheme::Scheme;
-use crate::thresholds::{Computed, Start, THRESHOLDS, compute};
+use crate::thresholds::{Computed, Start, THRESHOLDS, compute, spread};
 use flowsieve_settings::declare;
 use flowsieve_settings::{Section, Setting, SettingsError, SizesOr};
 
@@ -35,28 +36,37 @@ pub const ENTRY: Entry = Entry {
     summary: "hosts demote flows by bytes sent; strict priorities with per-port ECN",
     paper: "Bai et al., NSDI 2015",
     knows: Knows::Nothing,
-    build: |context| build_with(context, None),
+    build: |context| build_with(context, &PARTS, None, None),
 };
 
 /// PIAS's parts.
-const PARTS: Parts = Parts {
+pub(crate) const PARTS: Parts = Parts {
     port: Part::Named(DisciplineName::StrictPriority),
     queues: 8,
     tagger: Part::Named(TaggerName::Demotion),
     ..Parts::DEFAULT
 };
 
-/// Builds PIAS with these thresholds unless the settings give some. `None`: the authors' if they published some for the
-/// workload, an equal split otherwise.
-pub(crate) fn build_with(context: &Context<'_>, start: Option<Start>) -> Result<Scheme, SettingsError> {
+/// Builds a scheme that demotes as PIAS does, with these thresholds unless the settings give some. `None`: the authors' if
+/// they published some for the workload, an equal split otherwise. `rule`: the controller's, by default.
+pub(crate) fn build_with(
+    context: &Context<'_>,
+    parts: &Parts,
+    start: Option<Start>,
+    rule: Option<adaptation::Rule>,
+) -> Result<Scheme, SettingsError> {
     let scope = &context.scope;
-    let mut scheme = parts::build(context, &PARTS)?;
+    let mut scheme = parts::build(context, parts)?;
     for class in 0..scheme.classes.len() {
-        if let TaggerSpec::Demotion(_) = scheme.classes[class].tagger {
-            let queues = scope.read_or(&QUEUES, PARTS.queues)? as usize;
-            let controller = adaptation::controller(context, None, queues)?;
+        if let TaggerSpec::AgedLevels(_) = scheme.classes[class].tagger {
+            let queues = scope.read_or(&QUEUES, parts.queues)? as usize;
+            let thresholds = thresholds(context, queues, start)?;
+            scheme.classes[class].tagger = TaggerSpec::AgedLevels(AgedLevels { thresholds });
+        } else if let TaggerSpec::Demotion(_) = scheme.classes[class].tagger {
+            let queues = scope.read_or(&QUEUES, parts.queues)? as usize;
+            let controller = adaptation::controller(context, rule, queues)?;
             let nothing_known = controller.is_some() && context.workload.quantile_bytes(0.5).is_none();
-            let start = if nothing_known { Some(Start::Unknown) } else { start };
+            let start = if nothing_known && start != Some(Start::Spread) { Some(Start::Unknown) } else { start };
             let thresholds = thresholds(context, queues, start)?;
             let tagger = adaptation::tagger(context, &mut scheme, class as u8, thresholds, controller, queues)?;
             scheme.classes[class].tagger = match (scope.optional(&MESSAGE_GAP)?, tagger) {
@@ -93,6 +103,7 @@ pub(crate) fn thresholds(
     match scope.read_or(&THRESHOLDS, SizesOr::Named(start.unwrap_or(or_else)))? {
         SizesOr::Sizes(sizes) => adaptation::given(scope, &THRESHOLDS, sizes, queues),
         SizesOr::Named(Start::Unknown) => Ok(Vec::new()),
+        SizesOr::Named(Start::Spread) => Ok(spread(context, queues)),
         SizesOr::Named(Start::Computed(rule)) => compute(context, rule, queues),
         SizesOr::Named(Start::Published) => published.ok_or_else(|| {
             let expected = "sizes or another rule, such as \"equal-split\": thresholds were published for 8 queues, and for web-search, \

@@ -3,7 +3,7 @@
 use crate::entry::Entry;
 use crate::{
     afq, awafs, coflows, d2tcp, dctcp, es8, fair_queueing, homa, las, nos2, pcoflow, pfabric, pias, qclimb, qcluster,
-    sp_pifo, textbook,
+    sieve, sp_pifo, textbook,
 };
 
 /// Every built-in scheme.
@@ -45,6 +45,7 @@ pub const REGISTRY: &[Entry] = &[
     qclimb::PRECISE,
     qclimb::PROMOTED,
     qclimb::FIXED,
+    sieve::ENTRY,
     coflows::DSRED,
     coflows::ELASTIC,
     coflows::SINCRONIA,

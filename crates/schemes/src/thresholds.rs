@@ -3,6 +3,7 @@
 use flowsieve_thresholds::{SizeLaw, ThresholdError, background, by_bytes, equal_split_of, tandem, two_level};
 
 use crate::entry::Context;
+use crate::parameters::Reference;
 use flowsieve_settings::declare;
 use flowsieve_settings::{Scope, Section, Setting, SettingsError, SizesOr};
 
@@ -13,6 +14,8 @@ pub enum Start {
     Published,
     /// A computation.
     Computed(Computed),
+    /// Spread evenly by their logarithms, from the fabric's rate and round trip.
+    Spread,
     /// None, before there are estimates.
     Unknown,
 }
@@ -44,11 +47,13 @@ declare! {
             ("background", SizesOr::Named(Start::Computed(Computed::Background))),
             ("two-level", SizesOr::Named(Start::Computed(Computed::TwoLevel))),
             ("worst", SizesOr::Named(Start::Computed(Computed::Worst))),
+            ("spread", SizesOr::Named(Start::Spread)),
             ("unknown", SizesOr::Named(Start::Unknown)),
         ],
         "demotion thresholds, one less than the queues: sizes; the published ones; equal shares of the flows; the \
          best at the point's load in the tandem of M/M/1 queues, in the foreground-background queue or (2 queues) in \
-         two-level processor sharing; 60 % of the bytes in the first queue and 30 % in the last; or none until there are estimates",
+         two-level processor sharing; 60 % of the bytes in the first queue and 30 % in the last; a quarter of a bandwidth-delay product and each √10 \
+         times the one before; or none until there are estimates",
     );
 }
 
@@ -59,6 +64,28 @@ pub fn sizes(scope: &Scope<'_>) -> Result<Option<Vec<u64>>, SettingsError> {
         Some(SizesOr::Sizes(sizes)) => Ok(Some(sizes)),
         Some(SizesOr::Named(_)) => Err(scope.invalid(&THRESHOLDS, "a list of sizes")),
     }
+}
+
+/// Returns thresholds in bytes that know nothing of the workload: a quarter of a bandwidth-delay product of the fabric's
+/// farthest hosts, or of the papers' if there is no fabric, and each √10 times the one before.
+pub(crate) fn spread(context: &Context<'_>, queues: usize) -> Vec<u64> {
+    /// 1,000 √10.
+    const STEP: u128 = 3_162;
+    /// No size is larger.
+    const MOST: u128 = 1_000_000_000_000_000;
+    let reference = context.workload.fabric().map_or(Reference::PAPERS, Reference::of);
+    let quarter = (u128::from(reference.bdp_bytes()) / 4).max(1);
+    let half_decades = |i: u32| {
+        let decades = 10u128.saturating_pow(i / 2).saturating_mul(quarter);
+        if i % 2 == 0 { decades } else { decades.saturating_mul(STEP) / 1_000 }
+    };
+    let mut least = 1;
+    let threshold = |i: u32| {
+        let threshold = (half_decades(i).min(MOST) as u64).max(least);
+        least = threshold + 1;
+        threshold
+    };
+    (0..queues.saturating_sub(1) as u32).map(threshold).collect()
 }
 
 /// Computes the thresholds in bytes, rising, for the point's workload.

@@ -49,9 +49,24 @@ pub fn background(law: &SizeLaw, load: f64, queues: usize) -> Result<Vec<u64>, T
             break;
         }
     }
+    Ok(all_levels(&chosen, law, queues))
+}
+
+/// Returns the thresholds in bytes with the least mean time in the model, of those at sizes that flows have exactly: for
+/// a law of few sizes, such as a sketch has, and a controller that computes them often. At most 511 sizes are tried.
+pub fn background_at_sizes(law: &SizeLaw, load: f64, queues: usize) -> Result<Vec<u64>, ThresholdError> {
+    checked_load(load)?;
+    checked_queues(queues)?;
+    let queue = Queue { law, rate: load / law.mean() };
+    let candidates: Vec<u64> = law.steps(GRID as usize).collect();
+    Ok(all_levels(&queue.best(&candidates, queues), law, queues))
+}
+
+/// Returns thresholds for all levels: those that would not help are above all sizes.
+fn all_levels(chosen: &[u64], law: &SizeLaw, queues: usize) -> Vec<u64> {
     let above = chosen.last().map_or(1, |last| last + 1).max(law.max());
     let unused = (0..).map(|i| above + i).take(queues - 1 - chosen.len());
-    Ok(rising(chosen.iter().copied().chain(unused)))
+    rising(chosen.iter().copied().chain(unused))
 }
 
 /// Returns the mean completion time in the model at a load within (0, 1), in units of a mean flow's time on an idle
@@ -225,6 +240,24 @@ mod tests {
                 let found = time(&background(&law, load, queues).unwrap());
                 prop_assert!((found / best - 1.0).abs() < 1e-9, "{found} {best}");
             }
+        }
+
+        #[test]
+        fn background_at_sizes__is_the_best_of_the_sizes(
+            counts in prop::collection::vec((1u64..3_000, 1u64..100), 1..9),
+            load in 0.05..0.95
+        ) {
+            let sizes: Vec<u64> = counts.iter().map(|(size, _)| *size).collect();
+            let law = SizeLaw::from_counts(counts).unwrap();
+            let pairs = sizes.iter().flat_map(|&a| sizes.iter().map(move |&b| [a, b]));
+            let best = pairs.filter(|pair| pair[0] <= pair[1]).map(|pair| background_time(&law, load, &pair));
+            let best = best.fold(f64::INFINITY, f64::min);
+            let found = background_at_sizes(&law, load, 3).unwrap();
+            prop_assert!(found.is_sorted_by(|a, b| a < b) && found.len() == 2, "{found:?}");
+            prop_assert!((background_time(&law, load, &found) / best - 1.0).abs() < 1e-9, "{found:?} {best}");
+            // No size is so much better than those between that it would be missed.
+            let anywhere = background_time(&law, load, &background(&law, load, 3).unwrap());
+            prop_assert!(anywhere <= best * (1.0 + 1e-9));
         }
 
         #[test]

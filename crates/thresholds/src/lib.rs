@@ -8,7 +8,7 @@
 //! - [`tandem`]: minimises the mean completion time of a tandem of M/M/1 queues, the model of PIAS (Bai et al., NSDI
 //!   2015);
 //! - [`background`]: minimises that of an M/G/1 foreground-background queue with FIFO levels, which is the scheduler
-//!   itself under Poisson arrivals at one link;
+//!   itself under Poisson arrivals at one link; [`background_at_sizes`] does the same over few sizes;
 //! - [`two_level`]: one threshold, which minimises that of two-level processor sharing (Avrachenkov, Brown and Osipova,
 //!   2009).
 
@@ -20,7 +20,7 @@ mod tandem;
 mod testing;
 mod two_level;
 
-pub use background::{background, background_time};
+pub use background::{background, background_at_sizes, background_time};
 pub use law::SizeLaw;
 pub use phases::Phases;
 pub use tandem::{tandem, tandem_time};
@@ -129,14 +129,22 @@ mod tests {
     fn thresholds__refuse_loads_and_queues_out_of_range() {
         let law = SizeLaw::from_counts([(1_000, 3), (5_000, 1)]).unwrap();
         for load in [0.0, 1.0, -0.5, f64::NAN, f64::INFINITY] {
-            for refused in
-                [tandem(&law, load, 4), background(&law, load, 4), two_level(&law, load).map(|one| vec![one])]
-            {
+            for refused in [
+                tandem(&law, load, 4),
+                background(&law, load, 4),
+                background_at_sizes(&law, load, 4),
+                two_level(&law, load).map(|one| vec![one]),
+            ] {
                 assert!(matches!(refused, Err(ThresholdError::Load(_))), "{load}");
             }
         }
         for queues in [0, 65, usize::MAX] {
-            for refused in [tandem(&law, 0.5, queues), background(&law, 0.5, queues), equal_split(&law, queues)] {
+            for refused in [
+                tandem(&law, 0.5, queues),
+                background(&law, 0.5, queues),
+                background_at_sizes(&law, 0.5, queues),
+                equal_split(&law, queues),
+            ] {
                 assert_eq!(refused, Err(ThresholdError::Queues(queues)));
             }
         }
@@ -145,7 +153,7 @@ mod tests {
     proptest! {
         #[test]
         fn thresholds__always_rise(law in any_law(), load in 0.001..0.999, queues in 1usize..=64) {
-            for found in [equal_split(&law, queues), tandem(&law, load, queues), background(&law, load, queues)] {
+            for found in [equal_split(&law, queues), tandem(&law, load, queues), background(&law, load, queues), background_at_sizes(&law, load, queues)] {
                 let found = found.unwrap();
                 prop_assert_eq!(found.len(), queues - 1);
                 prop_assert!(found.first().is_none_or(|first| *first > 0) && found.is_sorted_by(|a, b| a < b), "{:?}", found);

@@ -4,6 +4,7 @@
 
 pub mod awafs;
 pub mod coordinator;
+pub mod survival;
 pub mod thresholds;
 
 use std::fmt;
@@ -40,6 +41,10 @@ catalogue! {
     Actuators(awafs::HostActuators);
     /// The thresholds by which hosts tag packets for the network (NOS2).
     NetworkThresholds(thresholds::NetworkParams);
+    /// The same, by what messages have sent, for the whole fabric.
+    SurvivalMerged(survival::Merged);
+    /// The same, for each host by itself.
+    SurvivalAlone(survival::Alone);
     /// A coordinator of coflows.
     Coordinator(coordinator::CoordinatorParams);
 }

@@ -2,6 +2,7 @@
 //!
 //! All of them give the highest priority to packets without payload: ACKs travel at priority 0 in the lineage of PIAS.
 
+pub mod aged_levels;
 pub mod awafs;
 pub mod bytes;
 pub mod climb;
@@ -10,6 +11,7 @@ pub mod coflow;
 pub mod deadline_first;
 pub mod demotion;
 pub mod ends;
+pub mod kept_levels;
 pub mod levels;
 pub mod message_gap;
 pub mod plain;
@@ -47,6 +49,10 @@ catalogue! {
     Climb(climb::ClimbParams) => Box<climb::Climb>;
     /// The levels of the network and of the host, both adaptive (NOS2).
     Levels(levels::LevelParams) => Box<levels::Levels>;
+    /// PIAS's demotion by thresholds that change, which never move a message up.
+    KeptLevels(kept_levels::KeptLevelParams) => Box<kept_levels::KeptLevels>;
+    /// PIAS's levels as a rank, by age within each.
+    AgedLevels(aged_levels::AgedLevels) => aged_levels::AgedLevels;
     /// A rank by bytes of the message.
     Bytes(bytes::Bytes) => bytes::Bytes;
     /// A rank by the remainder of the predicted size.
@@ -187,6 +193,7 @@ mod tests {
     use super::bytes::Bytes;
     use super::climb::{ClimbParams, SizeKnowledge, Unseen};
     use super::demotion::Demotion;
+    use super::kept_levels::KeptLevelParams;
     use super::levels::LevelParams;
     use super::message_gap::DemotionByGap;
     use super::*;
@@ -202,6 +209,7 @@ mod tests {
             TaggerSpec::Demotion(Demotion { thresholds: vec![0] }),
             TaggerSpec::Climb(climbing),
             TaggerSpec::Levels(LevelParams { network: vec![0], own: Some(vec![0]) }),
+            TaggerSpec::KeptLevels(KeptLevelParams { thresholds: vec![0], levels: 8 }),
             TaggerSpec::Bytes(Bytes::ToTheEnd),
             TaggerSpec::Bytes(Bytes::Attained),
             TaggerSpec::Ends(Ends { sent: true }),

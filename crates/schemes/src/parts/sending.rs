@@ -93,6 +93,10 @@ declare! {
         Section::Transport, "min_window", 1, 1_000_000,
         "smallest congestion window in packets that marks leave; not given: 2, as in Linux; \"ns2\": 1",
     );
+    static WINDOW_GROWTH: Setting<f64> = Setting::number_above(
+        Section::Transport, "window_growth", 0.0, 1_000_000.0,
+        "packets by which the window grows in a round trip without marks; not given: 1, where \"ns2\" counts ACKs",
+    );
     static RTO: Setting<RtoName> = Setting::choice(
         Section::Transport,
         "rto",
@@ -237,20 +241,23 @@ pub(super) fn transport(
         TransportName::Dctcp => CongestionSpec::Dctcp(dctcp(scope, ns2)?),
         TransportName::D2tcp => CongestionSpec::D2tcp(D2tcpRules(dctcp(scope, ns2)?)),
     };
-    let initial_window = scope.read_or(&INITIAL_WINDOW, if ns2 { parts.initial_packets } else { 10 })?;
+    let initial_window =
+        scope.read_or(&INITIAL_WINDOW, if ns2 || parts.fitted { parts.initial_packets } else { 10 })?;
     // As in ns-2's scripts: one packet less than the queue holds.
-    let largest = if ns2 && !scope.is_given(&MAX_WINDOW) {
+    let largest = if ns2 && !scope.is_given(&MAX_WINDOW) && parts.sender.max_window.is_none() {
         let queue = port::buffer(scope, parts)? / scope.read(&MTU)?;
         queue.saturating_sub(1)
     } else {
         4_096
     };
+    let largest = parts.sender.max_window.unwrap_or(largest);
     let max_window = scope.read_or(&MAX_WINDOW, largest.max(initial_window))?;
     if max_window < initial_window {
         return Err(scope.invalid(&MAX_WINDOW, format!("at least `initial_window`, {initial_window} packets")));
     }
     let ecn = scope.read_or(&ECN, parts.marking != port::MarkingName::Off && name != TransportName::Pfabric)?;
     let min_window = min_window(scope, ecn && !ns2, max_window)?;
+    let growth = growth(scope, parts, &congestion)?;
     let loss_detection = loss_detection(scope, parts, set, sprayed)?;
     let of_the_set = Time::from_us(if ns2 { 2_000 } else { 10_000 });
     let rto_min = Time(scope.read_or(&RTO_MIN, parts.rto_min.unwrap_or(of_the_set).0)?);
@@ -262,7 +269,7 @@ pub(super) fn transport(
     };
     // A connection of one flow is never idle before it ends.
     let restarts = connections != Connections::PerFlow && scope.read(&SLOW_START_RESTART)?;
-    let ack_every = set.ack_every(scope)?;
+    let (ack_every, delayed_ack) = acks(scope, parts, set)?;
     let probe_after = match name {
         TransportName::Pfabric => Some(scope.read(&PROBE_AFTER)? as u32).filter(|&timeouts| timeouts > 0),
         TransportName::Tcp
@@ -277,6 +284,7 @@ pub(super) fn transport(
         initial_window: initial_window as u32,
         max_window: max_window as u32,
         min_window: min_window as u32,
+        growth,
         window: if ns2 { WindowRule::FromCumulative } else { WindowRule::Pipe },
         ecn,
         loss_detection,
@@ -293,7 +301,7 @@ pub(super) fn transport(
             (true, false) => Restart::AtMostInitial,
         },
         ack_every,
-        delayed_ack: if ack_every > 1 { Time(scope.read(&DELAYED_ACK)?) } else { Time::ZERO },
+        delayed_ack,
         quick_acks: repair::quick_acks(scope, set, ack_every)?,
         ecn_acks: repair::ecn_acks(scope, set, ecn, &congestion)?,
         probe_after,
@@ -313,6 +321,30 @@ fn min_window(scope: &Scope<'_>, linux: bool, max_window: u64) -> Result<u64, Se
         return Err(scope.invalid(&MIN_WINDOW, format!("at most `max_window`, {max_window} packets")));
     }
     Ok(min_window)
+}
+
+/// Reads by how much the window grows. If it is neither given nor the scheme's own, it is not part of the configuration.
+fn growth(scope: &Scope<'_>, parts: &Parts, congestion: &CongestionSpec) -> Result<Option<f64>, SettingsError> {
+    let additive = !matches!(congestion, CongestionSpec::Cubic(_) | CongestionSpec::Custom(_));
+    match parts.sender.growth {
+        Some(own) if additive => scope.read_or(&WINDOW_GROWTH, own).map(Some),
+        _ if !additive && scope.is_given(&WINDOW_GROWTH) => {
+            Err(scope.invalid(&WINDOW_GROWTH, "none with a congestion control that grows in its own way"))
+        }
+        _ => scope.optional(&WINDOW_GROWTH),
+    }
+}
+
+/// Reads how many data packets an ACK answers, and how long it may wait for them.
+fn acks(scope: &Scope<'_>, parts: &Parts, set: ParameterSet) -> Result<(u32, Time), SettingsError> {
+    let (own, own_delay) = parts.sender.acks.unzip();
+    let every = set.ack_every_or(scope, own)?;
+    let delay = match own_delay {
+        _ if every == 1 => 0,
+        Some(delay) => scope.read_or(&DELAYED_ACK, delay.0)?,
+        None => scope.read(&DELAYED_ACK)?,
+    };
+    Ok((every, Time(delay)))
 }
 
 /// Reads DCTCP's weight of the newest window in alpha, and the initial alpha.
@@ -393,7 +425,8 @@ fn loss_detection(
         return Ok(LossDetection::ByPriority(scope.optional(&GAPS)?.unwrap_or(Gaps::First)));
     }
     no_gaps(scope)?;
-    Ok(match (scope.read(&LOSS_DETECTION)?, sprayed) {
+    let default = if parts.sender.rack { DetectionName::Rack } else { DetectionName::Auto };
+    Ok(match (scope.read_or(&LOSS_DETECTION, default)?, sprayed) {
         (DetectionName::Off, _) => LossDetection::Off,
         (DetectionName::Auto, true) if set.is_ns2() => LossDetection::Off,
         (DetectionName::RackTlp, _) => LossDetection::RackTlp,
@@ -429,11 +462,22 @@ pub(super) fn nic_order(
 /// whose stacks do not drop their own packets, as Linux pushes back. The hosts of the papers' ns-2 scripts have the
 /// switches' queues; experiments that follow them set `nic = "scheme"`.
 /// So do those under `linux`, as the lab's hosts have them.
-pub(super) fn nic(scope: &Scope<'_>, transport: &TransportSpec, set: ParameterSet) -> Result<Nic, SettingsError> {
+pub(super) fn nic(
+    scope: &Scope<'_>,
+    parts: &Parts,
+    transport: &TransportSpec,
+    set: ParameterSet,
+) -> Result<Nic, SettingsError> {
     let open = matches!(transport, TransportSpec::OpenLoop(_));
     match scope.read_or(&NIC, !open && !set.is_linux())? {
         true if open => Err(scope.invalid(&NIC, "\"scheme\": an open-loop sender does not pause")),
-        true => Ok(Nic::Backpressure { backlog: scope.read(&NIC_BACKLOG)? }),
+        true => {
+            let backlog = match parts.sender.nic_backlog {
+                Some(own) => scope.read_or(&NIC_BACKLOG, own)?,
+                None => scope.read(&NIC_BACKLOG)?,
+            };
+            Ok(Nic::Backpressure { backlog })
+        }
         false => Ok(Nic::Scheme),
     }
 }

@@ -1,6 +1,7 @@
 //! What hosts write into packets, from the settings.
 
 use flowsieve_core::TaggerSpec;
+use flowsieve_core::taggers::aged_levels::AgedLevels;
 use flowsieve_core::taggers::bytes::Bytes;
 use flowsieve_core::taggers::deadline_first::DeadlineFirst;
 use flowsieve_core::taggers::demotion::Demotion;
@@ -18,6 +19,8 @@ names! {
     Plain "plain" => |_| Ok(TaggerSpec::Plain(Plain));
     /// PIAS's priority, by the scheme's thresholds.
     Demotion "demotion" => demotion;
+    /// The same, and a rank by it and by the age of the message.
+    DemotionThenAge "demotion, then age" => aged;
     /// The rank is the bytes that are not acknowledged.
     Remaining "remaining" => |_| Ok(TaggerSpec::Bytes(Bytes::Remaining));
     /// The rank is the bytes that remain to be sent.
@@ -29,11 +32,11 @@ names! {
 }
 
 declare! {
-    pub(super) static TAGGER: Setting<TaggerName> = Setting::choice(
+    pub(crate) static TAGGER: Setting<TaggerName> = Setting::choice(
         Section::Scheme,
         "tagger",
         TaggerName::ALL,
-        "what a host writes into packets: nothing, PIAS's priority, or a rank by bytes unacknowledged, bytes left to \
+        "what a host writes into packets: nothing, PIAS's priority, the same with a rank by it and by the age of the message, or a rank by bytes unacknowledged, bytes left to \
          send, bytes sent, or deadline",
     );
     static EDF_RATE: Setting<u64> = Setting::rate(
@@ -65,8 +68,17 @@ pub(super) fn tagger(scope: &Scope<'_>, parts: &Parts, tags: bool) -> Result<Tag
 
 /// Returns a demotion without thresholds, which the scheme fills in.
 fn demotion(of: &TaggerSettings<'_>) -> Result<TaggerSpec, SettingsError> {
+    demoting(of, TaggerSpec::Demotion(Demotion::default()))
+}
+
+/// Returns the same, with a rank by age.
+fn aged(of: &TaggerSettings<'_>) -> Result<TaggerSpec, SettingsError> {
+    demoting(of, TaggerSpec::AgedLevels(AgedLevels::default()))
+}
+
+fn demoting(of: &TaggerSettings<'_>, tagger: TaggerSpec) -> Result<TaggerSpec, SettingsError> {
     if of.demotes {
-        return Ok(TaggerSpec::Demotion(Demotion::default()));
+        return Ok(tagger);
     }
     let expected = "another tagger, since only schemes that demote flows, such as `pias`, have thresholds";
     Err(of.scope.invalid(&TAGGER, expected))

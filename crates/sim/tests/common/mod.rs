@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use flowsieve_core::coflow::Announcements;
 use flowsieve_core::controller::Hears;
+use flowsieve_core::controllers::survival::{Alone, Merged};
 use flowsieve_core::controllers::thresholds::{NetworkParams, OwnParams};
 use flowsieve_core::{ControllerKind, ControllerSpec, Time};
 use flowsieve_fabric::topology::{FABRIC_SETTINGS, Fabric};
@@ -372,6 +373,9 @@ fn of_second_class(mut spec: ControllerSpec) -> ControllerSpec {
     match &mut spec.kind {
         ControllerKind::OwnThresholds(OwnParams { of, .. })
         | ControllerKind::NetworkThresholds(NetworkParams { of, .. }) => of.class = 1,
+        ControllerKind::SurvivalMerged(Merged(params)) | ControllerKind::SurvivalAlone(Alone(params)) => {
+            params.class = 1
+        }
         ControllerKind::Actuators(actuators) => actuators.class = 1,
         ControllerKind::Coordinator(params) => params.classes = 1..2,
         ControllerKind::Custom(_) => unreachable!("no scheme of the registry"),

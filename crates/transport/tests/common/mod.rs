@@ -40,6 +40,7 @@ pub fn rfc() -> TcpParams {
         initial_window: 10,
         max_window: 4_096,
         min_window: 1,
+        growth: None,
         window: WindowRule::Pipe,
         congestion: CongestionSpec::NewReno(NewReno),
         ecn: true,

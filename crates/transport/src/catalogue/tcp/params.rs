@@ -25,6 +25,9 @@ pub struct TcpParams {
     /// The smallest window that marks leave, at least 1; a timeout leaves a window of 1 whatever this is. Linux has 2
     /// (`dctcp_ssthresh`, `tcp_reno_ssthresh`). With 1 and a delayed ACK, each packet waits for the delay.
     pub min_window: u32,
+    /// By how many segments a window grows in a round trip without marks, counted by the segments that are delivered; for
+    /// controls that grow additively. `None`: by one, as the rule of the window counts.
+    pub growth: Option<f64>,
     /// What the window limits.
     pub window: WindowRule,
     /// How many segments may be in the network, and how fast they leave.

@@ -33,6 +33,7 @@ fn params(congestion: CongestionSpec) -> TcpParams {
         initial_window: 10,
         max_window: 40,
         min_window: 1,
+        growth: None,
         window: WindowRule::Pipe,
         congestion,
         ecn: true,
@@ -219,6 +220,19 @@ fn window__marks_leave_the_least() {
     );
     // The least is never more than the window was.
     least(60, "ack 1 marked = 3");
+}
+
+#[test]
+fn window__grows_by_as_many_in_a_round_trip_however_it_is_acknowledged() {
+    let of = |params| TcpParams { growth: Some(8.0), ..params };
+    // Twenty leave 10 after a mark; then the ten segments of a window let it grow by eight.
+    let by_one = "ack 10 = 20\n ack 1 marked = 10\n ack 1 = 10.8";
+    let by_ten = "ack 10 = 20\n ack 1 marked = 10\n ack 10 = 18";
+    for rule in [params, ns2] {
+        Trial::new(of(rule(CongestionSpec::NewReno(NewReno)))).run(by_one);
+        Trial::new(of(rule(CongestionSpec::NewReno(NewReno)))).run(by_ten);
+    }
+    Trial::new(of(params(dctcp(1.0)))).run("ack 1 marked = 5\n ack 5 = 13");
 }
 
 /// Linux: 4 - ((4 * 256) >> 11) = 4 for an alpha of a quarter, where half a segment would be cut of a window with

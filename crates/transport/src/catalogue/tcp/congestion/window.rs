@@ -188,13 +188,15 @@ impl<R: Response> CongestionControl for Additive<R> {
         }
         if !ack.marked || (ns2 && in_run) {
             let steps = match params.window {
-                WindowRule::FromCumulative => 1.0,
+                WindowRule::FromCumulative if params.growth.is_none() => 1.0,
+                WindowRule::FromCumulative => f64::from(ack.delivered),
                 WindowRule::Pipe if ack.limited && (ack.advanced || params.expects_reordering()) => {
                     f64::from(ack.delivered)
                 }
                 WindowRule::Pipe => return,
             };
-            window.grow(steps, params.whole_windows, |cwnd, segments| response.increase(cwnd, segments, ack));
+            let growth = params.growth.unwrap_or(1.0);
+            window.grow(steps, params.whole_windows, |cwnd, segments| response.increase(cwnd, growth * segments, ack));
             window.cwnd = window.cwnd.min(f64::from(params.max_window.max(1)));
         }
     }

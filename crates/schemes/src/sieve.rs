@@ -1,0 +1,156 @@
+//! Sieve, a scheme of this project for hosts that know no sizes and switches as they are sold. Levels are PIAS's; what
+//! differs is how they come about and how hosts send.
+//!
+//! 1. *Thresholds* are learned from what messages have sent, also those that are not over
+//!    ([`flowsieve_core::controllers::survival`]), by the foreground-background queue. A new table never moves a message up.
+//! 2. *Hosts* lose and mark nothing. A host serves the connection whose next packet has the best level, and within a level
+//!    the message that began first.
+//! 3. *Switches* have eight strict FIFO queues, one buffer that all ports share, and one marking threshold for each port.
+//! 4. *The transport* is DCTCP with a window that grows fast, losses found by times, and an ACK for several packets. All of
+//!    this scales with the rate and the round trip of the fabric, under every parameter set.
+
+use flowsieve_core::Time;
+
+use crate::adaptation::Rule;
+use crate::entry::{Context, Entry, Knows};
+use crate::parameters::Reference;
+use crate::parts::{AdmissionName, DisciplineName, Part, Parts, Sender, TaggerName};
+use crate::pias;
+use crate::scheme::Scheme;
+use crate::thresholds::Start;
+use flowsieve_settings::{MTU, SettingsError};
+use flowsieve_transport::tcp::NicOrder;
+
+/// The registry's line.
+pub const ENTRY: Entry = Entry {
+    name: "sieve",
+    label: "Sieve",
+    summary: "PIAS's levels by thresholds learned from what messages sent; hosts serve the best level, oldest message first",
+    paper: "docs/reference/sieve.md",
+    knows: Knows::Nothing,
+    build,
+};
+
+fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
+    let reference = context.workload.fabric().map_or(Reference::PAPERS, Reference::of);
+    let parts = parts(reference, context.scope.read(&MTU)?);
+    pias::build_with(context, &parts, Some(Start::Spread), Some(Rule::Survival))
+}
+
+/// Returns its parts for a fabric and its full packets.
+fn parts(of: Reference, mtu: u64) -> Parts {
+    let bdp = of.bdp_bytes().div_ceil(mtu.max(1)).max(1);
+    Parts {
+        port: Part::Named(DisciplineName::StrictPriority),
+        queues: 8,
+        tagger: Part::Named(TaggerName::Demotion),
+        admission: AdmissionName::Shared,
+        mark_packets: 2 * bdp,
+        buffer_packets: 4 * bdp,
+        initial_packets: bdp,
+        nic_order: NicOrder::TagThenAge,
+        sender: Sender {
+            max_window: Some(2 * bdp),
+            // At the papers' product of 67 packets: 8, and an ACK for 4.
+            growth: Some((bdp as f64 / 8.0).max(1.0)),
+            acks: Some(((bdp / 16).clamp(1, 64), Time(of.round_trip.0 / 2))),
+            rack: true,
+            nic_backlog: Some(2 * mtu),
+        },
+        fitted: true,
+        ..Parts::DEFAULT
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scheme::Nic;
+    use crate::testing::{Facts, none_given};
+    use flowsieve_core::admission::Admission;
+    use flowsieve_core::controllers::survival::{Alone, Merged};
+    use flowsieve_core::marker::{MarkScope, Marker};
+    use flowsieve_core::taggers::demotion::Demotion;
+    use flowsieve_core::taggers::kept_levels::KeptLevelParams;
+    use flowsieve_core::{ControllerKind, TaggerSpec};
+    use flowsieve_settings::{Place, Settings};
+    use flowsieve_transport::TransportSpec;
+    use flowsieve_transport::tcp::TcpRules;
+    use flowsieve_transport::tcp::params::LossDetection;
+
+    const UNKNOWN: Facts = Facts { name: None, load: None, uniform_to: None };
+
+    fn built(settings: &Settings) -> Result<Scheme, SettingsError> {
+        build(&Context { scope: settings.scheme("sieve"), workload: &UNKNOWN })
+    }
+
+    fn tcp(scheme: &Scheme) -> &TcpRules {
+        let TransportSpec::Tcp(rules) = &scheme.classes[0].transport else { panic!("it is TCP") };
+        rules
+    }
+
+    #[test]
+    fn build__from_nothing_known_under_every_parameter_set() {
+        for set in ["ns2", "rfc", "scaled"] {
+            let scheme = built(&none_given().with(None, "parameters", set)).unwrap();
+            let TaggerSpec::KeptLevels(KeptLevelParams { thresholds, levels: 8 }) = &scheme.classes[0].tagger else {
+                panic!("{:?}", scheme.classes[0].tagger)
+            };
+            assert_eq!(thresholds[..], [25_000, 79_050, 250_000, 790_500, 2_500_000, 7_905_000, 25_000_000]);
+            let rules = tcp(&scheme);
+            assert_eq!(rules.order, NicOrder::TagThenAge);
+            let params = &rules.params;
+            assert_eq!((params.initial_window, params.max_window), (67, 134), "{set}");
+            assert_eq!((params.growth, params.ack_every, params.delayed_ack), (Some(8.375), 4, Time::from_us(40)));
+            assert_eq!(params.loss_detection, LossDetection::Rack);
+            assert_eq!(scheme.nic, Nic::Backpressure { backlog: 3_000 });
+            let leaf = scheme.ports.at(Place::Leaf);
+            assert_eq!(leaf.admission, Admission::Shared { alpha_256: 256 });
+            let marks = Marker::Threshold { above: 201_000, scope: MarkScope::Port, counts_arriving: true };
+            assert_eq!((leaf.marker, scheme.shared_buffer), (marks, 4_000_000));
+        }
+    }
+
+    #[test]
+    fn parts__follow_rate_and_round_trip() {
+        let at = |gbps: u64, us: u64, mtu| {
+            let parts = parts(Reference { host_bps: gbps * 1_000_000_000, round_trip: Time::from_us(us) }, mtu);
+            let Sender { max_window, growth, acks, .. } = parts.sender;
+            (parts.initial_packets, max_window.unwrap(), growth.unwrap(), acks.unwrap().0)
+        };
+        assert_eq!(at(100, 80, 1_500), (667, 1_334, 83.375, 41));
+        assert_eq!(at(100, 80, 9_000), (112, 224, 14.0, 7));
+        assert_eq!(at(1, 8, 1_500), (1, 2, 1.0, 1));
+    }
+
+    #[test]
+    fn controller__of_all_hosts_of_each_or_none() {
+        let kind = |name: &str| built(&none_given().with(None, "controller", name)).unwrap();
+        assert!(matches!(built(&none_given()).unwrap().controllers[0].kind, ControllerKind::SurvivalMerged(Merged(_))));
+        assert!(matches!(kind("survival, alone").controllers[0].kind, ControllerKind::SurvivalAlone(Alone(_))));
+        let none = kind("none");
+        assert!(none.controllers.is_empty());
+        assert!(
+            matches!(&none.classes[0].tagger, TaggerSpec::Demotion(Demotion { thresholds }) if thresholds.len() == 7)
+        );
+        let two = built(&none_given().with(None, "queues", 2)).unwrap();
+        assert!(
+            matches!(&two.classes[0].tagger, TaggerSpec::KeptLevels(KeptLevelParams { levels: 2, thresholds }) if thresholds.len() == 1)
+        );
+        let gap = none_given().with(None, "message_gap", "1ms");
+        assert_eq!(built(&gap).unwrap_err().key(), Some("message_gap"));
+        assert!(built(&gap.with(None, "controller", "none")).is_ok());
+    }
+
+    #[test]
+    fn settings__that_would_do_nothing_are_refused() {
+        let refused = |key: &str, value: &str, other: &[(&str, &str)]| {
+            let settings = other.iter().fold(none_given(), |settings, (key, value)| settings.with(None, key, *value));
+            let error = built(&settings.with(None, key, value)).unwrap_err();
+            assert_eq!(error.key(), Some(key));
+        };
+        refused("window_growth", "4", &[("transport", "cubic")]);
+        refused("controller", "survival", &[("discipline", "levels")]);
+        refused("min_window", "200", &[]);
+    }
+}
