@@ -14,7 +14,7 @@ import typing as _typing
 
 from flowsieve import errors
 from flowsieve._compare import Comparison
-from flowsieve._experiment import Experiment
+from flowsieve._experiment import Experiment, fabric
 from flowsieve._findings import Finding, Findings
 from flowsieve._flows import Flows
 from flowsieve._flowsieve import FlowStart, program
@@ -67,6 +67,7 @@ __all__ = [
     "Table",
     "errors",
     "explain",
+    "fabric",
     "forest",
     "list_experiments",
     "list_formats",

@@ -13,6 +13,7 @@ from flowsieve._findings import Finding, Findings
 from flowsieve._flows import Flows, written
 from flowsieve._folders import Folder, PathLike, path_of
 from flowsieve._given import given, takes, words_of
+from flowsieve._lists import list_experiments
 from flowsieve._numbers import whole, whole_or_none
 from flowsieve._options import ChangeOptions, JoinOptions, MakeOptions, RunOptions
 from flowsieve._plan import Plan
@@ -64,11 +65,12 @@ class Experiment:
         report: Any = None,
         claims: Any = None,
         scale: Any = None,
+        event: Any = None,
         name: str = "experiment.toml",
         folder: PathLike = ".",
     ) -> None:
         tables = {"title": title, "topology": topology, "workload": workload, "network": network, "transport": transport}
-        tables |= {"schemes": schemes, "sweep": sweep, "run": run, "report": report, "claims": claims, "scale": scale}
+        tables |= {"schemes": schemes, "sweep": sweep, "run": run, "report": report, "claims": claims, "scale": scale, "event": event}
         given = {key: value for key, value in tables.items() if value is not None}
         self._begin()
         if file is not None:
@@ -193,7 +195,7 @@ class Experiment:
 
     @classmethod
     def builtin(cls, name: str) -> Experiment:
-        """An experiment of the package: see :func:`flowsieve.list_experiments`.
+        """An experiment of the package: see :func:`flowsieve.list_experiments`, and :func:`flowsieve.fabric`.
 
         >>> import flowsieve as fs
         >>> fs.Experiment.builtin("nos2/fig06").plan().title
@@ -501,3 +503,27 @@ def _with_report(raw: _flowsieve.Outcome, kept: Folder | None = None) -> Result:
     except ResultError as error:
         warnings.warn(f"no report: {error}", stacklevel=3)
     return result
+
+
+def fabric(speeds: str) -> Experiment:
+    """An experiment on a leaf-spine fabric of today, as ``flowsieve init --fabric`` writes it.
+
+    ``speeds`` are those of its hosts and its uplinks in Gbit/s: ``25-100``, ``100-400`` or ``400-800``. The text has the
+    sources of its buffers, round trips and marking thresholds.
+
+    >>> import flowsieve as fs
+    >>> exp = fs.fabric("25-100").set(hosts_per_leaf=8, flows=200, seeds=1)
+    >>> exp.plan().points
+    ['dctcp', 'pias-4']
+    """
+    names = [str(found["file"]) for found in list_experiments(folder="built-in:")]
+    known = [name.removeprefix(_FABRICS) for name in names if name.startswith(_FABRICS)]
+    asked = speeds.removeprefix("leaf-spine-") if isinstance(speeds, str) else speeds
+    if asked not in known:
+        expected = " or ".join(repr(name) for name in known)
+        raise ExperimentError(f"there is no fabric {speeds!r}; expected {expected}", expected=expected, kind="name", key="speeds")
+    return Experiment.builtin(_FABRICS + asked)
+
+
+_FABRICS = "fabrics/leaf-spine-"
+"""The names of the experiments on fabrics of today begin with this."""

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use flowsieve_core::Time;
 use flowsieve_core::coflow::key;
-use flowsieve_fabric::topology::Fabric;
+use flowsieve_fabric::topology::{Fabric, events};
 use flowsieve_fluid::{self as fluid, Discipline, Network};
 use flowsieve_record::PointResult;
 use flowsieve_results::SchemeInfo;
@@ -23,7 +23,7 @@ use crate::foreign;
 use crate::memory;
 use crate::simulator::{MAX_TIME, given_or_usual_end, need_coflows};
 use crate::usual;
-use crate::workload::{ARRIVALS, Extent, FLOWS, Hosts, LOAD, MEASURE, QUERIES, Workload};
+use crate::workload::{ARRIVALS, Extent, FLOWS, Hosts, LOAD, MEASURE, QUERIES, Workload, key_of_collectives};
 use flowsieve_experiment::Error;
 use flowsieve_experiment::engine::{Engine, OnProgress, Progress, Reading, Threads, go_on};
 use flowsieve_experiment::{BASE, Point};
@@ -120,6 +120,8 @@ impl Engine for FlowRates {
 }
 
 fn set_up(point: &Point, seed: u64) -> Result<(Fabric, Workload), Error> {
+    let problem = "links do not fail at flow level, where flows keep the rates of their paths";
+    events::refuse(&point.settings, problem, "no [[event]], or fidelity = \"packet\" in [run]")?;
     let fabric = foreign::fabric(&point.settings, point.folder.path())?;
     let workload = Workload::read(&point.settings, &Hosts::of(&fabric), &point.folder, seed)?;
     Ok((fabric, workload))
@@ -127,6 +129,9 @@ fn set_up(point: &Point, seed: u64) -> Result<(Fabric, Workload), Error> {
 
 /// Returns the mean CCT at flow level of the coflows of a packet run, by rates alone; `None` if that has no meaning.
 pub(crate) fn mean_cct_ps(point: &Point, seed: u64, fabric: &Fabric, workload: &Workload) -> Option<u64> {
+    if !fabric.events.is_empty() {
+        return None;
+    }
     let mut result = Run::read(point, seed, fabric, workload).ok()?.carry_out(&mut go_on).ok()?;
     result.flows.iter_mut().for_each(|row| row.fct_ps = row.rates_only_ps);
     result.mean_cct_ps()
@@ -180,6 +185,7 @@ fn refuse_unknown_starts(settings: &Settings, workload: &Workload, seed: u64) ->
         return refuse(&ARRIVALS, "a closed loop");
     }
     match workload.extent {
+        Extent::Collectives => refuse(key_of_collectives(), "a collective"),
         Extent::Window(..) => refuse(&MEASURE, "a measuring window"),
         Extent::Entries { endless: true } => {
             refuse(&FLOWS, "a workload that continues until the flows of the others have finished")

@@ -203,9 +203,15 @@ impl Follower {
                     self.end(packet, Ended::Lost(self.hops[link].name.clone(), row.at_ps));
                 }
             }
-            PacketEvent::DroppedBuffer | PacketEvent::DroppedEvicted => {
+            PacketEvent::DroppedBuffer | PacketEvent::DroppedEvicted | PacketEvent::DroppedDown => {
                 let ended = Ended::Lost(self.hops[link].name.clone(), row.at_ps);
-                match found {
+                // One that was on the line has crossed this link already.
+                let on_line = |&&packet: &&usize| {
+                    let last = self.packets[packet].crossings.last();
+                    row.event == PacketEvent::DroppedDown && last.is_some_and(|last| last.number == link)
+                };
+                let on_line = self.open.get(&segment).and_then(|open| open.iter().find(on_line).copied());
+                match found.or(on_line.map(|packet| (packet, row.at_ps))) {
                     Some((packet, _)) => self.end(packet, ended),
                     None => self.packets.push(Sent { segment, again, crossings: Vec::new(), ended }),
                 }

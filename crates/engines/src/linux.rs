@@ -16,7 +16,7 @@ use std::sync::{Mutex, PoisonError};
 use flowsieve_core::{Node, Time};
 use flowsieve_experiment::engine::{Engine, OnProgress, Progress, Reading, Threads};
 use flowsieve_experiment::{Error, Point};
-use flowsieve_fabric::topology::Link;
+use flowsieve_fabric::topology::{Link, events};
 pub use flowsieve_lab::LabError;
 use flowsieve_lab::hosts::Apart;
 use flowsieve_lab::linux::{self, Congestion, HostSettings, Outcome, Plan, Source};
@@ -91,6 +91,8 @@ impl Linux {
     }
 
     fn run_of(&self, point: &Point, seed: u64) -> Result<Run, Error> {
+        let problem = "engine = \"linux\": links of the lab do not fail";
+        events::refuse(&point.settings, problem, "no [[event]], or engine = \"simulator\" in [run]")?;
         let common = point.settings.common();
         let has_programs = common.optional(&PROGRAMS)? == Some(Programs::Own);
         let sends = !has_programs || has_workload(&point.settings);

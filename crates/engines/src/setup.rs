@@ -16,9 +16,9 @@ use crate::unacted;
 use crate::workload::{Extent, Hosts, Workload};
 use flowsieve_core::coflow::Announcements;
 use flowsieve_core::controllers::coordinator::Announcement;
-use flowsieve_core::{ControllerKind, ControllerSpec, Time};
+use flowsieve_core::{BalancerSpec, ControllerKind, ControllerSpec, Time};
 use flowsieve_experiment::{Error, Point};
-use flowsieve_fabric::topology::Fabric;
+use flowsieve_fabric::topology::{Fabric, events};
 use flowsieve_schemes::Scheme;
 use flowsieve_schemes::own::Failure;
 use flowsieve_schemes::parameters::ParameterSet;
@@ -72,6 +72,7 @@ impl Setup {
         };
         let beside = || -> Box<dyn Iterator<Item = Flow> + '_> { Box::new(flows().map_while(after_queries)) };
         let closed = self.workload.closed_loop(seed);
+        let collectives = self.workload.collectives(seed);
         let waited_for = self.workload.waited_for(seed);
         let flows = match (&queries, &closed, self.workload.extent) {
             (Some(queries), ..) => Flows::Queries { queries, beside: &beside },
@@ -80,6 +81,7 @@ impl Setup {
             (_, Some(flows), Extent::Until(end)) => Flows::Closed { flows, until: Time(end) },
             (_, Some(flows), _) => Flows::Closed { flows, until: Time::NEVER },
         };
+        let flows = collectives.as_ref().map_or(flows, Flows::Collectives);
         let measure = match self.workload.extent {
             Extent::Window(from, to) => Measure::Window { from: Time(from), to: Time(to) },
             _ => Measure::All,
@@ -119,7 +121,7 @@ impl Packets {
     ) -> Result<Setup, Error> {
         let settings = &point.settings;
         refuse_own_rack(settings)?;
-        let fabric = foreign::fabric(settings, point.folder.path())?;
+        let mut fabric = foreign::fabric(settings, point.folder.path())?;
         times::scale(settings, &fabric);
         let workload = workload(&fabric)?;
         let has_own = Cell::new(false);
@@ -144,9 +146,28 @@ impl Packets {
         let announcements = announcements(&scheme, &workload, seed);
         refuse_huge_sketches(&scope, &scheme, &fabric)?;
         refuse_probes_without_a_choice(&scope, &scheme, &fabric)?;
+        fabric.reconvergence = reconvergence(settings, &scheme, &fabric)?;
         let wire_overhead = wire_overhead(settings, point)?;
         Ok(Setup { fabric, scheme, workload, wire_overhead, predictions, announcements, failure })
     }
+}
+
+/// Returns how long after an event of a link switches choose other ways; `None` if they find these by themselves, or if
+/// there are no events.
+fn reconvergence(settings: &Settings, scheme: &Scheme, fabric: &Fabric) -> Result<Option<Time>, SettingsError> {
+    if fabric.events.is_empty() {
+        return Ok(None);
+    }
+    let balancers = || fabric.switches.iter().map(|switch| scheme.balancers.at(switch.place));
+    if balancers().any(|balancer| matches!(balancer, BalancerSpec::Custom(_))) {
+        let problem = "switches have a program, which is not told of links that fail";
+        events::refuse(settings, problem, "a built-in `load_balancing`")?;
+    }
+    // HULA's probes do not come over a link that is down.
+    if balancers().any(|balancer| matches!(balancer, BalancerSpec::Hula(_))) {
+        return Ok(None);
+    }
+    events::reconvergence(&settings.common()).map(Some)
 }
 
 /// Adds to the effective configuration which program runs a custom scheme: settings do not show its code.

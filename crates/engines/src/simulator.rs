@@ -13,7 +13,7 @@ use crate::setup::Setup;
 use crate::times;
 use crate::usual;
 use crate::watch::{self, Trace};
-use crate::workload::{ARRIVALS, CDF, Extent, Hosts, LOAD, QUERIES, SIZES, Workload};
+use crate::workload::{ARRIVALS, CDF, Extent, Hosts, LOAD, QUERIES, SIZES, Workload, key_of_collectives};
 use flowsieve_core::{TaggerSpec, Time};
 use flowsieve_experiment::Error;
 use flowsieve_experiment::Point;
@@ -289,7 +289,11 @@ pub fn flows(point: &Point, seed: u64) -> Result<(Workload, Flowing, Vec<String>
         let problem = "messages of queries start after others, so their starts are known only during a run";
         return Err(scope.error(&QUERIES, problem).into());
     }
-    let key: &Key = if workload.closed_loop(seed).is_some() { &ARRIVALS } else { &LOAD };
+    let key: &Key = match (workload.closed_loop(seed), workload.extent) {
+        (Some(_), _) => &ARRIVALS,
+        (None, Extent::Collectives) => key_of_collectives(),
+        (None, _) => &LOAD,
+    };
     if let Extent::Entries { endless: true } = workload.extent {
         let endless = workload.parts().into_iter().find(|(_, part)| part.extent == Extent::Others);
         let name = endless.and_then(|(name, _)| Some(name?.0.to_owned()));
@@ -306,7 +310,7 @@ pub fn flows(point: &Point, seed: u64) -> Result<(Workload, Flowing, Vec<String>
         Extent::Window(from, to) => {
             Box::new(flows.take_while(move |flow| flow.start_ps < to).filter(move |flow| flow.start_ps >= from))
         }
-        Extent::Queries | Extent::Others | Extent::Entries { .. } => flows,
+        Extent::Queries | Extent::Collectives | Extent::Others | Extent::Entries { .. } => flows,
     };
     Ok((workload, flows, hosts.names.needed_in_lists()))
 }
@@ -321,9 +325,13 @@ pub(crate) fn given_or_usual_end(scope: &Scope<'_>) -> Result<FctEnd, SettingsEr
 fn fct_end(settings: &Settings, workload: &Workload, scheme: &Scheme) -> Result<FctEnd, SettingsError> {
     let scope = settings.common();
     let end = given_or_usual_end(&scope)?;
-    if workload.extent == Extent::Queries && end != FctEnd::Arrival {
-        let expected = "fct_end = \"arrival\" in [run]: a query ends when its last answer has arrived at its client";
-        return Err(scope.invalid(&FCT_END, expected));
+    let what = match workload.extent {
+        Extent::Queries => "a query ends when its last answer has arrived at its client",
+        Extent::Collectives => "a collective goes on when a message has arrived",
+        _ => "",
+    };
+    if !what.is_empty() && end != FctEnd::Arrival {
+        return Err(scope.invalid(&FCT_END, format!("fct_end = \"arrival\" in [run]: {what}")));
     }
     // What is sent open loop is known to end with the arrival.
     let never =

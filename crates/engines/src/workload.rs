@@ -6,6 +6,7 @@
 
 mod average;
 mod coflows;
+mod collectives;
 mod crossings;
 mod estimates;
 mod files;
@@ -27,6 +28,7 @@ pub use screen::SCREEN;
 pub use sizes::formula;
 
 use coflows::{COFLOWS, PlacedFacts};
+use collectives::Collective;
 use files::List;
 use flowsieve_experiment::{Error, Folder};
 use flowsieve_schemes::parameters::{self, ParameterSet};
@@ -35,7 +37,8 @@ use flowsieve_settings::declare;
 use flowsieve_settings::{Key, MAX_TIME_PS, Scaled, Scope, Section, Setting, Settings, SettingsError};
 use flowsieve_workload::flow_list::{Extras, Features, FlowList};
 use flowsieve_workload::{
-    ClassShare, ClosedLoop, Flow, Framing, Generator, Pattern, Predict, Prediction, Queries, SizeDistribution,
+    ClassShare, ClosedLoop, Collectives, Flow, Framing, Generator, Pattern, Predict, Prediction, Queries,
+    SizeDistribution,
 };
 use listed::Paced;
 use queries::Asked;
@@ -48,6 +51,7 @@ use std::sync::Arc;
 use traffic::Drawn;
 
 pub(crate) use coflows::OWN_RACK;
+pub(crate) use collectives::key as key_of_collectives;
 pub(crate) use queries::QUERIES;
 pub use sizes::{CDF, SIZES};
 pub(crate) use traffic::ARRIVALS;
@@ -94,6 +98,7 @@ pub(crate) const WORKLOAD_SETTINGS: &[&[&Key]] = &[
     recorded::SETTINGS,
     traffic::SETTINGS,
     pattern::SETTINGS,
+    collectives::SETTINGS,
     SETTINGS,
     queries::SETTINGS,
     several::SETTINGS,
@@ -111,6 +116,8 @@ pub enum Extent {
     Window(u64, u64),
     /// They arrive until all queries have ended; all count, and the fabric drains.
     Queries,
+    /// All messages of the collectives; all count, and the fabric drains.
+    Collectives,
     /// For one of several workloads: they arrive until the flows of the others have finished.
     Others,
     /// For several workloads: they arrive as each of them says; all count, and the fabric drains.
@@ -124,6 +131,7 @@ pub enum Extent {
 #[derive(Debug, Clone)]
 enum Origin {
     Drawn(Box<Drawn>),
+    Collective(Box<Collective>),
     Listed(Arc<List>),
     Several(Several),
 }
@@ -154,20 +162,21 @@ impl WorkloadFacts for Workload {
     fn distribution(&self) -> Option<&str> {
         match &self.origin {
             Origin::Drawn(drawn) => drawn.builtin,
-            Origin::Listed(_) | Origin::Several(_) => None,
+            Origin::Collective(_) | Origin::Listed(_) | Origin::Several(_) => None,
         }
     }
 
     fn load(&self) -> Option<f64> {
         match &self.origin {
             Origin::Drawn(drawn) => drawn.load,
-            Origin::Listed(_) | Origin::Several(_) => None,
+            Origin::Collective(_) | Origin::Listed(_) | Origin::Several(_) => None,
         }
     }
 
     fn quantile_bytes(&self, p: f64) -> Option<u64> {
         match &self.origin {
             Origin::Drawn(drawn) => Some(drawn.traffic.from_start.quantile(p)),
+            Origin::Collective(collective) => Some(collective.quantile(p)),
             Origin::Listed(list) => list.quantile(p),
             Origin::Several(several) => several.quantile(p),
         }
@@ -246,6 +255,10 @@ impl Workload {
             refuse_beside(scope, &RECORDED, &[&SIZES, &CDF, &traffic::CHANGE_SIZES])?;
         }
         let reader = Reader { recorded: recorded.as_ref(), ..reader };
+        if let Some(collective) = Collective::read(&reader, hosts, &framing)? {
+            refuse_beside(scope, key_of_collectives(), &[&RECORDED])?;
+            return Ok(Workload::of(Origin::Collective(Box::new(collective)), Extent::Collectives, framing));
+        }
         let drawn = traffic::read(&reader, hosts, &framing, set)?;
         if drawn.closed.is_some() && recorded.is_some() {
             let problem = "`recorded` with arrivals = \"closed-loop\", where flows have no order";
@@ -305,6 +318,10 @@ impl Workload {
                     Some(deadlines) => Box::new(flows.map(move |flow| deadlines.put_on(flow, seed))),
                 })
             }
+            Origin::Collective(_) => {
+                Err("the messages of a collective start after others, so their starts are known only during a run"
+                    .to_owned())
+            }
             Origin::Listed(list) => {
                 let list = Arc::clone(list);
                 Ok(Box::new((0..list.flows().len()).map(move |index| list.flows()[index])))
@@ -325,6 +342,12 @@ impl Workload {
         drawn.closed_loop(flows, seed).ok().flatten()
     }
 
+    /// Returns the collectives, if messages follow others in them.
+    pub fn collectives(&self, seed: u64) -> Option<Collectives> {
+        let Origin::Collective(collective) = &self.origin else { return None };
+        Some(collective.with_seed(seed))
+    }
+
     /// Returns the queries that go on in addition to the flows.
     pub fn queries(&self, seed: u64) -> Option<Queries> {
         // An error would have been found when the workload was read.
@@ -341,6 +364,7 @@ impl Workload {
                 let coflows = matches!(drawn.traffic.pattern, Pattern::Incast { .. });
                 Extras { deadlines, classes, coflows, ..recorded.unwrap_or_default() }
             }
+            Origin::Collective(_) => Extras { coflows: true, ..Extras::default() },
             Origin::Listed(list) => {
                 Extras { classes: list.extras.classes || self.classes.is_some(), ..list.extras.clone() }
             }
@@ -351,7 +375,7 @@ impl Workload {
     /// Returns a flow of a list with its prediction and its recorded features.
     pub fn beside(&self, flow: Flow) -> (Flow, Prediction, &[u64]) {
         match (&self.origin, &self.recorded) {
-            (Origin::Drawn(_), None) => (flow, Prediction::default(), &[]),
+            (Origin::Drawn(_), None) | (Origin::Collective(_), _) => (flow, Prediction::default(), &[]),
             (Origin::Drawn(_), Some(recorded)) => {
                 let (prediction, features) = recorded.beside(&flow);
                 (flow, prediction, features)
@@ -365,7 +389,7 @@ impl Workload {
     /// Returns whether all its flows are known before the run and belong to coflows.
     pub fn has_coflows(&self) -> bool {
         match &self.origin {
-            Origin::Drawn(_) => false,
+            Origin::Drawn(_) | Origin::Collective(_) => false,
             Origin::Listed(list) => list.extras.coflows,
             Origin::Several(several) => several.has_coflows(),
         }
@@ -417,6 +441,7 @@ impl Workload {
     pub(crate) fn drawn_sizes(&self) -> Option<&SizeDistribution> {
         match &self.origin {
             Origin::Drawn(drawn) => Some(&drawn.traffic.from_start.sizes),
+            Origin::Collective(collective) => Some(collective.sizes()),
             Origin::Listed(_) | Origin::Several(_) => None,
         }
     }
@@ -425,7 +450,7 @@ impl Workload {
     pub(crate) fn listed(&self) -> Option<&List> {
         match &self.origin {
             Origin::Listed(list) => Some(list),
-            Origin::Drawn(_) | Origin::Several(_) => None,
+            Origin::Drawn(_) | Origin::Collective(_) | Origin::Several(_) => None,
         }
     }
 

@@ -41,7 +41,7 @@ fn parse__a_list_for_one_value_is_told_where_lists_go() {
         let table = if key.section == Section::Scheme { "schemes.mine" } else { key.section.path() };
         let list = if key.kind.is_list() { "[[1], [2]]" } else { "[1, 2]" };
         let text = match key.section {
-            Section::Link => format!("[[{table}]]\n{} = {list}\n", key.name),
+            Section::Link | Section::Event => format!("[[{table}]]\n{} = {list}\n", key.name),
             _ => format!("[{table}]\n{} = {list}\n", key.name),
         };
         let can_be_swept = sweepable(keys, key.name, &Origin::Default).is_ok();

@@ -14,8 +14,20 @@ use std::collections::BTreeMap;
 use toml_edit::{Item, TableLike, Value};
 
 /// The top level of an experiment file.
-const TOP: [&str; 11] =
-    ["title", "topology", "workload", "network", "transport", "sweep", "run", "schemes", "report", "scale", "claims"];
+const TOP: [&str; 12] = [
+    "title",
+    "topology",
+    "workload",
+    "network",
+    "transport",
+    "event",
+    "sweep",
+    "run",
+    "schemes",
+    "report",
+    "scale",
+    "claims",
+];
 
 /// The name of the sweep's axis over schemes.
 pub const SCHEME: &str = "scheme";
@@ -95,6 +107,7 @@ impl Reader<'_> {
                     false => self.section(Section::Workload, table(name, item, &origin)?)?,
                 },
                 "transport" => self.section(Section::Transport, table(name, item, &origin)?)?,
+                "event" => self.events(&tables(name, "[[event]]", item, &origin)?)?,
                 "run" => self.section(Section::Run, table(name, item, &origin)?)?,
                 "lab" => self.section(Section::Lab, table(name, item, &origin)?)?,
                 "report" => self.section(Section::Report, table(name, item, &origin)?)?,
@@ -163,6 +176,15 @@ impl Reader<'_> {
                 for (name, key, item) in entries(link) {
                     self.key(Table::Link(index), name, key, item)?;
                 }
+            }
+        }
+        Ok(())
+    }
+
+    fn events(&mut self, events: &[&dyn TableLike]) -> Result<(), Wrong> {
+        for (index, event) in events.iter().enumerate() {
+            for (name, key, item) in entries(*event) {
+                self.key(Table::Event(index), name, key, item)?;
             }
         }
         Ok(())
@@ -396,7 +418,7 @@ pub fn known_key(keys: &Keys, at: &Table, name: &str, origin: Origin) -> Result<
 /// Returns the table that a key belongs to.
 pub fn home(key: &Key) -> String {
     match key.section {
-        Section::Link => "[[topology.link]]".to_owned(),
+        Section::Link | Section::Event => format!("[[{}]]", key.section.path()),
         Section::Scheme => "[schemes.<name>]".to_owned(),
         section => format!("[{}]", section.path()),
     }
@@ -427,7 +449,7 @@ pub fn sweepable(keys: &Keys, name: &str, origin: &Origin) -> Result<Option<&'st
         return Ok(None);
     }
     let can = |key: &&Key| {
-        !matches!(key.section, Section::Link | Section::Report)
+        !matches!(key.section, Section::Link | Section::Event | Section::Report)
             && !["base", "seeds", "seed", "flow_records"].contains(&key.name)
     };
     match keys.find(name) {

@@ -93,7 +93,7 @@ pub fn target(keys: &Keys, path: &str, origin: &Origin) -> Result<Target, Settin
     match parts.as_slice() {
         [document::SCHEME] => Ok(Target::Sweep(None)),
         [name] => match keys.find(name) {
-            Some(key) if key.section != Section::Link && key.name != "base" => {
+            Some(key) if !matches!(key.section, Section::Link | Section::Event) && key.name != "base" => {
                 Ok(Target::Key(Table::Section(key.section), key))
             }
             _ => Err(SettingsError::new(origin.clone(), format!("unknown setting `{name}`"))
@@ -128,7 +128,7 @@ pub fn target(keys: &Keys, path: &str, origin: &Origin) -> Result<Target, Settin
 
 /// Suggests a path for a wrong one that ends in a key: `pias.queues`, `leaf.queues`, `netwrok.queues`.
 fn meant(keys: &Keys, parts: &[&str]) -> Option<String> {
-    let key = keys.find(parts.last()?).filter(|key| key.section != Section::Link)?;
+    let key = keys.find(parts.last()?).filter(|key| !matches!(key.section, Section::Link | Section::Event))?;
     let section = key.section.path();
     Some(match parts {
         [place, name] if document::place_of(place).is_some() => format!("network.{place}.{name}"),
@@ -140,7 +140,7 @@ fn meant(keys: &Keys, parts: &[&str]) -> Option<String> {
 }
 
 fn section_of(name: &str) -> Option<Section> {
-    let plain = |section: &Section| !matches!(section, Section::Link | Section::Scheme);
+    let plain = |section: &Section| !matches!(section, Section::Link | Section::Event | Section::Scheme);
     Section::ALL.into_iter().filter(plain).find(|section| section.path() == name)
 }
 
@@ -157,9 +157,14 @@ fn values(text: &str, kind: Option<Kind>, origin: &Origin) -> Vec<(Raw, Origin)>
             parts_of(text).map(|part| item(part.trim())).collect()
         }
     };
-    // A single value may also be a text that stands for a list.
-    let names_a_list = matches!(kind, Some(Kind::SizeListOr(_))) && !text.starts_with(|c: char| c.is_ascii_digit());
-    if of_lists && !(parts.len() == 1 && names_a_list) { vec![with_origin(Raw::List(parts))] } else { parts }
+    // A single value may also be a text that stands for a list, or a number that does not need one.
+    let stands_alone = match kind {
+        Some(Kind::SizeListOr(_)) => parts.len() == 1 && !text.starts_with(|c: char| c.is_ascii_digit()),
+        // Without brackets, several numbers are several values.
+        Some(Kind::CountOrList(..)) => true,
+        _ => false,
+    };
+    if of_lists && !stands_alone { vec![with_origin(Raw::List(parts))] } else { parts }
 }
 
 /// Splits at commas, except within the brackets of a formula or within quotes: `fixed(1KB),uniform(1KB, 2KB)` has two

@@ -104,6 +104,7 @@ impl Scale {
 fn tables_of(point: &Settings, key: &'static Key) -> Vec<(Table, &'static Key)> {
     let tables = match key.section {
         Section::Workload => point.workload_tables(),
+        Section::Event => (0..point.events().len()).map(Table::Event).collect(),
         section => vec![Table::Section(section)],
     };
     tables.into_iter().map(|table| (table, key)).collect()

@@ -13,12 +13,13 @@
 //!   partition.
 //!
 //! Units: rates in bit/s, delays in ps. Not modelled: links with different rates in their two directions, hosts with
-//! several links, hosts that forward, routes that are not shortest in hops, and links that fail during a run.
+//! several links, hosts that forward, and routes that are not shortest in hops.
 
 mod assemble;
 mod custom;
 mod delays;
 mod draw;
+pub mod events;
 mod overrides;
 mod plan;
 mod reach;
@@ -53,7 +54,7 @@ declare! {
 
 /// All settings of fabrics, by the part that declares them.
 pub const FABRIC_SETTINGS: &[&[&Key]] =
-    &[shapes::SETTINGS, custom::SETTINGS, delays::SETTINGS, SETTINGS, overrides::SETTINGS];
+    &[shapes::SETTINGS, custom::SETTINGS, delays::SETTINGS, SETTINGS, overrides::SETTINGS, events::SETTINGS];
 
 /// The most hosts of a fabric.
 pub const MAX_HOSTS: u64 = 65_535;
@@ -141,6 +142,11 @@ pub struct Fabric {
     pub changes: Vec<String>,
     /// Columns of its edge list that are not read.
     pub unread: Vec<String>,
+    /// What happens to its links during a run, in the order of the times.
+    pub events: Vec<events::Event>,
+    /// How long after an event of a link routes follow; `None`: switches find their paths by themselves, or nothing
+    /// happens.
+    pub reconvergence: Option<Time>,
     base_rtt: Time,
     shares: Vec<ClassShare>,
     reaches: Vec<Reach>,
@@ -160,9 +166,11 @@ impl Fabric {
         let mut plan = kind.plan(settings, folder)?;
         let host_delay = delays::fit(settings, &mut plan)?;
         let changes = overrides::apply(&mut plan, settings)?;
-        Fabric::assemble(kind.name(), &plan, host_delay, cut_through)
+        let mut fabric = Fabric::assemble(kind.name(), &plan, host_delay, cut_through)
             .map(|fabric| Fabric { changes, ..fabric })
-            .map_err(|cut| overrides::explain(cut, &plan, settings))
+            .map_err(|cut| overrides::explain(cut, &plan, settings))?;
+        events::read(&mut fabric, settings)?;
+        Ok(fabric)
     }
 
     /// Returns the same fabric with hosts that add no delay, as for real hosts, which have their own.

@@ -1,10 +1,11 @@
-//! `flowsieve init`: a first experiment, or a crate for a custom scheme.
+//! `flowsieve init`: a first experiment, one on a fabric of today, or a crate for a custom scheme.
 
 use crate::args::Init;
 use crate::output::{print, tell};
 use flowsieve_experiment::bundle::whole_file;
 use flowsieve_experiment::{Error, lookup};
 use flowsieve_files::{Existing, check_new};
+use flowsieve_settings::{Origin, SettingsError, one_of};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -27,15 +28,34 @@ const COMMAND_TEST: &str = include_str!("init/command_test.rs.in");
 const LOCK: &str = include_str!("../../../Cargo.lock");
 
 pub(crate) fn init(args: &Init) -> Result<(), Error> {
-    match &args.scheme {
-        None => first_experiment(args.dir.as_deref().unwrap_or(Path::new(""))),
-        Some(name) => scheme_crate(name, args),
+    match (&args.scheme, &args.fabric) {
+        (Some(name), _) => scheme_crate(name, args),
+        (None, Some(speeds)) => experiment(&fabric(speeds)?, args),
+        (None, None) => experiment("first", args),
     }
 }
 
-fn first_experiment(dir: &Path) -> Result<(), Error> {
-    let text = lookup::text("first")?;
-    let path = dir.join("first.toml");
+/// The names of the built-in experiments on fabrics of today begin with this.
+const FABRICS: &str = "fabrics/leaf-spine-";
+
+/// Returns the name of the experiment on the fabric of these speeds.
+fn fabric(speeds: &str) -> Result<String, Error> {
+    let names: Vec<String> = lookup::found(Path::new(lookup::ROOT)).iter().map(|path| lookup::name(path)).collect();
+    let known: Vec<&str> = names.iter().filter_map(|name| name.strip_prefix(FABRICS)).collect();
+    let asked = speeds.strip_prefix("leaf-spine-").unwrap_or(speeds);
+    if known.contains(&asked) {
+        return Ok(format!("{FABRICS}{asked}"));
+    }
+    let origin = Origin::CommandLine(format!("--fabric {speeds}").into());
+    let error = SettingsError::new(origin, format!("there is no fabric `{speeds}`"));
+    Err(error.expected(one_of(&known)).names(asked, known).into())
+}
+
+/// Writes a built-in experiment.
+fn experiment(name: &str, args: &Init) -> Result<(), Error> {
+    let text = lookup::text(name)?;
+    let dir = args.dir.as_deref().unwrap_or(Path::new(""));
+    let path = dir.join(Path::new(name).file_name().unwrap_or_default()).with_extension("toml");
     write_all(&[(path.clone(), text)])?;
     print(&format!("Wrote {0}. It runs with\n\n    flowsieve run {0}\n", path.display()))
 }

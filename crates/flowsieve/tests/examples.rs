@@ -23,6 +23,7 @@ use As::{By, Instead, Whole, With};
 /// Every example; later ones use what earlier ones leave.
 const EXAMPLES: &[(&str, As)] = &[
     ("flowsieve init", Whole),
+    ("flowsieve init --fabric 25-100", Whole),
     ("flowsieve init --scheme nearest-first", Whole),
     ("flowsieve run quickstart", With("--scale smoke --out results/quickstart")),
     (

@@ -46,6 +46,29 @@ fn init__writes_a_first_experiment_that_runs() {
 }
 
 #[test]
+fn init__writes_an_experiment_on_a_fabric_of_today() {
+    let folder = tempfile::tempdir().unwrap();
+    for (speeds, pool) in [("25-100", "24.7MB"), ("leaf-spine-100-400", "56.6MB"), ("400-800", "164MB")] {
+        let done = flowsieve(folder.path(), &["init", "--fabric", speeds]);
+        assert_eq!(done.status, 0, "{}", done.err);
+        let file = format!("leaf-spine-{}.toml", speeds.trim_start_matches("leaf-spine-"));
+        assert!(done.out.ends_with(&format!("flowsieve run {file}\n")), "{}", done.out);
+        let text = std::fs::read_to_string(folder.path().join(&file)).unwrap();
+        assert!(text.contains(&format!("shared_buffer = \"{pool}\"")), "{text}");
+        // Each source is named, and cited.
+        for source in (1..=6).map(|number| format!("[{number}]")) {
+            assert!(text.matches(&source).count() >= 2, "{file} {source}");
+        }
+        let run = flowsieve(folder.path(), &["run", &file, "--scale", "smoke"]);
+        assert_eq!(run.status, 0, "{}", run.err);
+        assert!(run.out.contains("pias-4"), "{}", run.out);
+    }
+    let done = flowsieve(folder.path(), &["init", "--fabric", "25-10"]);
+    assert_eq!(done.status, 2);
+    assert!(done.err.contains("there is no fabric `25-10`") && done.err.contains("25-100"), "{}", done.err);
+}
+
+#[test]
 fn init__overwrites_nothing() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("first.toml"), "mine").unwrap();
@@ -68,12 +91,13 @@ fn init__overwrites_nothing() {
 #[test]
 fn init__refuses_names_and_sources_that_will_not_do() {
     let folder = tempfile::tempdir().unwrap();
-    let refused: [(&[&str], &str); 5] = [
+    let refused: [(&[&str], &str); 6] = [
         (&["--scheme", "pias"], "there is a built-in scheme `pias`"),
         (&["--scheme", "my scheme"], "cannot name a scheme"),
         (&["--scheme", "../up"], "cannot name a scheme"),
         (&["--scheme", "own", "--flowsieve", "nowhere"], "there is no nowhere/crates/flowsieve"),
         (&["--flowsieve", "nowhere"], "--scheme"),
+        (&["--fabric", "25-100", "--scheme", "own"], "cannot be used with"),
     ];
     for (arguments, problem) in refused {
         let done = flowsieve(folder.path(), &[&["init"], arguments].concat());

@@ -13,6 +13,8 @@ pub enum PacketEvent {
     DroppedEvicted,
     /// The line lost it, after it was sent: its row has the instant at which it would have arrived.
     DroppedLoss,
+    /// Its link was down: it waited at the port or was on the line at the failure, or came to the port later.
+    DroppedDown,
 }
 
 /// The content of a packet.

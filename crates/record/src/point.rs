@@ -29,12 +29,23 @@ pub struct Drops {
     pub evicted: u64,
     /// Lost on the link, by its random loss.
     pub loss: u64,
+    /// Waited at the port of a link that failed, or came there while it was down.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub port_down: u64,
+    /// On a link when it failed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub line_down: u64,
 }
 
 impl Drops {
     /// Packets lost, whatever the cause.
     pub fn total(&self) -> u64 {
-        self.buffer.saturating_add(self.evicted).saturating_add(self.loss)
+        self.buffer.saturating_add(self.evicted).saturating_add(self.loss).saturating_add(self.down())
+    }
+
+    /// Packets lost because a link was down.
+    pub fn down(&self) -> u64 {
+        self.port_down.saturating_add(self.line_down)
     }
 
     /// Adds the counts of another run or link.
@@ -42,6 +53,8 @@ impl Drops {
         self.buffer = self.buffer.saturating_add(other.buffer);
         self.evicted = self.evicted.saturating_add(other.evicted);
         self.loss = self.loss.saturating_add(other.loss);
+        self.port_down = self.port_down.saturating_add(other.port_down);
+        self.line_down = self.line_down.saturating_add(other.line_down);
     }
 }
 

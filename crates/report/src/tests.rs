@@ -83,6 +83,7 @@ fn link(name: &str, links: u32, gbps: u64, load: f64, scheme: usize) -> LinkClas
             buffer: if scheme == 0 && name == "host-down" { 321 } else { 0 },
             evicted: if scheme == 2 { packets / 1_000 } else { 0 },
             loss: 0,
+            ..Drops::default()
         },
         marks: if scheme == 2 { 0 } else { packets / 50 },
         packets_by_queue: if scheme == 1 {

@@ -44,7 +44,7 @@ fn result(scheme: &str, load: f64, seed: u64) -> PointResult {
             utilisation: load,
             packets: 1_000,
             bytes: 1_500_000,
-            drops: Drops { buffer: 3, evicted: 0, loss: 0 },
+            drops: Drops { buffer: 3, ..Drops::default() },
             marks: 17,
             packets_by_queue: if scheme == "pias" { vec![1_000, 0] } else { vec![1_000] },
             packets_by_priority: vec![1_000],

@@ -19,7 +19,7 @@ mod value;
 pub use error::{Origin, SettingsError, WrongName};
 pub use flowsieve_core::Place;
 pub use scope::{MTU, Scope};
-pub use setting::{Key, Scaled, Section, Setting, SizesOr};
+pub use setting::{Counts, Key, Scaled, Section, Setting, SizesOr};
 pub use value::{Kind, MAX_TIME_PS, Names, Raw, Value, one_of};
 
 use std::borrow::Cow;
@@ -65,6 +65,8 @@ pub enum Table {
     NetworkAt(Place),
     /// The n-th `[[topology.link]]`, from 0.
     Link(usize),
+    /// The n-th `[[event]]`, from 0.
+    Event(usize),
     /// The `[[workload]]` of this name.
     Workload(String),
     /// `[schemes.pias]`.
@@ -78,7 +80,8 @@ impl std::fmt::Display for Table {
         match self {
             Table::Section(section) => write!(out, "{}", section.path()),
             Table::NetworkAt(place) => write!(out, "network.{}", place.name()),
-            Table::Link(index) => write!(out, "topology.link.{index}"),
+            Table::Link(index) => write!(out, "{}.{index}", Section::Link.path()),
+            Table::Event(index) => write!(out, "{}.{index}", Section::Event.path()),
             Table::Workload(name) => write!(out, "workload.{name}"),
             Table::Scheme(variant) => write!(out, "schemes.{variant}"),
             Table::SchemeAt(variant, place) => write!(out, "schemes.{variant}.{}", place.name()),
@@ -100,6 +103,7 @@ impl Table {
         match self {
             Table::Section(section) => key.section == *section && key.name != "base",
             Table::Link(_) => key.section == Section::Link,
+            Table::Event(_) => key.section == Section::Event,
             Table::Workload(_) => key.section == Section::Workload,
             Table::NetworkAt(_) => key.section == Section::Network,
             Table::Scheme(_) => matches!(key.section, Section::Network | Section::Transport | Section::Scheme),
@@ -135,6 +139,7 @@ pub struct Settings {
     declared: Keys,
     given: BTreeMap<Address, Given>,
     links: usize,
+    events: usize,
     /// The names of the `[[workload]]`s in the order of the file, and where each is.
     workloads: Vec<(String, Origin)>,
     /// The error of what [`Settings::with`] could not set.
@@ -149,6 +154,7 @@ impl Clone for Settings {
             declared: self.declared.clone(),
             given: self.given.clone(),
             links: self.links,
+            events: self.events,
             workloads: self.workloads.clone(),
             refused: self.refused.clone(),
             record,
@@ -175,8 +181,10 @@ impl Settings {
     /// Sets `key` in `table`; an earlier value at the same address is replaced.
     pub fn give(&mut self, table: Table, key: &'static Key, raw: &Raw, origin: Origin) -> Result<(), SettingsError> {
         let value = key.kind.read(key.name, raw, &origin)?;
-        if let Table::Link(index) = table {
-            self.links = self.links.max(index + 1);
+        match table {
+            Table::Link(index) => self.links = self.links.max(index + 1),
+            Table::Event(index) => self.events = self.events.max(index + 1),
+            _ => {}
         }
         self.given.insert((table, key.name), Given { value, origin });
         Ok(())
@@ -252,17 +260,22 @@ impl Settings {
     /// Returns the settings for every scheme: workload, topology, run and report keys, and the network as the workload
     /// sees it.
     pub fn common(&self) -> Scope<'_> {
-        Scope::new(self, None, None, None)
+        Scope::new(self, None)
     }
 
     /// Returns the settings of one scheme variant.
     pub fn scheme(&self, variant: &str) -> Scope<'_> {
-        Scope::new(self, Some(variant.to_owned()), None, None)
+        Scope::new(self, Some(variant.to_owned()))
     }
 
     /// Returns one scope for each `[[topology.link]]`.
     pub fn links(&self) -> Vec<Scope<'_>> {
-        (0..self.links).map(|index| Scope::new(self, None, None, Some(index))).collect()
+        (0..self.links).map(|index| Scope::of_row(self, Table::Link(index))).collect()
+    }
+
+    /// Returns one scope for each `[[event]]`.
+    pub fn events(&self) -> Vec<Scope<'_>> {
+        (0..self.events).map(|index| Scope::of_row(self, Table::Event(index))).collect()
     }
 
     /// Returns the effective configuration so far: address of the reader → canonical value. Keys read for a scheme are

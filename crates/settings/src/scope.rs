@@ -21,7 +21,8 @@ pub struct Scope<'a> {
     settings: &'a Settings,
     variant: Option<String>,
     place: Option<Place>,
-    link: Option<usize>,
+    /// The table of a list of tables whose keys it reads.
+    row: Option<Table>,
     /// The class of flow, if this is the scheme of a class under another scheme.
     class: Option<usize>,
     /// The `[[workload]]` whose keys it reads, if there are several.
@@ -29,13 +30,13 @@ pub struct Scope<'a> {
 }
 
 impl<'a> Scope<'a> {
-    pub(super) fn new(
-        settings: &'a Settings,
-        variant: Option<String>,
-        place: Option<Place>,
-        link: Option<usize>,
-    ) -> Self {
-        Scope { settings, variant, place, link, class: None, workload: None }
+    pub(super) fn new(settings: &'a Settings, variant: Option<String>) -> Self {
+        Scope { settings, variant, place: None, row: None, class: None, workload: None }
+    }
+
+    /// Builds the scope of one table of a list of tables.
+    pub(super) fn of_row(settings: &'a Settings, row: Table) -> Self {
+        Scope { row: Some(row), ..Scope::new(settings, None) }
     }
 
     /// Returns the same scheme at a place.
@@ -207,9 +208,7 @@ impl<'a> Scope<'a> {
     /// Finds the most specific table that gives the key, and its value there.
     fn lookup(&self, key: &Key) -> Option<(Table, &'a Given)> {
         let mut tables = Vec::with_capacity(4);
-        if let Some(index) = self.link {
-            tables.push(Table::Link(index));
-        }
+        tables.extend(self.row.clone());
         if let Some(variant) = &self.variant {
             if let Some(place) = self.place {
                 tables.push(Table::SchemeAt(variant.clone(), place));
@@ -233,8 +232,8 @@ impl<'a> Scope<'a> {
     /// Returns the key's name in the effective configuration.
     fn address(&self, key: &Key) -> String {
         let place = self.place.map(|place| format!("{}.", place.name())).unwrap_or_default();
-        match (self.link, &self.variant) {
-            (Some(index), _) => format!("{}.{index}.{}", Section::Link.path(), key.name),
+        match (&self.row, &self.variant) {
+            (Some(row), _) => format!("{row}.{}", key.name),
             (None, Some(_)) => {
                 let class = self.class.map(|class| format!("class{class}.")).unwrap_or_default();
                 format!("scheme.{class}{place}{}", key.name)

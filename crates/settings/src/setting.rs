@@ -26,6 +26,8 @@ pub enum Section {
     Network,
     /// `[transport]`: the end hosts.
     Transport,
+    /// `[[event]]`: what happens to the fabric during a run.
+    Event,
     /// `[run]`: seeds, measurement, duration.
     Run,
     /// `[lab]`: what only a run on Linux has.
@@ -38,12 +40,13 @@ pub enum Section {
 
 impl Section {
     /// Every section, in the order of a file.
-    pub const ALL: [Section; 9] = [
+    pub const ALL: [Section; 10] = [
         Section::Topology,
         Section::Link,
         Section::Workload,
         Section::Network,
         Section::Transport,
+        Section::Event,
         Section::Run,
         Section::Lab,
         Section::Report,
@@ -58,6 +61,7 @@ impl Section {
             Section::Workload => "workload",
             Section::Network => "network",
             Section::Transport => "transport",
+            Section::Event => "event",
             Section::Run => "run",
             Section::Lab => "lab",
             Section::Report => "report",
@@ -314,6 +318,43 @@ impl<T: Debug + Sync> Setting<SizesOr<T>> {
             |of| match of {
                 SizesOr::Sizes(sizes) => Some(size_list(sizes)),
                 SizesOr::Named(_) => None,
+            },
+        )
+    }
+}
+
+/// One number for all, or one for each.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Counts {
+    /// The same for all.
+    Equal(u64),
+    /// One for each, in their order.
+    Each(Vec<u64>),
+}
+
+impl Setting<Counts> {
+    /// Declares a whole number between these limits (inclusive), or a list of such numbers.
+    pub const fn count_or_list(
+        section: Section,
+        name: &'static str,
+        from: u64,
+        to: u64,
+        help: &'static str,
+    ) -> Setting<Counts> {
+        let key = Key::new(section, name, Kind::CountOrList(from, to), help);
+        Setting::new(
+            key,
+            &[],
+            |value| match value {
+                Value::Count(count) => Some(Counts::Equal(count)),
+                Value::CountList(counts) => Some(Counts::Each(counts)),
+                _ => None,
+            },
+            |of| {
+                Some(match of {
+                    Counts::Equal(count) => Value::Count(*count),
+                    Counts::Each(counts) => Value::CountList(counts.clone()),
+                })
             },
         )
     }

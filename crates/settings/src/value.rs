@@ -118,6 +118,8 @@ pub enum Kind {
     CountList,
     /// A list of texts.
     TextList,
+    /// A whole number between these limits (inclusive), or a list of such.
+    CountOrList(u64, u64),
     /// A list of sizes, or one of these texts.
     SizeListOr(&'static dyn Names),
 }
@@ -194,6 +196,7 @@ impl Kind {
             Kind::NumberList(low, high) => format!("a list of numbers, each {low} to {high}"),
             Kind::CountList => "a list of whole numbers of at least 1".to_owned(),
             Kind::TextList => "a list of texts".to_owned(),
+            Kind::CountOrList(low, high) => format!("a whole number, {low} to {high}, or a list of such numbers"),
             Kind::SizeListOr(choices) => {
                 format!("a list of sizes such as [\"20KB\", \"1MB\"], or {}", one_of(&choices.names()))
             }
@@ -211,8 +214,8 @@ impl Kind {
 
     /// Returns whether it accepts a list, always or for some values.
     pub fn is_list(&self) -> bool {
-        use Kind::{CountList, NumberList, SizeList, SizeListOr, TextList, TimeList};
-        matches!(self, SizeList | TimeList | NumberList(..) | CountList | TextList | SizeListOr(_))
+        use Kind::{CountList, CountOrList, NumberList, SizeList, SizeListOr, TextList, TimeList};
+        matches!(self, SizeList | TimeList | NumberList(..) | CountList | CountOrList(..) | TextList | SizeListOr(_))
     }
 
     /// Returns whether a value, given or default, is of this kind.
@@ -230,6 +233,7 @@ impl Kind {
                 | (Kind::TimeList, Value::TimeList(_))
                 | (Kind::NumberList(..), Value::NumberList(_))
                 | (Kind::CountList, Value::CountList(_))
+                | (Kind::CountOrList(..), Value::Count(_) | Value::CountList(_))
                 | (Kind::TextList, Value::TextList(_))
                 | (Kind::SizeListOr(_), Value::SizeList(_) | Value::Text(_))
         )
@@ -263,7 +267,7 @@ impl Kind {
             (Kind::Size(..) | Kind::Rate | Kind::Time(..), Raw::Integer(_) | Raw::Float(_)) => {
                 return Err(no_quantity(UnitError::NoUnit));
             }
-            (Kind::Count(low, high), Raw::Integer(number)) => {
+            (Kind::Count(low, high) | Kind::CountOrList(low, high), Raw::Integer(number)) => {
                 // A negative number is out of every range, as is the largest one.
                 let count = u64::try_from(*number).unwrap_or(u64::MAX);
                 Value::Count(within(count, *low, *high)?)
@@ -309,8 +313,12 @@ impl Kind {
                     _ => None,
                 })?)
             }
-            (Kind::CountList, Raw::List(items)) => {
-                let counts = items.iter().map(item(Kind::Count(1, u64::from(u32::MAX))));
+            (Kind::CountList | Kind::CountOrList(..), Raw::List(items)) => {
+                let each = match self {
+                    Kind::CountOrList(low, high) => Kind::Count(*low, *high),
+                    _ => Kind::Count(1, u64::from(u32::MAX)),
+                };
+                let counts = items.iter().map(item(each));
                 Value::CountList(collect(counts, |value| match value {
                     Value::Count(count) => Some(count),
                     _ => None,

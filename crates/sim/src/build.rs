@@ -17,6 +17,7 @@ use crate::event::{Key, WinnerTree};
 use crate::hosts::{Host, Hosts, Rules, Side, sides};
 use crate::link::{ClassCount, Endpoint, LinkState, Port};
 use crate::network::{Beyond, Crossing, GROUP, LOCAL, Network, SwitchState};
+use crate::outages::Outages;
 use crate::partition::Partition;
 use crate::prefetch_queue::PrefetchQueue;
 use crate::programs::{Program, Programs};
@@ -87,6 +88,8 @@ pub(crate) struct Built<K> {
     pub(crate) slabs: Vec<Slab>,
     /// Events that a run in one partition does not have: messages of several partitions that begin at one instant.
     pub(crate) surplus_events: u64,
+    /// Links that fail and come back, until the run takes them over.
+    pub(crate) outages: Option<Outages>,
 }
 
 impl<K> Built<K> {
@@ -208,14 +211,17 @@ pub(crate) fn build<K: Key>(run_spec: &RunSpec<'_>) -> Result<Built<K>, SimError
     for (partition, link, port, beyond) in sending {
         networks[partition as usize].add_link(link, port, beyond);
     }
+    let outages = Outages::new(fabric);
     let mut programs: Vec<_> = (0..count).map(|_| Vec::new()).collect();
     for (number, &halves) in (0..).zip(&placement.switches) {
         let program = program(run_spec, number, &sites, &placement);
         let watches = program.as_ref().map(|program| program.watches).unwrap_or_default();
-        add_switch(&mut networks[halves.up.0 as usize], run_spec, number, racks, &placement, watches);
+        let more = outages.as_ref().map_or(&[][..], |outages| outages.more_groups(number));
+        let routing = (&**racks, more);
+        add_switch(&mut networks[halves.up.0 as usize], run_spec, number, routing, &placement, watches);
         if halves.differ() {
             debug_assert!(program.is_none(), "a switch with a program is not halved");
-            add_switch(&mut networks[halves.down.0 as usize], run_spec, number, racks, &placement, watches);
+            add_switch(&mut networks[halves.down.0 as usize], run_spec, number, routing, &placement, watches);
             programs[halves.down.0 as usize].push(None);
         }
         programs[halves.up.0 as usize].push(program);
@@ -243,7 +249,7 @@ pub(crate) fn build<K: Key>(run_spec: &RunSpec<'_>) -> Result<Built<K>, SimError
     for partition in partitions.iter_mut().filter(|_| is_cut) {
         partition.hosts.starts = Some(Vec::new());
     }
-    Ok(Built {
+    let mut built = Built {
         slabs: (0..if is_cut { threads } else { 0 }).map(|_| Slab::default()).collect(),
         reached: vec![Time::ZERO; cut.stages.len()],
         stages: cut.stages,
@@ -251,7 +257,13 @@ pub(crate) fn build<K: Key>(run_spec: &RunSpec<'_>) -> Result<Built<K>, SimError
         partitions,
         placement,
         surplus_events: 0,
-    })
+        outages: None,
+    };
+    if let Some(outages) = outages {
+        outages.prepare(&mut built);
+        built.outages = Some(outages);
+    }
+    Ok(built)
 }
 
 /// Adds a link to the partitions of its ends, but for a record at which nothing arrives: returns it with its partition.
@@ -329,7 +341,7 @@ fn add_switch<K>(
     network: &mut Network<K>,
     run_spec: &RunSpec<'_>,
     number: u32,
-    racks: &Racks,
+    (racks, more): (&Racks, &[Vec<u32>]),
     placement: &Placement,
     watches: Watches,
 ) {
@@ -350,7 +362,8 @@ fn add_switch<K>(
         }
     };
     network.routes.extend((0..racks.count() as u32).map(route));
-    for group in &routes.groups {
+    let groups = || routes.groups.iter().chain(more);
+    for group in groups() {
         network.groups.push((network.ways.len() as u32, group.len() as u32));
         network.ways.extend(group.iter().map(local));
     }
@@ -361,7 +374,7 @@ fn add_switch<K>(
     }
     network.pools.push(Pool::new(run_spec.scheme.shared_buffer));
     let spec = run_spec.scheme.balancers.at(fabric.switches[number as usize].place);
-    let balancer = spec.build(&BalancerSite { groups: routes.groups.len(), salt, watches });
+    let balancer = spec.build(&BalancerSite { groups: groups().count(), salt, watches });
     network.switches.push(SwitchState { first_group, balancer, random, due: BinaryHeap::new() });
 }
 

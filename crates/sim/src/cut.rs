@@ -199,6 +199,9 @@ fn refuse_parts(fabric: &Fabric, scheme: &Scheme) -> Result<(), NoStages> {
     if fabric.links.iter().any(|link| link.cut_through) {
         return Err(NoStages::CutThrough);
     }
+    if !fabric.events.is_empty() {
+        return Err(NoStages::Events);
+    }
     Ok(())
 }
 

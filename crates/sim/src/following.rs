@@ -1,5 +1,5 @@
 //! Messages of a partition that begin when others have ended. In closed loops, that is when a message of their host has
-//! been acknowledged; in queries, when a message has been delivered at their host.
+//! been acknowledged; in queries and collectives, when a message has been delivered at their host.
 //!
 //! Each message is started by an event at its own sender, so that a partition needs no information from others.
 
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use flowsieve_core::Time;
-use flowsieve_workload::{Answered, ClosedLoop, Flow, Queries};
+use flowsieve_workload::{Answered, ClosedLoop, Collectives, Flow, Queries, Underway};
 
 use crate::hosts::Rules;
 use crate::run::refusal;
@@ -26,6 +26,12 @@ pub(crate) enum Rule {
         queries: Arc<Queries>,
         /// Answers, counted at the client.
         answered: Answered,
+    },
+    /// Collectives.
+    Collectives {
+        collectives: Arc<Collectives>,
+        /// What the partition's hosts know of theirs.
+        underway: Underway,
     },
 }
 
@@ -65,11 +71,20 @@ impl Following {
 
     /// Notes that a message has been delivered at `host`, an index in the partition; returns whether others will begin.
     pub(crate) fn delivered(&mut self, message: u32, now: Time, host: u32, rules: &Rules) -> bool {
-        let Rule::Queries { queries, answered } = &mut self.rule else { return false };
-        let (queries, next) = (Arc::clone(queries), queries.after(message, answered));
+        let next: Vec<Flow> = match &mut self.rule {
+            Rule::Queries { queries, answered } => {
+                let next = queries.after(message, answered);
+                next.map(|id| queries.message(id, now.0)).collect()
+            }
+            Rule::Collectives { collectives, underway } => {
+                let next = collectives.after(message, now.0, underway);
+                next.into_iter().map(|(id, start_ps)| collectives.message(id, start_ps)).collect()
+            }
+            Rule::Closed { .. } => return false,
+        };
         let mut any = false;
-        for id in next {
-            any |= self.add_sound(queries.message(id, now.0), host, rules);
+        for flow in next {
+            any |= self.add_sound(flow, host, rules);
         }
         any
     }

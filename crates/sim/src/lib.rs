@@ -18,6 +18,7 @@ mod link;
 mod measure;
 mod network;
 mod observations;
+mod outages;
 mod partition;
 mod prefetch_queue;
 mod programs;

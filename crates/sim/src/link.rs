@@ -98,6 +98,8 @@ pub(crate) struct Features {
     pub(crate) forwards_after: Option<u32>,
     /// A packet is lost if a random number is below this; 0: never.
     pub(crate) loss: u32,
+    /// It is down: what comes to the port is lost.
+    pub(crate) down: bool,
     /// A program of its switch counts the bytes that it has sent.
     pub(crate) counts: bool,
     /// Arrivals of chosen flows are reported.
@@ -128,6 +130,7 @@ impl Port {
                 crosses: false,
                 forwards_after: link.cut_through.then_some(CUT_THROUGH_BYTES),
                 loss: link.lost_below(),
+                down: false,
                 counts: false,
                 tells_departures: false,
                 tells_arrivals: false,
@@ -251,6 +254,13 @@ impl LinkState {
         self.first = meta.next;
         self.next_arrival = meta.held.next_arrival();
         packet
+    }
+}
+
+impl LinkState {
+    /// Takes the line out of use, so that nothing is due, or takes it into use again.
+    pub(crate) fn set_down(&mut self, down: bool, now: Time) {
+        self.busy_until = if down { Time::NEVER } else { now };
     }
 }
 

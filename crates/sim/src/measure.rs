@@ -278,6 +278,10 @@ pub(crate) fn result<K: Key>(
         ideal_ccts_ps,
         ..PointResult::default()
     };
+    let down = result.links.iter().map(|link| link.drops.down()).sum();
+    if down > 0 {
+        result.counts.insert("lost_at_links_that_were_down".to_owned(), down);
+    }
     result.count_flows();
     if !run_spec.flows.are_closed() && !result.is_burst() {
         result.warnings = warnings(&result);

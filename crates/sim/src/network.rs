@@ -15,7 +15,7 @@ use flowsieve_record::PacketEvent;
 use flowsieve_workload::random::Xoshiro256PlusPlus;
 
 use crate::event::{Key, WinnerTree};
-use crate::link::{ClassCount, Endpoint, LinkState, Port};
+use crate::link::{ClassCount, Endpoint, Features, LinkState, Port};
 use crate::prefetch_queue::PrefetchQueue;
 use crate::programs::Programs;
 use crate::slab::{Body, Slab};
@@ -279,8 +279,14 @@ impl<K: Key> Network<K> {
     fn enqueue_behind(&mut self, link: u32, packet: u32) {
         let now = self.now;
         // The arrival must see every departure up to now as done.
-        if self.links[link as usize].has_features && self.ports[link as usize].features.shares {
-            self.free_memory(self.ports[link as usize].owner, now);
+        if self.links[link as usize].has_features {
+            let Features { down, shares, .. } = self.ports[link as usize].features;
+            if down {
+                return self.lose_at_dead_port(link, packet, None);
+            }
+            if shares {
+                self.free_memory(self.ports[link as usize].owner, now);
+            }
         }
         self.advance(link, now);
 

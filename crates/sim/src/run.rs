@@ -16,6 +16,7 @@ use crate::following::Rule;
 use crate::hosts::Hosts;
 use crate::measure;
 use crate::network::Network;
+use crate::outages::Outages;
 use crate::partition::Partition;
 use crate::run_spec::{Flows, Measure, Progress, RunSpec, SimError};
 use crate::sample::{Sampler, Sampling};
@@ -111,10 +112,12 @@ fn run_with<K: Key>(
     let mut built = build::<K>(run_spec)?;
     let tracing = watchers.tracing.as_mut();
     let controllers = Controllers::new(run_spec, &mut built)?;
+    let outages = built.outages.take();
     let mut run = Run {
         sampler: watchers.sampling.map(|sampling| Sampler::new(sampling, run_spec.fabric, &mut built)),
         tracer: tracing.map(|(tracing, sink)| Tracer::new(tracing, &mut **sink, run_spec, &mut built)),
         controllers,
+        outages,
         built,
         told: 0,
         run_spec: *run_spec,
@@ -129,17 +132,22 @@ fn run_with<K: Key>(
             run.close_loops(|| Rule::Closed { flows: Arc::new(flows.clone()), until })?;
             (Box::new(flows.first().into_iter()) as Box<dyn Iterator<Item = Flow>>).peekable()
         }
+        Flows::Collectives(collectives) => {
+            run.begin_collectives(collectives)?;
+            (Box::new(std::iter::empty()) as Box<dyn Iterator<Item = Flow>>).peekable()
+        }
         Flows::Queries { queries, beside } => {
             run.ask(queries)?;
             beside().peekable()
         }
     };
     let asks = matches!(run_spec.flows, Flows::Queries { .. });
-    if upcoming.peek().is_none() && !asks {
+    let follow = asks || matches!(run_spec.flows, Flows::Collectives(_));
+    if upcoming.peek().is_none() && !follow {
         return Err(SimError::NoFlows("at all"));
     }
     let ended = match run_spec.measure {
-        Measure::Window { .. } if asks => return Err(SimError::QueriesInWindow),
+        Measure::Window { .. } if follow => return Err(SimError::QueriesInWindow),
         Measure::All if asks => run.all_queries(upcoming, progress)?,
         Measure::All if run_spec.flows.are_closed() => run.all_closed(upcoming, progress)?,
         Measure::All => match run_spec.flows {
@@ -188,6 +196,8 @@ struct Run<'a, 't, K> {
     sampler: Option<Sampler>,
     tracer: Option<Tracer<'t>>,
     controllers: Option<Controllers>,
+    /// Links that fail and come back.
+    outages: Option<Outages>,
     /// Events at the last due call of `progress`; packet-hops if there are several partitions.
     told: u64,
 }
@@ -346,7 +356,12 @@ impl<K: Key> Run<'_, '_, K> {
         let drains = horizon == Time::NEVER;
         let horizon = horizon.min(self.stop);
         loop {
-            let due = [self.next_decision(horizon, drains), self.next_sample(horizon), self.next_look(horizon)];
+            let due = [
+                self.next_outage(horizon),
+                self.next_decision(horizon, drains),
+                self.next_sample(horizon),
+                self.next_look(horizon),
+            ];
             let due = due.into_iter().flatten().min();
             let reach = due.unwrap_or(horizon).min(self.first_surprise());
             self.events_until(reach, progress)?;
@@ -384,8 +399,12 @@ impl<K: Key> Run<'_, '_, K> {
         }
     }
 
-    /// Acts at an instant at which the run has stopped: tables arrive, controllers decide, samples are taken.
+    /// Acts at an instant at which the run has stopped: links fail or come back, tables arrive, controllers decide,
+    /// samples are taken.
     fn stop_at(&mut self, at: Time) {
+        if let Some(outages) = self.outages.as_mut().filter(|outages| outages.next() <= at) {
+            outages.act(&mut self.built, self.run_spec.fabric, at);
+        }
         if let Some(controllers) = self.controllers.as_mut().filter(|controllers| controllers.next() <= at) {
             controllers.act(&mut self.built, self.run_spec.fabric, at);
         }
@@ -399,6 +418,12 @@ impl<K: Key> Run<'_, '_, K> {
         let Some(delay) = self.controllers.as_ref().and_then(Controllers::least_delay) else { return Time::NEVER };
         let next = self.built.partitions.iter().map(next_event).min().unwrap_or(Time::NEVER);
         Time(next.0.saturating_add(delay.0))
+    }
+
+    /// Returns when a link fails or comes back next, up to `horizon`; `None` once the fabric is empty for good.
+    fn next_outage(&self, horizon: Time) -> Option<Time> {
+        let at = self.outages.as_ref()?.next();
+        (at <= horizon && at < Time::NEVER && (horizon < Time::NEVER || self.waits())).then_some(at)
     }
 
     /// Returns when to sample next, up to `horizon`; `None` once the fabric is empty for good.

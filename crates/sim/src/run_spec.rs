@@ -6,7 +6,7 @@ use std::sync::Arc;
 use flowsieve_core::Time;
 use flowsieve_core::coflow::{Announced, Announcements};
 use flowsieve_schemes::Scheme;
-use flowsieve_workload::{ClosedLoop, Flow, Predict, Queries};
+use flowsieve_workload::{ClosedLoop, Collectives, Flow, Predict, Queries};
 
 use flowsieve_fabric::topology::Fabric;
 
@@ -64,6 +64,9 @@ pub enum Flows<'a> {
         /// As in [`Flows::Given`], with or without an end; with numbers from [`Queries::messages`] on.
         beside: &'a dyn Fn() -> Box<dyn Iterator<Item = Flow> + 'a>,
     },
+    /// Collectives, whose messages follow others, from the first instant of the run. The measure is [`Measure::All`], and no
+    /// transport may lose a flow.
+    Collectives(&'a Collectives),
     /// These flows, which may go on without end, until some of them have finished. The run ends with the
     /// [`crate::QUERY_EPOCH`] in which the last of those finishes. Every flow counts, so the measure is
     /// [`Measure::All`].
@@ -85,8 +88,9 @@ pub fn announcements(flows: impl Iterator<Item = Flow>) -> Arc<Announcements> {
 }
 
 impl Flows<'_> {
+    /// Returns whether each flow waits until another one has ended.
     pub(crate) fn are_closed(self) -> bool {
-        matches!(self, Flows::Closed { .. })
+        matches!(self, Flows::Closed { .. } | Flows::Collectives(_))
     }
 }
 
@@ -142,6 +146,9 @@ pub enum NoStages {
     /// A link's random numbers are drawn where its packets arrive, which would be at two places: both halves of a switch.
     #[error("links up to switches below the top lose packets")]
     Losses,
+    /// Packets that are under way when routes change may have to go up again.
+    #[error("links fail during the run")]
+    Events,
     /// A departure is an event of the link's far end.
     #[error("switches cut through")]
     CutThrough,
@@ -213,8 +220,17 @@ pub enum SimError {
         /// Class of flows.
         class: usize,
     },
-    /// A query begins when another has ended, inside or outside a window.
-    #[error("queries in a measuring window; expected that all flows count")]
+    /// A collective would never end.
+    #[error(
+        "a collective waits until its messages have arrived, but class {class} of this scheme does not retransmit lost \
+         packets"
+    )]
+    CollectiveMayLose {
+        /// Class of flows.
+        class: usize,
+    },
+    /// A query or a collective begins when another has ended, inside or outside a window.
+    #[error("queries or collectives in a measuring window; expected that all flows count")]
     QueriesInWindow,
     /// The controller would have to hear of events without a delay.
     #[error("the controller \"{controller}\" hears of events as they happen, so its delay must be above zero")]

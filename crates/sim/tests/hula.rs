@@ -84,6 +84,28 @@ fn hula__ages_a_silent_way() {
 }
 
 #[test]
+fn hula__hears_by_its_probes_that_a_link_failed() {
+    // From 205.2 us on the second leaf takes the way that is longer and whose lines probes use less. It fails at 300 us. The
+    // slow way's probes of 400.9, 600.9 and 800.9 us tell of more use. That of 1,000.9 us finds that the other way has
+    // been silent for three intervals, and replaces it.
+    let mut settings = fabric();
+    let event: [(&str, Raw); 3] = [("at", "300us".into()), ("link", "leaf1-spine1".into()), ("down", true.into())];
+    for (name, value) in event {
+        let key = settings.find(name).expect("a setting");
+        settings.give(Table::Event(0), key, &value, Origin::Default).expect("a value");
+    }
+    let flows = [250, 700, 1_010].map(|us| flow(us * US, (1, 0), 1));
+    let result = trial(&settings).run(&flows);
+    let fcts: Vec<Option<u64>> = result.flows.iter().map(|row| row.fct_ps).collect();
+    assert_eq!(fcts, [Some(OVER_LONG), None, Some(OVER_SLOW)]);
+    // The packet of 700 us, the second leaf's probes of 300, 500, 700 and 900 us, and at the spine those of the first one.
+    let drops: u64 = result.links.iter().map(|link| link.drops.port_down).sum();
+    let all: u64 = result.links.iter().map(|link| link.drops.total()).sum();
+    assert_eq!(drops, all);
+    assert!(drops >= 6, "{drops}");
+}
+
+#[test]
 fn hula__probes_in_the_first_or_the_last_priority() {
     // Hosts send at 2 Gbit/s, so that a packet takes 6 us and flow 1's 120 packets come to the slow line until 736 us, where one
     // leaves each 12 us. Of two queues they have the first. A probe there waits for half of the packets that came before

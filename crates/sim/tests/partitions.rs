@@ -3,18 +3,22 @@
 mod common;
 #[path = "common/hula.rs"]
 mod hula;
+#[path = "common/outage.rs"]
+mod outage;
 
 use std::collections::BTreeMap;
 
 use common::{BY_THE_CLOCK, Case, NO_OWN_PARTS, Rest, case, case_of, made};
 use flowsieve_core::controllers::thresholds::{NetworkParams, OwnParams};
 use flowsieve_core::{BalancerSpec, ControllerKind, ControllerSpec, PortKind, TaggerSpec, Time};
+use flowsieve_fabric::topology::events::Event;
 use flowsieve_record::{FlowRow, Goodput, LinkClass, PointResult};
 use flowsieve_schemes::scheme::Class;
 use flowsieve_settings::Place;
 use flowsieve_sim::{FctEnd, Flows, Measure, NoStages, Partitioning, RunSpec, SimError, run, stages as stages_exist};
 use flowsieve_workload::{ClosedLoop, Flow, Offer, Pattern, Rounding, SizeDistribution, Think};
 use hula::hula_case;
+use outage::outage_case;
 use proptest::prelude::*;
 
 fn result(case: &Case, partitioning: Partitioning) -> Result<PointResult, SimError> {
@@ -88,6 +92,11 @@ proptest! {
 
     #[test]
     fn run__the_same_however_it_is_cut(case in case(80)) {
+        check(&case)?;
+    }
+
+    #[test]
+    fn run__the_same_however_it_is_cut_where_a_link_fails(case in outage_case(60)) {
         check(&case)?;
     }
 
@@ -272,6 +281,10 @@ fn stages__exist_or_not() {
         Err(NoStages::Losses)
     );
     assert_eq!(of(&[("kind", "leaf-spine"), ("0:between", "leaf0 spine0"), ("0:loss", "0.1")], "pias"), Ok(()));
+    let rest = Rest { own_parts: NO_OWN_PARTS, seed: 1, wire_overhead: 0, to_ack: true, stop_us: None };
+    let mut failing = made(&[("kind", "leaf-spine")], &["pias"], rest, &[]);
+    failing.fabric.events = vec![Event { at: Time::from_us(1), links: vec![288, 289], down: true }];
+    assert_eq!(stages_exist(&failing.fabric, &failing.scheme), Err(NoStages::Events));
     // Without one of its links a leaf is reached over another leaf.
     let failed = [
         ("kind", "leaf-spine"),

@@ -1,4 +1,4 @@
-//! Queries to several servers at once: by hand, and whatever holds of any of them.
+//! Queries to several servers at once, and collectives: by hand, and whatever holds of any of them.
 
 #[allow(dead_code, reason = "other tests use the rest")]
 mod by_hand;
@@ -12,7 +12,7 @@ use common::{Case, case};
 use flowsieve_core::Time;
 use flowsieve_record::{FlowRow, PointResult};
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, QUERY_EPOCH, RunSpec, SimError, run};
-use flowsieve_workload::{Flow, Queries, Rounding, SizeDistribution};
+use flowsieve_workload::{Collectives, Exchange, Flow, Queries, Rounding, SizeDistribution};
 use proptest::prelude::*;
 
 fn fixed(bytes: u64) -> SizeDistribution {
@@ -169,4 +169,86 @@ proptest! {
         prop_assert_eq!(beside.count() as u64, over.div_ceil(7_000_000));
         prop_assert!(result.flows.iter().all(|row| row.fct_ps.is_some()));
     }
+}
+
+/// The packets of a message in the tests of collectives.
+const PACKETS: u64 = 1_000;
+/// A full packet on a line of 10 Gbit/s, an ACK, and how long the last packet takes over the switch; in ns.
+const PACKET: u64 = 1_200;
+const ACK: u64 = 32;
+const OVER: u64 = 1_600;
+
+/// The results of collectives alone on one switch, where windows and buffers are no limits: when each ends, and the flows.
+/// It is the same however the fabric is cut.
+fn collectives(
+    exchange: Exchange,
+    hosts: u32,
+    bytes: u64,
+    (repeats, gap_us): (u32, u64),
+) -> (Vec<(u64, u64)>, PointResult) {
+    let settings = rack(hosts.into()).with(None, "handshake", "none").with(None, "buffer", "100MB");
+    let trial = Trial::new(&settings.clone().with(None, "marking", "none"), scheme("dctcp", &settings));
+    let repeats = (repeats, gap_us * 1_000_000);
+    let of = Collectives::new(exchange, ((0..hosts).collect(), hosts), repeats, fixed(bytes), 1).expect("collectives");
+    let result = |partitioning| {
+        let result = run(&trial.run_spec(Flows::Collectives(&of), partitioning), &mut flowsieve_sim::go_on);
+        PointResult { events: 0, ..result.expect("a run") }
+    };
+    let whole = result(Partitioning::Whole);
+    assert_eq!(whole, result(Partitioning::Stages { groups: 2, threads: 2 }));
+    assert_eq!(whole.flows.len(), of.messages() as usize);
+    let span = |coflow: u32| {
+        let rows = || whole.flows.iter().filter(|row| row.coflow == Some(coflow)).map(brief);
+        let first = rows().map(|(_, start, _)| start).min().expect("a flow");
+        (first, rows().map(|(_, start, fct)| start + fct).max().expect("a flow"))
+    };
+    ((0..of.collectives()).map(span).collect(), whole)
+}
+
+fn assert_within(per_cent: u64, found: u64, expected: u64) {
+    assert!(100 * found.abs_diff(expected) <= per_cent * expected, "{found} ns instead of {expected}");
+}
+
+/// In each of 14 steps a host sends a chunk, and the ACKs of the chunk that it receives. Together they are 2 (n - 1) / n of
+/// the vector on the line, and a step's last packet is at the next host 1.6 us after it has left.
+#[test]
+fn collectives__ring_takes_what_its_bytes_and_steps_do() {
+    let bytes = 8 * PACKETS * 1_460;
+    let (spans, result) = collectives(Exchange::Ring, 8, bytes, (2, 300));
+    let on_line = 2 * 7 * (bytes / 8) / 1_460 * (PACKET + ACK);
+    let expected = on_line + 14 * OVER;
+    let [(0, first), (again, second)] = spans[..] else { panic!("{spans:?}") };
+    assert_within(1, first, expected);
+    assert_within(1, second - again, expected);
+    // Each host computes for 300 us after it has all.
+    let mut ends: BTreeMap<u32, u64> = BTreeMap::new();
+    for row in result.flows.iter().filter(|row| row.coflow == Some(0)) {
+        let end = row.start_ps + row.fct_ps.expect("a finished flow");
+        ends.entry(row.dst).and_modify(|last| *last = end.max(*last)).or_insert(end);
+    }
+    for row in result.flows.iter().filter(|row| (112..120).contains(&row.flow)) {
+        assert_eq!(row.start_ps, ends[&row.src] + 300_000_000, "{row:?}");
+    }
+    // A host begins a step when the chunk before has come, and not earlier.
+    let by_number: BTreeMap<u32, &FlowRow> = result.flows.iter().map(|row| (row.flow, row)).collect();
+    for row in result.flows.iter().filter(|row| row.flow % 112 >= 8) {
+        let before = by_number[&(row.flow / 112 * 112 + (row.flow % 112 / 8 - 1) * 8 + (row.src + 7) % 8)];
+        assert!(before.dst == row.src);
+        assert_eq!(row.start_ps, before.start_ps + before.fct_ps.expect("a finished flow"), "{row:?} after {before:?}");
+    }
+}
+
+/// Seven hosts: two levels up, in each of which two vectors come by one line, and two levels down, in each of which two leave
+/// by one line.
+#[test]
+fn collectives__tree_takes_two_vectors_a_level() {
+    let (spans, _) = collectives(Exchange::Tree, 7, PACKETS * 1_460, (1, 0));
+    assert_within(1, spans[0].1, 4 * (2 * PACKETS * PACKET + OVER));
+}
+
+/// Each of three hosts sends two messages and receives two, and ACKs beside.
+#[test]
+fn collectives__all_to_all_takes_what_a_line_carries() {
+    let (spans, _) = collectives(Exchange::AllToAllV, 3, PACKETS * 1_460, (1, 0));
+    assert_within(1, spans[0].1, 2 * PACKETS * (PACKET + ACK) + OVER);
 }

@@ -4,6 +4,8 @@
 mod by_hand;
 #[allow(dead_code, reason = "other tests use the rest")]
 mod common;
+#[path = "common/plain.rs"]
+mod plain;
 
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
@@ -11,12 +13,14 @@ use std::ops::{ControlFlow, Range};
 use by_hand::{Trial, flow, rack, scheme};
 use common::{Case, case, config};
 use flowsieve_core::{BalancerSpec, Time};
+use flowsieve_fabric::topology::events::Event;
 use flowsieve_record::{LinkClass, PacketEvent, PacketKind, PacketRow, PointResult, TraceSink};
 use flowsieve_settings::Place;
 use flowsieve_sim::sample::Sampling;
 use flowsieve_sim::trace::Tracing;
 use flowsieve_sim::{Flows, Partitioning, RunSpec, SimError, run, run_sampled, run_traced};
 use flowsieve_workload::Flow;
+use plain::plain;
 use proptest::prelude::*;
 
 /// Keeps the rows, and how often the run began.
@@ -110,6 +114,87 @@ fn trace__three_packets_over_a_switch() {
         assert_eq!(kept.rows[9].at_ps, 4_112_800);
         assert_eq!(result.unwrap().flows[0].fct_ps, Some(4_112_800 + 2 * 232_000));
     });
+}
+
+/// Flows between the first two racks of four, with even numbers, and between the last two, which share no port with them.
+fn in_two_halves() -> Case {
+    let given =
+        [("kind", "leaf-spine"), ("leaves", "4"), ("spines", "2"), ("hosts_per_leaf", "2"), ("host_delay", "1us")];
+    let flow = |id: u32| {
+        let (first, nth) = (id % 2 * 4, id / 2);
+        let (src, dst) = (first + nth % 2, first + 2 + nth / 2 % 2);
+        Flow { src, dst, bytes: 30_000, ..flow(u64::from(nth) * 50_000_000 + 7_000, (src, dst), 1) }
+    };
+    let flows = (0..400).map(|id| Flow { id, ..flow(id) }).collect();
+    plain("dctcp", &[&given[..], &[("buffer", "2MB")]].concat(), flows)
+}
+
+/// Both directions of a link.
+fn between_leaf0_and_spine1(case: &Case) -> Vec<u32> {
+    let names = ["leaf0 to spine1", "spine1 to leaf0"];
+    (0..case.fabric.links.len() as u32).filter(|link| names.contains(&case.fabric.link_name(*link).as_str())).collect()
+}
+
+#[test]
+fn outage__packets_are_lost_in_its_window_alone_and_other_flows_are_as_they_were() {
+    let ms = |ms: u64| Time::from_us(1_000 * ms);
+    let mut case = in_two_halves();
+    let whole = case.with_run_spec(|run_spec| run(run_spec, &mut flowsieve_sim::go_on)).unwrap();
+    let links = between_leaf0_and_spine1(&case);
+    let event = |at, down| Event { at, links: links.clone(), down };
+    case.fabric.events = vec![event(ms(2), true), event(ms(6), false)];
+    case.fabric.reconvergence = Some(ms(1));
+    let (result, kept) = case.with_run_spec(|run_spec| traced(run_spec, &all_links(run_spec)));
+    let result = result.unwrap();
+
+    let lost: Vec<&PacketRow> = kept.rows.iter().filter(|row| row.event != PacketEvent::Sent).collect();
+    assert!(lost.len() > 10, "{}", lost.len());
+    for row in &lost {
+        assert!(row.event == PacketEvent::DroppedDown && links.contains(&row.link), "{row:?}");
+        assert!((ms(2).0..ms(3).0).contains(&row.at_ps), "{row:?}");
+    }
+    // Each is counted once, by its cause, and none has another cause.
+    let drops = result.links.iter().map(|link| link.drops);
+    let (down, all) = drops.fold((0, 0), |(down, all), drops| (down + drops.down(), all + drops.total()));
+    assert_eq!((down, all), (lost.len() as u64, lost.len() as u64));
+    assert_eq!(result.counts["lost_at_links_that_were_down"], down);
+
+    // The link carries packets until it fails, none until routes lead there again, and then some.
+    let sent = |from: Time, to: Time| {
+        let within = |row: &&PacketRow| row.event == PacketEvent::Sent && (from.0..to.0).contains(&row.at_ps);
+        kept.rows.iter().filter(within).filter(|row| links.contains(&row.link)).count()
+    };
+    assert!(sent(Time::ZERO, ms(2)) > 100 && sent(ms(7), Time::NEVER) > 100);
+    assert_eq!(sent(ms(2), ms(7)), 0);
+
+    assert!(result.flows.iter().all(|row| row.fct_ps.is_some()));
+    let others =
+        |result: &PointResult| result.flows.iter().filter(|row| row.flow % 2 == 1).cloned().collect::<Vec<_>>();
+    assert_eq!(others(&result), others(&whole));
+    assert_eq!(others(&result).len(), 200);
+    assert_ne!(result.flows, whole.flows);
+}
+
+#[test]
+fn outage__of_a_moment_is_known_later() {
+    // Down from 2 ms to 2.5 ms, and routes avoid it from 3 ms to 3.5 ms, when it has long been back.
+    let mut case = in_two_halves();
+    let links = between_leaf0_and_spine1(&case);
+    let event = |us, down| Event { at: Time::from_us(us), links: links.clone(), down };
+    case.fabric.events = vec![event(2_000, true), event(2_500, false)];
+    case.fabric.reconvergence = Some(Time::from_us(1_000));
+    let (_, kept) = case.with_run_spec(|run_spec| traced(run_spec, &all_links(run_spec)));
+    let on_link = |from_us: u64, to_us: u64, event| {
+        let span = Time::from_us(from_us).0..Time::from_us(to_us).0;
+        let here = |row: &&PacketRow| row.event == event && links.contains(&row.link) && span.contains(&row.at_ps);
+        kept.rows.iter().filter(here).count()
+    };
+    assert!(on_link(2_000, 2_500, PacketEvent::DroppedDown) > 0);
+    assert_eq!(on_link(2_500, 100_000, PacketEvent::DroppedDown), 0);
+    assert_eq!(on_link(2_000, 2_500, PacketEvent::Sent), 0);
+    assert!(on_link(2_500, 3_000, PacketEvent::Sent) > 0);
+    assert_eq!(on_link(3_000, 3_500, PacketEvent::Sent), 0);
+    assert!(on_link(3_500, 4_500, PacketEvent::Sent) > 0);
 }
 
 #[test]

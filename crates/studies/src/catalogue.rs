@@ -276,7 +276,7 @@ fn most_changed(engines: &Engines) -> Group {
 fn settings(engines: &Engines) -> Vec<Group> {
     let of = |section: Section| {
         let title = match section {
-            Section::Link => "[[topology.link]]".to_owned(),
+            Section::Link | Section::Event => format!("[[{}]]", section.path()),
             Section::Scheme => "[schemes.<name>], in addition to every key of [network] and [transport]".to_owned(),
             section => format!("[{}]", section.path()),
         };

@@ -150,8 +150,10 @@ fn unknown(name: &str, engines: &Engines) -> Error {
 
 /// Finds the setting of a name, or of a path as in `--set`.
 fn key_of(name: &str, keys: &Keys) -> Option<&'static Key> {
-    if let Some(name) = name.strip_prefix("topology.link.") {
-        return keys.find(name).filter(|key| Table::Link(0).takes(key));
+    for (path, table) in [("topology.link.", Table::Link(0)), ("event.", Table::Event(0))] {
+        if let Some(name) = name.strip_prefix(path) {
+            return keys.find(name).filter(|key| table.takes(key));
+        }
     }
     match overrides::target(keys, name, &Origin::Default) {
         Ok(Target::Key(_, key) | Target::Sweep(Some(key))) => Some(key),
@@ -189,6 +191,7 @@ fn readers(key: &'static Key, detail: Detail, engines: &Engines) -> String {
             if of_kinds.is_empty() { "every kind of fabric".to_owned() } else { of_kinds.join(", ") }
         }
         Section::Link => "links that differ from their class".to_owned(),
+        Section::Event => "runs in which links fail".to_owned(),
         Section::Workload => "the workload".to_owned(),
         Section::Run => "runs".to_owned(),
         Section::Lab => "runs with engine = \"linux\"".to_owned(),

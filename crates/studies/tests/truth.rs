@@ -97,7 +97,7 @@ fn others(kind: Kind, value: &str) -> Vec<String> {
         Kind::Rate => scaled(&[0.1, 0.5, 2.0], &|text| units::parse_rate(text).ok(), &|bps| {
             format!("\"{}Mbps\"", bps / 1_000_000)
         }),
-        Kind::Count(..) => {
+        Kind::Count(..) | Kind::CountOrList(..) => {
             let now: u64 = value.parse().unwrap_or_default();
             [0, 1, 2, 3, now / 2, now + 1, now * 3]
                 .into_iter()

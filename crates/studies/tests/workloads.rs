@@ -15,7 +15,7 @@ const FABRIC: &str = "[topology]\nleaves = 2\nspines = 2\nhosts_per_leaf = 4\n";
 
 /// The experiments in the pages of docs/reference about workloads.
 fn examples() -> Vec<String> {
-    let pages = ["sizes", "arrivals", "many-workloads", "queries-and-deadlines", "flow-lists"];
+    let pages = ["sizes", "arrivals", "many-workloads", "queries-and-deadlines", "collectives", "flow-lists"];
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference");
     let text: String =
         pages.iter().map(|page| std::fs::read_to_string(format!("{folder}/{page}.md")).unwrap()).collect();
@@ -70,7 +70,7 @@ fn plan__a_measure_beside_a_list_is_read() {
 fn reference__has_examples_that_run() {
     let folder = folder_with_files();
     let examples = examples();
-    assert!(examples.len() >= 16, "{examples:?}");
+    assert!(examples.len() >= 17, "{examples:?}");
     for example in examples {
         let plan = planned(&example, "\"pias\"", folder.path()).unwrap_or_else(|error| panic!("{example}\n{error}"));
         let result = built_in().run(&plan.points[0], 1, &mut go_on, None);
@@ -81,6 +81,8 @@ fn reference__has_examples_that_run() {
             () if example.contains("queries =") => {
                 40 * 2 * 7 + result.flows.iter().filter(|flow| flow.class == 0).count()
             }
+            // Fourteen steps of eight hosts, four times.
+            () if example.contains("collectives =") => 4 * 14 * 8,
             () => flows_of(&plan, 1).lines().count() - 1,
         };
         assert_eq!(result.flows.len(), listed, "{example}");
@@ -91,7 +93,9 @@ fn reference__has_examples_that_run() {
 #[test]
 fn flows__are_the_same_under_every_scheme_and_differ_by_seed() {
     let folder = folder_with_files();
-    let is_told_by_a_run = |example: &String| example.contains("closed-loop") || example.contains("queries =");
+    let is_told_by_a_run = |example: &String| {
+        ["closed-loop", "queries =", "collectives ="].iter().any(|key| example.contains(key))
+    };
     for example in examples().into_iter().filter(|example| !is_told_by_a_run(example)) {
         let schemes = ["dctcp", "pias", "pfabric"];
         let each =

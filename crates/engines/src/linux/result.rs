@@ -144,7 +144,12 @@ fn links(run: &Run, outcome: &Outcome, offered: Vec<f64>) -> Vec<LinkClass> {
         class.bytes += tally.bytes;
         class.marks += tally.port.marked;
         class.max_backlog_bytes = class.max_backlog_bytes.max(tally.port.most_backlog);
-        class.drops.add(Drops { buffer: tally.port.turned_away, evicted: tally.port.evicted, loss: tally.port.lost });
+        class.drops.add(Drops {
+            buffer: tally.port.turned_away,
+            evicted: tally.port.evicted,
+            loss: tally.port.lost,
+            ..Drops::default()
+        });
         add(&mut class.packets_by_queue, &tally.by_queue);
         add(&mut class.packets_by_priority, &tally.by_priority);
     }

@@ -1,11 +1,11 @@
-//! The simulator's flows as messages of the lab: flows of a list or of a process, closed loops, and queries.
+//! The simulator's flows as messages of the lab: flows of a list or of a process, closed loops, queries, and collectives.
 
 use std::sync::Arc;
 
 use flowsieve_core::Time;
 use flowsieve_lab::linux::{Order, Source};
 use flowsieve_sim::{Flows, Measure};
-use flowsieve_workload::{Answered, ClosedLoop, Flow, Predict, Prediction, Queries};
+use flowsieve_workload::{Answered, ClosedLoop, Collectives, Flow, Predict, Prediction, Queries, Underway};
 
 /// What follows the end of a message.
 enum Rule<'a> {
@@ -17,6 +17,11 @@ enum Rule<'a> {
     Queries {
         queries: &'a Queries,
         answered: Answered,
+    },
+    Collectives {
+        collectives: &'a Collectives,
+        underway: Underway,
+        left: u32,
     },
     /// The run ends with the last of these.
     Until {
@@ -47,6 +52,11 @@ impl<'a> Messages<'a> {
             Flows::Queries { queries, beside } => {
                 let first = queries.first().map(|id| queries.message(id, 0));
                 (Box::new(first.chain(beside())), Rule::Queries { queries, answered: Answered::default() })
+            }
+            Flows::Collectives(collectives) => {
+                let first = collectives.first().into_iter().map(|id| collectives.message(id, 0));
+                let left = collectives.messages();
+                (Box::new(first), Rule::Collectives { collectives, underway: Underway::default(), left })
             }
             Flows::Until { flows, waited_for } => (flows(), Rule::Until { waited_for, left: waited_for.len() }),
         };
@@ -80,6 +90,11 @@ impl Source for Messages<'_> {
                 queries.after(finished, answered).map(|id| queries.message(id, now.0)).collect()
             }
             Rule::Queries { .. } => Vec::new(),
+            Rule::Collectives { collectives, underway, left } => {
+                *left = left.saturating_sub(1);
+                let begin = collectives.after(finished, now.0, underway);
+                begin.into_iter().map(|(id, start_ps)| collectives.message(id, start_ps)).collect()
+            }
             Rule::Until { waited_for, left } => {
                 *left -= usize::from(waited_for.binary_search(&finished).is_ok());
                 Vec::new()
@@ -99,6 +114,7 @@ impl Source for Messages<'_> {
             || match &self.rule {
                 Rule::Queries { queries, answered } => queries.is_over(answered),
                 Rule::Until { left, .. } => *left == 0,
+                Rule::Collectives { left, .. } => *left == 0,
                 Rule::Nothing | Rule::Closed { .. } => false,
             }
     }

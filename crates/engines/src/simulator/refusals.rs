@@ -152,7 +152,7 @@ pub(crate) fn refuse_without_coflows(
     workload: &Workload,
 ) -> Result<(), SettingsError> {
     let orders = |spec: &ControllerSpec| matches!(spec.kind, ControllerKind::Coordinator(_));
-    if workload.extent == Extent::Queries || !scheme.controllers.iter().any(orders) {
+    if matches!(workload.extent, Extent::Queries | Extent::Collectives) || !scheme.controllers.iter().any(orders) {
         return Ok(());
     }
     need_coflows(scope, workload)

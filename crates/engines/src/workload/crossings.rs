@@ -3,7 +3,7 @@
 use flowsieve_fabric::topology::{Fabric, Stage};
 use flowsieve_workload::{ListedPair, Pattern, permutation};
 
-/// The most host pairs of a permutation that are inspected: all of most fabrics.
+/// The most host pairs of a permutation or a collective that are inspected: all of most fabrics.
 const PAIRS: usize = 4_096;
 
 /// Returns the mean number of links of each class, in the order of the fabric's classes, that a byte of the pattern
@@ -37,6 +37,12 @@ pub(super) fn crossings(pattern: &Pattern, fabric: &Fabric, seed: u64, bytes: im
             everywhere().zip(&here).map(mixed).collect()
         }
     }
+}
+
+/// Returns the same for these pairs, each of which carries as much.
+pub(super) fn of_pairs(fabric: &Fabric, pairs: &[(u32, u32)]) -> Vec<f64> {
+    let step = pairs.len().div_ceil(PAIRS).max(1);
+    mean_way(fabric, pairs.iter().step_by(step).map(|pair| (*pair, 1.0)))
 }
 
 /// Returns the weighted mean of the crossings of `classes` classes of links; zeros if all weights are zero.

@@ -9,6 +9,7 @@ impl Workload {
     pub fn expected_flows(&self) -> f64 {
         let drawn = match &self.origin {
             Origin::Drawn(drawn) => drawn,
+            Origin::Collective(collective) => return collective.messages(),
             Origin::Listed(list) => return list.flows().len() as f64,
             Origin::Several(several) => return several.expected_flows(),
         };
@@ -18,7 +19,7 @@ impl Workload {
             // Arrivals continue a little after the window; how long depends on its last flows.
             Extent::Until(end) | Extent::Window(_, end) => drawn.flows_until(end) * share,
             Extent::Queries => self.asked.as_ref().map_or(0.0, |asked| asked.messages() + asked.flows_beside(drawn)),
-            Extent::Others | Extent::Entries { .. } => f64::INFINITY,
+            Extent::Collectives | Extent::Others | Extent::Entries { .. } => f64::INFINITY,
         }
     }
 
@@ -27,13 +28,14 @@ impl Workload {
         match (&self.origin, self.extent) {
             (Origin::Listed(list), _) => list.flows().last().map(|flow| flow.start_ps as f64),
             (Origin::Several(several), _) => Some(several.span_ps()),
+            (Origin::Collective(_), _) => None,
             (Origin::Drawn(drawn), _) if drawn.closed.is_some() => None,
             (_, Extent::Until(end) | Extent::Window(_, end)) => Some(end as f64),
             (Origin::Drawn(drawn), Extent::Flows(flows)) => {
                 const SECOND_PS: u64 = 1_000_000_000_000;
                 Some(flows as f64 / drawn.flows_until(SECOND_PS) * SECOND_PS as f64)
             }
-            (Origin::Drawn(_), Extent::Queries | Extent::Others | Extent::Entries { .. }) => None,
+            (Origin::Drawn(_), Extent::Queries | Extent::Collectives | Extent::Others | Extent::Entries { .. }) => None,
         }
     }
 
@@ -47,6 +49,7 @@ impl Workload {
                 }
                 Some(asked) => drawn.flows_until(end_ps).min(asked.flows_beside(drawn)) + asked.messages_until(end_ps),
             },
+            Origin::Collective(collective) => collective.messages_until(end_ps),
             Origin::Listed(list) => list.flows().partition_point(|flow| flow.start_ps < end_ps) as f64,
             Origin::Several(several) => several.expected_flows_before(end_ps),
         };
@@ -66,6 +69,7 @@ impl Workload {
                 let (messages, beside) = (asked.messages(), asked.flows_beside(drawn));
                 (messages * asked.packets_per_message(&self.framing) + beside * of_drawn) / (messages + beside)
             }
+            Origin::Collective(collective) => collective.packets_per_message(&self.framing),
             Origin::Listed(list) => {
                 let payload = u64::from(self.framing.payload_bytes.get());
                 let data: u64 = list.flows().iter().map(|flow| flow.bytes.div_ceil(payload)).sum();
@@ -81,7 +85,7 @@ impl Workload {
     pub fn offered_bps(&self) -> Option<f64> {
         let drawn = match &self.origin {
             Origin::Drawn(drawn) if drawn.closed.is_none() => drawn,
-            Origin::Drawn(_) => return None,
+            Origin::Drawn(_) | Origin::Collective(_) => return None,
             Origin::Listed(_) => return self.paced.as_ref().and_then(|_| self.mean_bps()),
             Origin::Several(several) => return several.offered_bps(),
         };
@@ -113,6 +117,7 @@ impl Workload {
     pub(super) fn cdf(&self, bytes: u64) -> f64 {
         match &self.origin {
             Origin::Drawn(drawn) => drawn.traffic.from_start.mean_of(|sizes| sizes.cdf(bytes)),
+            Origin::Collective(collective) => collective.cdf(bytes),
             Origin::Listed(list) => list.cdf(bytes),
             // One of several workloads does not itself contain several.
             Origin::Several(_) => 0.0,
@@ -129,6 +134,7 @@ impl Workload {
                 let each = [&offer.sizes, offer.mix.as_ref().map_or(&offer.sizes, |mix| &mix.sizes)].map(bytes);
                 crossings::crossings(&drawn.traffic.pattern, fabric, seed, |pair| offer.mean_of_pair(pair, each))
             }
+            Origin::Collective(collective) => crossings::of_pairs(fabric, &collective.pairs()),
             Origin::Listed(_) => fabric.class_shares().iter().map(|share| share.crossing).collect(),
             Origin::Several(several) => several.crossings(fabric, seed),
         }

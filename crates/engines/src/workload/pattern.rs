@@ -14,6 +14,9 @@ pub(super) enum PatternName {
     Permutation,
     RackLocal,
     Listed,
+    AllReduceRing,
+    AllReduceTree,
+    AllToAllV,
 }
 
 declare! {
@@ -26,9 +29,13 @@ declare! {
             ("permutation", PatternName::Permutation),
             ("rack-local", PatternName::RackLocal),
             ("listed", PatternName::Listed),
+            ("all-reduce-ring", PatternName::AllReduceRing),
+            ("all-reduce-tree", PatternName::AllReduceTree),
+            ("all-to-all-v", PatternName::AllToAllV),
         ],
         "which hosts send to which: any to any other, several to one at once, each to one, a share within the rack, \
-         or only listed pairs",
+         or only listed pairs; or collectives of groups of hosts, in which messages follow others: sums round a ring or up \
+         and down a tree, or from each to each other one",
     )
     .with_default(PatternName::AllToAll);
     pub(super) static FAN_IN: Setting<u64> = Setting::count(
@@ -72,6 +79,9 @@ pub(super) fn pattern(scope: &Scope<'_>, hosts: &Hosts) -> Result<Pattern, Setti
         }
         PatternName::Listed => Ok(Pattern::Listed(listed(scope, hosts)?)),
         PatternName::AllToAll => Ok(Pattern::AllToAll),
+        PatternName::AllReduceRing | PatternName::AllReduceTree | PatternName::AllToAllV => {
+            Err(scope.error(&PATTERN, "a collective beside other flows").expected("a pattern of single flows"))
+        }
     }
 }
 

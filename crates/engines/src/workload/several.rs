@@ -98,6 +98,7 @@ pub(super) fn read(
 /// Refuses workloads with flows that only the run determines.
 fn refuse_what_follows(scope: &Scope<'_>) -> Result<(), SettingsError> {
     let expected = "[workload] alone: the starts are known only during the run, and a run has one such workload";
+    super::collectives::refuse_among_several(scope, expected)?;
     if scope.is_given(&QUERIES) {
         return Err(scope.error(&QUERIES, "queries among several workloads").expected(expected));
     }

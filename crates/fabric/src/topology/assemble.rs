@@ -95,6 +95,8 @@ impl Fabric {
             cut_through,
             changes: Vec::new(),
             unread: plan.unread.clone(),
+            events: Vec::new(),
+            reconvergence: None,
             base_rtt: found.base_rtt,
             shares: found.shares,
             reaches: found.reaches,

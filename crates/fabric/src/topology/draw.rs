@@ -5,6 +5,7 @@
 //! switch's oversubscription is the total rate of its links towards hosts, divided by that of its links away from them.
 
 use super::assemble::Tier;
+use super::events::Event;
 use super::{Fabric, Link, Node};
 use crate::ideal::{self, Hop, Train};
 use flowsieve_core::units::Time;
@@ -231,6 +232,25 @@ impl Fabric {
         }
         if self.changes.len() > CHANGES {
             lines.push(format!("  and {} more", self.changes.len() - CHANGES));
+        }
+        lines.extend(self.events_in_words());
+        lines
+    }
+}
+
+impl Fabric {
+    /// Returns a line for each of the first events of links.
+    fn events_in_words(&self) -> Vec<String> {
+        let Some(first) = self.events.first() else { return Vec::new() };
+        let line = |event: &Event| {
+            let ends = &self.links[event.links[0] as usize];
+            let what = if event.down { "fails" } else { "is back" };
+            format!("  {}: {} - {} {what}", format_time(event.at.0), self.name(ends.from), self.name(ends.to))
+        };
+        let mut lines = vec![format!("Events of links, from {} on:", format_time(first.at.0))];
+        lines.extend(self.events.iter().take(CHANGES).map(line));
+        if self.events.len() > CHANGES {
+            lines.push(format!("  and {} more", self.events.len() - CHANGES));
         }
         lines
     }

@@ -71,26 +71,25 @@ pub(super) struct Found {
 
 /// The hosts of one switch.
 #[derive(Debug, Clone, Default)]
-struct Rack {
-    hosts: Vec<u32>,
+pub(super) struct Rack {
+    pub(super) hosts: Vec<u32>,
     /// The two largest delays of its hosts' links, falling.
     slowest: [u64; 2],
 }
 
 /// All shortest paths from every switch to one of them.
-struct Ways {
+pub(super) struct Ways {
     /// Switches that have a path, by distance.
     order: Vec<u32>,
     /// The next links of each switch; empty without a path and at the destination.
-    next: Vec<Vec<u32>>,
+    pub(super) next: Vec<Vec<u32>>,
 }
 
 /// Finds all routes and the values that follow from them.
 pub(super) fn find(links: &[Link], ports: &[Vec<u32>], host_uplink: &[u32], classes: usize) -> Result<Found, Cut> {
     let hosts = host_uplink.len();
     let racks = racks(links, ports.len(), host_uplink)?;
-    let far_end = |link: &u32| switch_of(links[*link as usize].to).map(|switch| (*link, switch as u32));
-    let neighbours: Vec<Vec<(u32, u32)>> = ports.iter().map(|out| out.iter().filter_map(far_end).collect()).collect();
+    let neighbours = neighbours(links, ports, |_| true);
     let mut routes = vec![SwitchRoutes { next: vec![Site::NOWHERE; hosts], groups: Vec::new() }; ports.len()];
     let mut known: Vec<BTreeMap<Vec<u32>, u16>> = vec![BTreeMap::new(); ports.len()];
     let mut crossings = vec![0.0; classes];
@@ -131,8 +130,14 @@ pub(super) fn find(links: &[Link], ports: &[Vec<u32>], host_uplink: &[u32], clas
     Ok(Found { routes, base_rtt: Time(2 * farthest), shares, reaches: reaches.finish() })
 }
 
+/// Returns each switch's links to switches that are up, with their far ends.
+pub(super) fn neighbours(links: &[Link], ports: &[Vec<u32>], is_up: impl Fn(u32) -> bool) -> Vec<Vec<(u32, u32)>> {
+    let far_end = |link: &u32| switch_of(links[*link as usize].to).map(|switch| (*link, switch as u32));
+    ports.iter().map(|out| out.iter().filter(|link| is_up(**link)).filter_map(far_end).collect()).collect()
+}
+
 /// Returns the hosts of each switch.
-fn racks(links: &[Link], switches: usize, host_uplink: &[u32]) -> Result<Vec<Rack>, Cut> {
+pub(super) fn racks(links: &[Link], switches: usize, host_uplink: &[u32]) -> Result<Vec<Rack>, Cut> {
     let mut racks = vec![Rack::default(); switches];
     for (uplink, host) in host_uplink.iter().map(|uplink| links[*uplink as usize]).zip(0u32..) {
         match uplink.to {
@@ -156,7 +161,7 @@ fn racks(links: &[Link], switches: usize, host_uplink: &[u32]) -> Result<Vec<Rac
 impl Ways {
     /// Finds the paths by breadth-first search from the destination; `neighbours` has each switch's links to switches,
     /// with their far ends.
-    fn to(destination: u32, neighbours: &[Vec<(u32, u32)>]) -> Ways {
+    pub(super) fn to(destination: u32, neighbours: &[Vec<(u32, u32)>]) -> Ways {
         let mut hops = vec![u32::MAX; neighbours.len()];
         let mut order = vec![destination];
         hops[destination as usize] = 0;

@@ -7,7 +7,7 @@ use super::plan::{Edge, Plan, check_size};
 use super::{Fabric, MAX_HOSTS, Node};
 use flowsieve_core::units::Rate;
 use flowsieve_settings::declare;
-use flowsieve_settings::{Key, Origin, Raw, Scope, Section, Setting, Settings, SettingsError, Table};
+use flowsieve_settings::{Counts, Key, Origin, Raw, Scope, Section, Setting, Settings, SettingsError, Table};
 use std::path::Path;
 
 /// A kind of fabric.
@@ -49,17 +49,17 @@ declare! {
         Section::Topology, "hosts", 2, MAX_HOSTS, "hosts of a single switch or a big switch",
     );
     static LEAVES: Setting<u64> = Setting::count(
-        Section::Topology, "leaves", 1, 4_096, "leaf switches of a leaf-spine fabric",
+        Section::Topology, "leaves", 1, MOST_LEAVES, "leaf switches of a leaf-spine fabric",
     )
     .with_default(9);
     static SPINES: Setting<u64> = Setting::count(
         Section::Topology, "spines", 1, 4_096, "spine switches of a leaf-spine fabric",
     )
     .with_default(4);
-    static HOSTS_PER_LEAF: Setting<u64> = Setting::count(
-        Section::Topology, "hosts_per_leaf", 1, 4_096, "hosts under each leaf",
-    )
-    .with_default(16);
+    static HOSTS_PER_LEAF: Setting<Counts> = Setting::count_or_list(
+        Section::Topology, "hosts_per_leaf", 1, 4_096,
+        "hosts under each leaf: one number for all leaves, or a list with one for each",
+    );
     static K: Setting<u64> = Setting::count(
         Section::Topology, "k", 2, 64, "ports of a fat-tree's switches; even",
     )
@@ -96,6 +96,12 @@ declare! {
         Section::Topology, "core_link", "rate of the links between aggregation and core switches",
     );
 }
+
+/// The most leaves of a leaf-spine fabric.
+const MOST_LEAVES: u64 = 4_096;
+
+/// The default of `hosts_per_leaf`.
+const HOSTS_OF_A_LEAF: u64 = 16;
 
 /// The default rate of `fabric_link`, in bit/s.
 const FABRIC_LINK_BPS: u64 = 40_000_000_000;
@@ -211,16 +217,29 @@ fn one_switch(scope: &Scope<'_>, default_hosts: u64) -> Result<Plan, SettingsErr
 }
 
 fn leaf_spine(scope: &Scope<'_>) -> Result<Plan, SettingsError> {
-    let leaves = scope.read(&LEAVES)?;
+    let of_leaves = scope.read_or(&HOSTS_PER_LEAF, Counts::Equal(HOSTS_OF_A_LEAF))?;
+    let (leaves, hosts_of_leaves) = match of_leaves {
+        Counts::Equal(hosts) => {
+            let leaves = scope.read(&LEAVES)?;
+            (leaves, vec![hosts; leaves as usize])
+        }
+        Counts::Each(hosts) => (scope.read_or(&LEAVES, hosts.len() as u64)?, hosts),
+    };
+    let listed = hosts_of_leaves.len() as u64;
+    if listed != leaves || !(1..=MOST_LEAVES).contains(&listed) {
+        let problem = format!("`hosts_per_leaf` has {listed} numbers for {leaves} leaves");
+        let expected = format!("one number for all leaves, or one for each of 1 to {MOST_LEAVES}");
+        return Err(scope.error(&HOSTS_PER_LEAF, problem).expected(expected));
+    }
     let spines = scope.read(&SPINES)?;
-    let hosts_per_leaf = scope.read(&HOSTS_PER_LEAF)?;
-    let hosts = leaves * hosts_per_leaf;
-    let key = largest(scope, &[(&LEAVES, leaves), (&SPINES, spines), (&HOSTS_PER_LEAF, hosts_per_leaf)]);
+    let hosts = hosts_of_leaves.iter().sum();
+    let most = hosts_of_leaves.iter().copied().max().unwrap_or(0);
+    let key = largest(scope, &[(&LEAVES, leaves), (&SPINES, spines), (&HOSTS_PER_LEAF, most)]);
     check_size(scope, key, hosts, leaves + spines, hosts + leaves * spines)?;
     let host_link = host_rate(scope)?;
     let fabric_link = rate(scope, &FABRIC_LINK, FABRIC_LINK_BPS)?;
     let (leaves, spines) = (leaves as u32, spines as u32);
-    let mut edges = racks(leaves, hosts_per_leaf as u32, host_link);
+    let mut edges = racks(hosts_of_leaves, host_link);
     for leaf in 0..leaves {
         edges.extend((0..spines).map(|spine| Edge::new(Node::Switch(leaf), Node::Switch(leaves + spine), fabric_link)));
     }
@@ -286,10 +305,10 @@ fn largest(scope: &Scope<'_>, counts: &[(&'static Key, u64)]) -> &'static Key {
     largest.map_or(&KIND, |(key, _)| key)
 }
 
-/// Returns the hosts under each of `leaves` switches, rack by rack.
-fn racks(leaves: u32, hosts_each: u32, link: Rate) -> Vec<Edge> {
-    let host = |host| Edge::new(Node::Host(host), Node::Switch(host / hosts_each), link);
-    (0..leaves * hosts_each).map(host).collect()
+/// Returns the links of the hosts under each switch, rack by rack. There are at most [`MAX_HOSTS`].
+fn racks(hosts_of_racks: impl IntoIterator<Item = u64>, link: Rate) -> Vec<Edge> {
+    let switches = (0..).zip(hosts_of_racks).flat_map(|(switch, hosts)| (0..hosts).map(move |_| switch));
+    (0..).zip(switches).map(|(host, switch)| Edge::new(Node::Host(host), Node::Switch(switch), link)).collect()
 }
 
 /// Pods of edge and aggregation switches below cores. Counts are `u64` until [`check_size`] has passed.
@@ -320,7 +339,7 @@ impl Pods {
         let [host_link, fabric_link, core_link] = rates;
         let (all_edges, all_aggs) = (self.pods * self.edges_per_pod, self.pods * self.aggs_per_pod);
         let switch = |number: u64| Node::Switch(number as u32);
-        let mut links = racks(all_edges as u32, self.hosts_per_edge as u32, host_link);
+        let mut links = racks((0..all_edges).map(|_| self.hosts_per_edge), host_link);
         for pod in 0..self.pods {
             for edge in pod * self.edges_per_pod..(pod + 1) * self.edges_per_pod {
                 let aggs = pod * self.aggs_per_pod..(pod + 1) * self.aggs_per_pod;

@@ -1,5 +1,6 @@
 mod drawings;
 mod edge_lists;
+mod events;
 mod links;
 mod shapes;
 mod sites;

@@ -30,6 +30,8 @@ pub(crate) struct List {
 #[command(after_help = "Examples:
   flowsieve init
       a first experiment with comments, first.toml
+  flowsieve init --fabric 25-100
+      an experiment on a leaf-spine fabric of today, with its sources: also 100-400 and 400-800
   flowsieve init --scheme nearest-first
       a crate in flowsieve-nearest-first: a scheme, an experiment and tests. Its binary is this command with the scheme in it
 
@@ -38,6 +40,9 @@ pub(crate) struct Init {
     /// Where to write it [default: the current folder; for a crate flowsieve- and the scheme's name]
     #[arg(value_hint = ValueHint::DirPath)]
     pub(crate) dir: Option<PathBuf>,
+    /// Write an experiment on a fabric of today: the speeds of its hosts and uplinks in Gbit/s, such as 25-100
+    #[arg(long, value_name = "SPEEDS", conflicts_with = "scheme")]
+    pub(crate) fabric: Option<String>,
     /// Write a crate for a scheme of this name
     #[arg(long, value_name = "NAME")]
     pub(crate) scheme: Option<String>,

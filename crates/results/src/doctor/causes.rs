@@ -116,7 +116,7 @@ impl Causes {
             return None;
         }
         let mut places: Vec<(String, u64)> = Vec::new();
-        let mut on_lines = 0u64;
+        let (mut on_lines, mut down) = (0u64, 0u64);
         for (name, drops) in &self.lost {
             let place = if name == OWN_PORT {
                 "at the senders' own ports (host-up)".to_owned()
@@ -125,8 +125,10 @@ impl Causes {
             };
             places.push((place, drops.buffer.saturating_add(drops.evicted)));
             on_lines = on_lines.saturating_add(drops.loss);
+            down = down.saturating_add(drops.down());
         }
         places.push(("by the random loss of links".to_owned(), on_lines));
+        places.push(("by links that were down".to_owned(), down));
         places.retain(|(_, lost)| *lost > 0);
         places.sort_by_key(|(_, lost)| Reverse(*lost));
         let share = |(place, lost): &(String, u64)| format!("{} {place}", per_cent(*lost as f64 / all as f64));

@@ -18,6 +18,7 @@ pub(super) fn write(out: &mut impl Write, link: &str, row: &PacketRow) -> io::Re
         PacketEvent::DroppedBuffer => "dropped-buffer",
         PacketEvent::DroppedEvicted => "dropped-evicted",
         PacketEvent::DroppedLoss => "dropped-loss",
+        PacketEvent::DroppedDown => "dropped-down",
     };
     write!(out, "{},{link},{event},", row.at_ps)?;
     let (ends, kind) = row.what.unzip();

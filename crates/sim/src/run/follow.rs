@@ -1,10 +1,10 @@
-//! Runs in which flows follow others: closed loops, and queries with other flows in addition.
+//! Runs in which flows follow others: closed loops, collectives, and queries with other flows in addition.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use flowsieve_core::Time;
-use flowsieve_workload::{Answered, Queries};
+use flowsieve_workload::{Answered, Collectives, Queries, Underway};
 
 use super::{Arrivals, Run};
 use crate::event::Key;
@@ -110,6 +110,23 @@ impl<K: Key> Run<'_, '_, K> {
         self.follow(|| Rule::Queries { queries: Arc::clone(&shared), answered: Answered::default() });
         for id in queries.first() {
             let flow = queries.message(id, 0);
+            self.refuse_unsound(&flow)?;
+            self.hand_over(flow, Hosts::hand_over_first);
+        }
+        Ok(())
+    }
+
+    /// Begins the first messages of collectives.
+    pub(super) fn begin_collectives(&mut self, collectives: &Collectives) -> Result<(), SimError> {
+        let first = collectives.first();
+        let shared = Arc::new(collectives.clone());
+        let class = first.first().map_or(0, |id| usize::from(shared.message(*id, 0).class));
+        if !self.run_spec.scheme.classes[class].transport.facts().answers() {
+            return Err(SimError::CollectiveMayLose { class });
+        }
+        self.follow(|| Rule::Collectives { collectives: Arc::clone(&shared), underway: Underway::default() });
+        for id in first {
+            let flow = shared.message(id, 0);
             self.refuse_unsound(&flow)?;
             self.hand_over(flow, Hosts::hand_over_first);
         }

@@ -148,6 +148,7 @@ pub(crate) fn run<'a>(run_spec: &RunSpec<'a>) -> Twin<'a> {
             let requests = queries.first().map(|id| queries.message(id, 0));
             (requests.chain(beside()).collect(), None, Some(queries))
         }
+        Flows::Collectives(_) => panic!("the twin has no collectives"),
     };
     let sites = Sites::new(fabric, run_spec.seed);
     let port = |number: usize| {

@@ -89,7 +89,7 @@ fn agree(case: &Case, run_spec: &RunSpec<'_>) -> Result<(), TestCaseError> {
     let given = |message: &usize| match run_spec.flows {
         Flows::Given(_) => true,
         Flows::Until { .. } => !twin.is_too_late(*message),
-        Flows::Closed { .. } => false,
+        Flows::Closed { .. } | Flows::Collectives(_) => false,
         Flows::Queries { queries, .. } => *message >= queries.messages() as usize && !twin.is_too_late(*message),
     };
     let all = twin.messages.iter().zip(&twin.records).enumerate();

@@ -40,6 +40,41 @@ fn leaf_spine__links_are_numbered_as_documented() {
     assert_eq!(leaf0.groups.len(), 3, "hosts of one leaf share a group");
 }
 
+/// Racks of 2, 1 and 3 hosts.
+#[test]
+fn leaf_spine__leaves_differ() {
+    let uneven = |leaves: Option<i64>, hosts: &[u64]| {
+        let counts: &[(&str, i64)] = &[("spines", 2)];
+        let settings = shape("leaf-spine", counts).with(None, "hosts_per_leaf", hosts.to_vec());
+        leaves.into_iter().fold(settings, |settings, leaves| settings.with(None, "leaves", leaves))
+    };
+    let fabric = Fabric::from_settings(&uneven(Some(3), &[2, 1, 3])).unwrap();
+    assert_eq!((fabric.hosts, fabric.switches.len(), fabric.links.len()), (6, 5, 24));
+    assert_eq!(fabric.host_partition, [0, 0, 1, 2, 2, 2]);
+    assert_eq!(hops(&fabric, &[1, 2, 5]), [2, 4, 4]);
+    // Of 30 pairs of hosts 8 are in one rack; the other 22 packets go up once.
+    let up = fabric.class_shares()[1];
+    assert_eq!((up.links, (30.0 * up.crossing).round()), (6, 22.0));
+    assert!(fabric.draw().contains("2 hosts         1 host"), "{}", fabric.draw());
+    // Equal leaves are the same fabric, however they are written; the list says how many there are.
+    let equal = shape("leaf-spine", &[("leaves", 3), ("spines", 2), ("hosts_per_leaf", 4)]);
+    let listed = uneven(None, &[4, 4, 4]);
+    assert_eq!(Fabric::from_settings(&listed).unwrap(), Fabric::from_settings(&equal).unwrap());
+    assert_eq!(listed.effective()["topology.hosts_per_leaf"], "[4, 4, 4]");
+    assert_eq!(equal.effective()["topology.hosts_per_leaf"], "4");
+
+    assert_eq!(
+        refused(&uneven(Some(9), &[24, 24, 16])),
+        "default: `hosts_per_leaf` has 3 numbers for 9 leaves; expected one number for all leaves, or one for each \
+         of 1 to 4096"
+    );
+    assert!(refused(&uneven(None, &[])).contains("has 0 numbers"), "{}", refused(&uneven(None, &[])));
+    assert!(refused(&uneven(Some(2), &[3, 0])).contains("out of range"));
+    assert!(refused(&uneven(Some(2), &[3, 4_097])).contains("out of range"));
+    assert!(refused(&uneven(None, &[4_096; 16])).contains("65536 hosts; expected at most 65535"));
+    assert!(refused(&uneven(None, &[1])).contains("a single host"));
+}
+
 #[test]
 fn fat_tree__textbook_k4() {
     let fabric = fabric("fat-tree", &[("k", 4)]);
