@@ -211,7 +211,17 @@ impl Workload {
     }
 
     fn of(origin: Origin, extent: Extent, framing: Framing) -> Workload {
-        Workload { origin, extent, framing, classes: None, recorded: None, asked: None, placed: None, paced: None, screen: None }
+        Workload {
+            origin,
+            extent,
+            framing,
+            classes: None,
+            recorded: None,
+            asked: None,
+            placed: None,
+            paced: None,
+            screen: None,
+        }
     }
 
     /// Reads the workload of this scope: the only one, or one of several.
@@ -280,7 +290,13 @@ impl Workload {
         } else {
             extent(scope, recorded.as_ref())?
         };
-        Ok(Workload { classes, recorded, asked, screen, ..Workload::of(Origin::Drawn(Box::new(drawn)), extent, framing) })
+        Ok(Workload {
+            classes,
+            recorded,
+            asked,
+            screen,
+            ..Workload::of(Origin::Drawn(Box::new(drawn)), extent, framing)
+        })
     }
 
     /// Returns the flows in the order of their starts: without end, or all of a list; with queries, the flows in

@@ -32,7 +32,7 @@ struct Here<'a> {
 
 impl Work for Here<'_> {
     fn make(&mut self, what: &str, plan: &Plan, out: &Path, parts: &Path) -> Result<ResultDir, Error> {
-        let how = How { jobs: self.jobs, fresh: false, replace: self.replace };
+        let how = How { jobs: self.jobs, threads: None, fresh: false, replace: self.replace };
         let engines = built_in();
         let result = (self.step)(what, plan, &|show| execute_sharing(plan, &engines, out, parts, how, show))?;
         let layout = Layout::new(&result.manifest().experiment, None)?;

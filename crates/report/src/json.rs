@@ -1,7 +1,7 @@
 //! The table of a result as data.
 
-use flowsieve_results::{Bounds, ClassSummary, CoflowClass, Metric, PointSummary, ResultDir, Statistic};
 use flowsieve_results::screening::rankings;
+use flowsieve_results::{Bounds, ClassSummary, CoflowClass, Metric, PointSummary, ResultDir, Statistic};
 use serde_json::{Map, Value, json};
 
 use crate::cases::Layout;

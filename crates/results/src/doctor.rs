@@ -94,7 +94,9 @@ pub(crate) fn findings(manifest: &Manifest, summary: &Summary) -> Vec<Finding> {
     }
     if let Some(every) = manifest.experiment.screened() {
         (0..manifest.experiment.points.len()).for_each(|point| {
-            let text = format!("screened: these are the flows to one host in {every} alone, which rank points and are not their result");
+            let text = format!(
+                "screened: these are the flows to one host in {every} alone, which rank points and are not their result"
+            );
             found.add(Severity::Careful, text, "run the points that it names whole", point as u32);
         });
     }

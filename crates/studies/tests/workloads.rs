@@ -93,9 +93,8 @@ fn reference__has_examples_that_run() {
 #[test]
 fn flows__are_the_same_under_every_scheme_and_differ_by_seed() {
     let folder = folder_with_files();
-    let is_told_by_a_run = |example: &String| {
-        ["closed-loop", "queries =", "collectives ="].iter().any(|key| example.contains(key))
-    };
+    let is_told_by_a_run =
+        |example: &String| ["closed-loop", "queries =", "collectives ="].iter().any(|key| example.contains(key));
     for example in examples().into_iter().filter(|example| !is_told_by_a_run(example)) {
         let schemes = ["dctcp", "pias", "pfabric"];
         let each =

@@ -20,7 +20,7 @@ fn read(settings: &Settings) -> Result<Workload, Error> {
 fn drawn(workload: &Workload) -> &Drawn {
     match &workload.origin {
         Origin::Drawn(drawn) => drawn,
-        Origin::Listed(_) | Origin::Several(_) => panic!("not drawn"),
+        Origin::Collective(_) | Origin::Listed(_) | Origin::Several(_) => panic!("not drawn"),
     }
 }
 
@@ -146,8 +146,13 @@ fn read__a_change_keeps_the_load_or_takes_another() {
 fn read__a_trace_has_its_own_rate_or_the_loads() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("starts.csv"), "start_s\n0.001\n0.004\n").unwrap();
-    let hosts =
-        Hosts { bps: 10_000_000_000, racks: [0, 0, 1, 1].into(), names: HostNames::numbered(4), round_trip_ps: 0, narrower: None };
+    let hosts = Hosts {
+        bps: 10_000_000_000,
+        racks: [0, 0, 1, 1].into(),
+        names: HostNames::numbered(4),
+        round_trip_ps: 0,
+        narrower: None,
+    };
     let files = Folder::at(folder.path());
     let of = |settings: &Settings| Workload::read(settings, &hosts, &files, 1).unwrap();
     let trace = |sizes: &str| {
@@ -203,7 +208,13 @@ fn read__patterns_say_what_hosts_cannot_do() {
 fn quantile_bytes__of_a_list_are_its_sizes() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("flows.csv"), "0,0,1,300,0.5\n0,1,0,100,\n").unwrap();
-    let hosts = Hosts { bps: 10_000_000_000, racks: [0, 0].into(), names: HostNames::numbered(2), round_trip_ps: 0, narrower: None };
+    let hosts = Hosts {
+        bps: 10_000_000_000,
+        racks: [0, 0].into(),
+        names: HostNames::numbered(2),
+        round_trip_ps: 0,
+        narrower: None,
+    };
     let settings = none_given().with(None, "list", "flows.csv");
     let workload = Workload::read(&settings, &hosts, &Folder::at(folder.path()), 1).unwrap();
     assert_eq!([0.5, 1.0].map(|p| workload.quantile_bytes(p)), [Some(100), Some(300)]);
