@@ -251,3 +251,15 @@ fn qclimb__claims_under_other_calibrations_and_readings_repeat_one_of_the_same_w
         assert_eq!(repeat.expected, stated.expected, "{}", repeat.id);
     }
 }
+
+/// The seeds that judge a scheme of our own are none of those by which it was chosen, which end at 8.
+#[test]
+fn sieve__each_claim_once_and_seeds_of_its_own() {
+    for scale in [Scale::Quick, Scale::Paper] {
+        let catalogue = planned("sieve", scale);
+        let found: Vec<String> = catalogue.figures.iter().flat_map(ids).collect();
+        assert_eq!(found.len(), found.iter().collect::<BTreeSet<_>>().len(), "{found:?}");
+        let mut seeds = catalogue.figures.iter().flat_map(|figure| &figure.plan.runs).map(|run| run.seed);
+        assert!(seeds.all(|seed| (101..=110).contains(&seed)));
+    }
+}
