@@ -91,12 +91,7 @@ proptest! {
     #![proptest_config(common::config(100))]
 
     #[test]
-    fn run__the_same_however_it_is_cut(case in case(80)) {
-        check(&case)?;
-    }
-
-    #[test]
-    fn run__the_same_however_it_is_cut_where_a_link_fails(case in outage_case(60)) {
+    fn run__the_same_however_it_is_cut(case in prop_oneof![3 => case(80), 1 => outage_case(60)]) {
         check(&case)?;
     }
 

@@ -55,7 +55,7 @@ fn leaf_spine__leaves_differ() {
     // Of 30 pairs of hosts 8 are in one rack; the other 22 packets go up once.
     let up = fabric.class_shares()[1];
     assert_eq!((up.links, (30.0 * up.crossing).round()), (6, 22.0));
-    assert!(fabric.draw().contains("2 hosts         1 host"), "{}", fabric.draw());
+    assert!(fabric.draw().contains("2 hosts          1 host          3 hosts"), "{}", fabric.draw());
     // Equal leaves are the same fabric, however they are written; the list says how many there are.
     let equal = shape("leaf-spine", &[("leaves", 3), ("spines", 2), ("hosts_per_leaf", 4)]);
     let listed = uneven(None, &[4, 4, 4]);
