@@ -1,7 +1,7 @@
 # What a person needs of Flowsieve in addition to cargo: `make help` says it. How is in scripts/.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: run lab lab-compare lab-applications test test-random test-cluster generate wheel wheel-release bench fuzz doc book pictures prose clean help
+.PHONY: run lab lab-compare lab-applications test test-random test-cluster race generate wheel wheel-release bench fuzz doc book pictures prose clean help
 
 # Everything is built with the versions of Cargo.lock, or not at all.
 CARGO := cargo
@@ -43,6 +43,11 @@ test: ## everything that has to pass: format, lints, tests, documentation, licen
 test-random: ## the property tests on new cases for ten minutes (MINUTES=60: an hour); prints the seed of each round
 	@scripts/setup.sh test
 	@MINUTES=$(MINUTES) scripts/test_random.sh
+
+race: ## try every order of what two threads of a run do at their barrier, by loom
+	@scripts/setup.sh
+	RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR="$${CARGO_TARGET_DIR:-target}/loom" \
+		$(CARGO) test --locked -p flowsieve-sim --lib --profile ci races
 
 test-cluster: ## sweeps on two nodes of Ray on this machine; brings Ray if it is not there
 	@scripts/setup.sh

@@ -3,11 +3,19 @@
 //! A thread that waits spins for a moment and then sleeps, so that it gives its core to others where there are more
 //! threads than free cores. If a thread panics, the others are told instead of waiting for ever.
 
+#[cfg(loom)]
+use loom::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+#[cfg(loom)]
+use loom::sync::{Condvar, Mutex, MutexGuard};
+use std::sync::PoisonError;
+#[cfg(not(loom))]
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+#[cfg(not(loom))]
+use std::sync::{Condvar, Mutex, MutexGuard};
 
-/// Turns of the loop in which a waiting thread spins: some ten microseconds, about what it costs to sleep and to be woken.
-const SPINS: u32 = 1 << 9;
+/// Turns of the loop in which a waiting thread spins: some ten microseconds, about what it costs to sleep and to be
+/// woken. Every turn is one more place at which `make race` has to try what other threads do.
+const SPINS: u32 = if cfg!(loom) { 1 } else { 1 << 9 };
 
 /// Another thread has panicked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +71,9 @@ impl Barrier {
             if self.meetings.load(Ordering::Acquire) != before {
                 break;
             }
+            #[cfg(loom)]
+            loom::hint::spin_loop();
+            #[cfg(not(loom))]
             std::hint::spin_loop();
         }
         if self.meetings.load(Ordering::Acquire) == before {
@@ -99,7 +110,34 @@ impl Drop for BreakOnPanic<'_> {
     }
 }
 
-#[cfg(test)]
+/// `make race`: every order of what two threads do, by [loom](https://docs.rs/loom).
+#[cfg(all(test, loom))]
+mod races {
+    use super::*;
+    use loom::sync::Arc;
+
+    #[test]
+    fn barrier__both_see_what_the_other_wrote_in_any_order() {
+        loom::model(|| {
+            let shared = Arc::new((Barrier::new(2), [AtomicUsize::new(0), AtomicUsize::new(0)]));
+            let meet_twice = |own: usize, shared: &(Barrier, [AtomicUsize; 2])| {
+                let (barrier, written) = shared;
+                written[own].store(1, Ordering::Relaxed);
+                barrier.wait().expect("nobody panics");
+                assert_eq!(written[1 - own].load(Ordering::Relaxed), 1);
+                barrier.wait().expect("nobody panics");
+                // The first meeting is over for both: neither is still asleep, or counted.
+                assert_eq!((barrier.meetings.load(Ordering::Acquire), barrier.arrived.load(Ordering::Acquire)), (2, 0));
+            };
+            let other = Arc::clone(&shared);
+            let other = loom::thread::spawn(move || meet_twice(1, &other));
+            meet_twice(0, &shared);
+            other.join().expect("it ends");
+        });
+    }
+}
+
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 
