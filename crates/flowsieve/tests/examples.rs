@@ -103,7 +103,7 @@ const EXAMPLES: &[(&str, As)] = &[
         With("--queues 2 --marking queue --flows 100 --seeds 2"),
     ),
     (
-        "flowsieve tune quickstart --workload web-search --load 0.6 --queues 2..4 --ports Ethernet0=10Gbps,Ethernet48=40Gbps",
+        "flowsieve tune quickstart --workload web-search --load 0.6 --ports Ethernet0=10Gbps",
         By("cli.rs", "tune__answers_and_the_same_question_gives_the_same_files"),
     ),
     (

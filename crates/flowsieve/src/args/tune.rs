@@ -8,7 +8,7 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:
   flowsieve tune quickstart --sizes flows.csv --column bytes --load 0.6
       what would help these flows in this fabric, into the folder recommendation
-  flowsieve tune quickstart --workload web-search --load 0.6 --queues 2..4 --ports Ethernet0=10Gbps,Ethernet48=40Gbps
+  flowsieve tune quickstart --workload web-search --load 0.6 --ports Ethernet0=10Gbps
       with configuration of switches and hosts, for SONiC, EOS, NX-OS, tc and nftables
   flowsieve tune quickstart --workload web-search --load 0.6 --seeds 5
       the same answer every time, however long it takes
