@@ -77,7 +77,7 @@ pub(crate) fn spread(context: &Context<'_>, queues: usize) -> Vec<u64> {
     let quarter = (u128::from(reference.bdp_bytes()) / 4).max(1);
     let half_decades = |i: u32| {
         let decades = 10u128.saturating_pow(i / 2).saturating_mul(quarter);
-        if i % 2 == 0 { decades } else { decades.saturating_mul(STEP) / 1_000 }
+        if i.is_multiple_of(2) { decades } else { decades.saturating_mul(STEP) / 1_000 }
     };
     let mut least = 1;
     let threshold = |i: u32| {

@@ -80,7 +80,7 @@ impl Collective {
         };
         let count = hosts.racks.len() as u32;
         let size = scope.read_or(&GROUP_SIZE, u64::from(count))? as u32;
-        let groups = if size == 0 { 0 } else { count / size };
+        let groups = count.checked_div(size).unwrap_or(0);
         let members: Arc<[u32]> = match scope.read(&GROUPING)? {
             Grouping::Neighbours => (0..count).collect(),
             Grouping::Apart => (0..groups).flat_map(|group| (0..size).map(move |nth| nth * groups + group)).collect(),
