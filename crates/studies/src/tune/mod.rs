@@ -1,9 +1,9 @@
 //! What would help a fabric's traffic, by simulation: candidates are screened in a sample of receivers, the best are run whole
 //! next to today's network, and the one that is chosen is measured again on seeds that had no part in choosing it.
 //!
-//! 1. All candidates are screened ([`candidates`]), then other marking thresholds for the best of them.
+//! 1. All candidates are screened (`candidates`), then other marking thresholds for the best of them.
 //! 2. The few best and today's network are run whole, with the same flows. Seeds are added until the best is told from the
-//!    others, or the effort is spent ([`choose`]).
+//!    others, or the effort is spent (`choose`).
 //! 3. The chosen one and today's network get seeds of their own. Their intervals are what is reported: those of step 2 would
 //!    flatter the winner.
 //!
