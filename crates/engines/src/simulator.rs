@@ -1,5 +1,6 @@
 //! The packet-level engine: settings become a fabric, a scheme and flows for the simulator.
 
+mod cut;
 mod defeats;
 pub(crate) mod refusals;
 
@@ -210,7 +211,7 @@ impl Engine for Packets {
         let mut run = self.run_of(point, seed)?;
         // Code outside the simulator may remember one host's calls at another's.
         if !calls_code(point)? {
-            run.cut(threads);
+            run.partitioning = cut::for_threads(threads, &run.setup.fabric, run.expected_hops());
         }
         // Another seed may load the links otherwise than the plan's.
         overload(&point.settings, &run.wire_loads(), run.setup.workload.extent)?;
@@ -363,13 +364,6 @@ struct Run {
 const GUARD: f64 = 10.0;
 /// Packet-hops that any run may take, however small its estimate: a second or two.
 const GUARD_FROM: f64 = 1e7;
-/// Packet-hops from which a run takes spare cores.
-const WORTH_THREADS: f64 = 1e7;
-/// The least delay of hosts with which a round is worth its cost, where nobody asks for threads.
-const WORTH_A_ROUND: Time = Time::from_us(1);
-/// Hosts of a group: the state of more does not stay in a core's cache, and with 8,192 a run of eight groups takes half
-/// the time of a whole one. A smaller group gains nothing.
-const HOSTS_OF_GROUP: u32 = 1024;
 
 impl Run {
     /// Returns the most packet-hops it may take. The number of flows of closed loops and queries is unknown.
@@ -458,22 +452,6 @@ impl Run {
         match error {
             SimError::Stopped => Error::Stopped,
             error => Error::Simulation { point: self.label.clone(), problem: error.to_string() },
-        }
-    }
-
-    /// Cuts it into stages for these threads, and a large fabric into several groups for each. Spare cores are left
-    /// alone by a run that a second or so of one does.
-    fn cut(&mut self, threads: Threads) {
-        let fabric = &self.setup.fabric;
-        let delays = fabric.host_uplink.iter().map(|&link| fabric.links[link as usize].delay);
-        let has_long_rounds = delays.min() >= Some(WORTH_A_ROUND);
-        let threads = match threads {
-            Threads::Spare(_) if !has_long_rounds || self.expected_hops() < WORTH_THREADS => 1,
-            Threads::Asked(threads) | Threads::Spare(threads) => u32::try_from(threads).unwrap_or(1),
-        };
-        let groups = if has_long_rounds { fabric.hosts / HOSTS_OF_GROUP } else { 1 }.max(threads);
-        if groups > 1 {
-            self.partitioning = Partitioning::Stages { groups, threads };
         }
     }
 

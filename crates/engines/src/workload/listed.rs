@@ -1,8 +1,9 @@
 //! A flow list as a workload: at its own pace or at a load, all of it or the flows that start in a window.
 
+use super::extent::window;
 use super::files::{Files, List};
 use super::traffic::{LOAD, load_counts};
-use super::{Extent, Hosts, MEASURE, WINDOW, window};
+use super::{Extent, Hosts, MEASURE, WINDOW};
 use flowsieve_experiment::Error;
 use flowsieve_schemes::parameters::ParameterSet;
 use flowsieve_settings::{Scope, SettingsError, units};

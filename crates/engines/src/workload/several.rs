@@ -5,11 +5,10 @@
 //! seed: adding another workload does not change them.
 
 use super::crossings::weighted;
+use super::extent::window;
 use super::files::Files;
 use super::traffic::{ArrivalsName, MIX_SIZES};
-use super::{
-    ARRIVALS, CLASS_SHARE, COFLOWS, Extent, FLOWS, Hosts, LIST, MEASURE, Origin, QUERIES, RECORDED, Workload, window,
-};
+use super::{ARRIVALS, CLASS_SHARE, COFLOWS, Extent, FLOWS, Hosts, LIST, MEASURE, Origin, QUERIES, RECORDED, Workload};
 use flowsieve_experiment::Error;
 use flowsieve_fabric::topology::Fabric;
 use flowsieve_settings::declare;
