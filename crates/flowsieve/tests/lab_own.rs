@@ -268,7 +268,7 @@ fn lab_up__two_at_once() {
     assert!(problem(again.arg(labs.out("elsewhere"))).contains("has a lab of that name"));
     labs.up(
         "second",
-        &["--set", "scheme=qc-las", "--set", "schemes.qc-las.transport=cubic", "--set", "message_gap=5ms"],
+        &["--set", "scheme=qc-las", "--set", "schemes.qc-las.transport=cubic", "--set", "message_gap=1s"],
     );
     assert!(
         problem(flowsieve().args(["lab", "down"])).contains("several run; expected --lab with one of first, second")

@@ -115,17 +115,26 @@ impl Goodput {
     /// The offered and the finished payload of `flows` (start, end if there is one, both in picoseconds, and payload) in this
     /// span.
     pub fn of(span: Range<u64>, flows: impl IntoIterator<Item = (u64, Option<u64>, u64)>) -> Goodput {
-        let span_ps = span.end.saturating_sub(span.start);
-        let mut goodput = Goodput { from_ps: span.start, span_ps, ..Goodput::default() };
-        for (start, end, bytes) in flows {
-            if span.contains(&start) {
-                goodput.offered_bytes = goodput.offered_bytes.saturating_add(bytes);
-            }
-            if end.is_some_and(|end| span.contains(&end)) {
-                goodput.finished_bytes = goodput.finished_bytes.saturating_add(bytes);
-            }
-        }
+        let mut goodput = Goodput::over(span);
+        flows.into_iter().for_each(|(start, end, bytes)| goodput.add(start, end, bytes));
         goodput
+    }
+
+    /// That of no flow in this span.
+    pub fn over(span: Range<u64>) -> Goodput {
+        let span_ps = span.end.saturating_sub(span.start);
+        Goodput { from_ps: span.start, span_ps, ..Goodput::default() }
+    }
+
+    /// Adds a flow: its start, its end if there is one, both in picoseconds, and its payload.
+    pub fn add(&mut self, start: u64, end: Option<u64>, bytes: u64) {
+        let within = |at: u64| at.checked_sub(self.from_ps).is_some_and(|since| since < self.span_ps);
+        if within(start) {
+            self.offered_bytes = self.offered_bytes.saturating_add(bytes);
+        }
+        if end.is_some_and(within) {
+            self.finished_bytes = self.finished_bytes.saturating_add(bytes);
+        }
     }
 
     /// The offered payload in bit/s; 0 over no time.

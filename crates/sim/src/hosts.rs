@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use flowsieve_core::controller::{HostEvent, Published};
-use flowsieve_core::message::{Effort, Held};
+use flowsieve_core::message::Held;
 use flowsieve_core::steps::StepTimes;
 use flowsieve_core::tagger::FlowEvent;
 use flowsieve_core::{Message, PortScheduler, Tagger, Time};
@@ -20,6 +20,7 @@ use flowsieve_workload::{Flow, Predict};
 use crate::event::Key;
 use crate::following::Following;
 use crate::network::{Departure, Network};
+use crate::records::{Chunks, Received, Sent};
 use crate::run_spec::RunSpec;
 use crate::slab::{SWITCH, pack, unpack};
 use crate::source::Source;
@@ -38,8 +39,8 @@ pub(crate) struct Hosts {
     upcoming: UpcomingMessages,
     /// Messages that follow others, if there are any.
     pub(crate) following: Option<Following>,
-    pub(crate) sent: Vec<Sent>,
-    pub(crate) received: Vec<Received>,
+    pub(crate) sent: Chunks<Sent>,
+    pub(crate) received: Chunks<Received>,
     /// By message: what its receiver held for reordering, if anything; then messages with a packet that arrived twice,
     /// once per packet.
     pub(crate) reordered: Vec<(u32, Held)>,
@@ -96,22 +97,6 @@ impl Rules {
     pub(crate) fn class(&self, class: u8) -> u8 {
         class.min(self.transports.len() as u8 - 1)
     }
-}
-
-/// The sending side of a finished message.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sent {
-    pub(crate) message: u32,
-    pub(crate) acknowledged: Time,
-    pub(crate) effort: Effort,
-}
-
-/// The receiving side of a finished message.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Received {
-    pub(crate) message: u32,
-    pub(crate) at: Time,
-    pub(crate) out_of_order: u32,
 }
 
 /// What the classes of a host share.
@@ -215,8 +200,8 @@ impl Hosts {
             sides,
             upcoming: UpcomingMessages::default(),
             following: None,
-            sent: Vec::new(),
-            received: Vec::new(),
+            sent: Chunks::default(),
+            received: Chunks::default(),
             reordered: Vec::new(),
             unneeded: Vec::new(),
             begun_messages: 0,

@@ -24,6 +24,7 @@ mod prefetch_queue;
 mod programs;
 mod queued_before;
 mod read_ahead;
+mod records;
 mod run;
 mod run_spec;
 pub mod sample;

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
+use std::ops::Range;
 
-use flowsieve_core::message::{Effort, Held, Waits};
+use flowsieve_core::message::{Effort, Waits};
 use flowsieve_core::steps::StepTimes;
 use flowsieve_core::{PortScheduler, Time};
 use flowsieve_record::{Delays, Drops, FlowDelay, FlowRow, Goodput, LinkClass, PointResult, StepRow};
@@ -12,81 +13,14 @@ use flowsieve_workload::Flow;
 
 use crate::build::Built;
 use crate::event::Key;
-use crate::hosts::{Received, Sent};
 use crate::link::Tally;
 use crate::observations::Observations;
 use crate::queued_before::QueuedBefore;
+use crate::records::{Ends, Record, Records};
 use crate::run_spec::{FctEnd, Measure, RunSpec, SimError};
 use flowsieve_fabric::Ways;
 use flowsieve_fabric::ideal::{self, Train};
 use flowsieve_fabric::ideal_cct::{self, IdealCcts};
-
-/// What hosts know of finished messages, by number.
-struct ByNumber<'a, T> {
-    of_partitions: Vec<&'a [T]>,
-    /// By message, counted from the first: its partition and its place there.
-    at: Vec<(u32, u32)>,
-}
-
-impl<'a, T> ByNumber<'a, T> {
-    fn new(of_partitions: Vec<&'a [T]>, count: usize, index: impl Fn(&T) -> usize) -> ByNumber<'a, T> {
-        let mut at = vec![(u32::MAX, 0); count];
-        for (messages, partition) in of_partitions.iter().zip(0..) {
-            for (message, place) in messages.iter().zip(0..) {
-                at[index(message)] = (partition, place);
-            }
-        }
-        ByNumber { of_partitions, at }
-    }
-
-    fn get(&self, index: usize) -> Option<&'a T> {
-        let (partition, place) = self.at[index];
-        self.of_partitions.get(partition as usize)?.get(place as usize)
-    }
-}
-
-/// The sender's and the receiver's record of each message, by its number.
-struct Records<'a> {
-    first: u32,
-    sent: ByNumber<'a, Sent>,
-    received: ByNumber<'a, Received>,
-    held: BTreeMap<u32, Held>,
-    unneeded: BTreeMap<u32, u32>,
-    steps: BTreeMap<u32, StepTimes>,
-}
-
-impl<'a> Records<'a> {
-    fn new<K: Key>(built: &'a Built<K>, flows: &[Flow]) -> Records<'a> {
-        // Flows that follow others do not begin in the order of their numbers.
-        let numbers = || flows.iter().map(|flow| flow.id);
-        let (first, last) = (numbers().min().unwrap_or(0), numbers().max().unwrap_or(0));
-        let count = (last - first) as usize + 1;
-        let hosts = || built.partitions.iter().map(|partition| &partition.hosts);
-        let sent = hosts().map(|hosts| hosts.sent.as_slice()).collect();
-        let received = hosts().map(|hosts| hosts.received.as_slice()).collect();
-        let mut records = Records {
-            first,
-            sent: ByNumber::new(sent, count, |sent| (sent.message - first) as usize),
-            received: ByNumber::new(received, count, |received| (received.message - first) as usize),
-            held: BTreeMap::new(),
-            unneeded: BTreeMap::new(),
-            steps: BTreeMap::new(),
-        };
-        for hosts in hosts() {
-            records.held.extend(hosts.reordered.iter().copied());
-            records.steps.extend(hosts.steps.iter().copied());
-            for message in &hosts.unneeded {
-                *records.unneeded.entry(*message).or_default() += 1;
-            }
-        }
-        records
-    }
-
-    fn of(&self, flow: &Flow) -> (Option<&'a Sent>, Option<&'a Received>) {
-        let index = (flow.id - self.first) as usize;
-        (self.sent.get(index), self.received.get(index))
-    }
-}
 
 /// Returns whether a run counts a flow.
 pub(crate) fn counts(measure: Measure, flow: &Flow) -> bool {
@@ -102,11 +36,17 @@ fn transport(run_spec: &RunSpec<'_>, flow: &Flow) -> TransportFacts {
     classes[usize::from(flow.class).min(classes.len() - 1)].transport.facts()
 }
 
+/// Returns whether a flow has ended once its sender knows that, by the run's definition.
+fn ends_acknowledged(run_spec: &RunSpec<'_>, flow: &Flow) -> bool {
+    run_spec.fct_end == FctEnd::Ack && transport(run_spec, flow).answers()
+}
+
 /// Returns when a flow ended, by the run's definition.
-fn end(run_spec: &RunSpec<'_>, flow: &Flow, (sent, received): (Option<&Sent>, Option<&Received>)) -> Option<Time> {
-    match run_spec.fct_end {
-        FctEnd::Ack if transport(run_spec, flow).answers() => sent.map(|sent| sent.acknowledged),
-        _ => received.map(|received| received.at),
+fn end(run_spec: &RunSpec<'_>, flow: &Flow, record: &Record) -> Option<Time> {
+    if ends_acknowledged(run_spec, flow) {
+        record.sent.map(|sent| sent.acknowledged)
+    } else {
+        record.received.map(|received| received.at)
     }
 }
 
@@ -117,18 +57,18 @@ pub(crate) fn is_finished<K: Key>(
     flows: &[Flow],
     matters: impl Fn(&Flow) -> bool,
 ) -> bool {
-    let records = Records::new(built, flows);
+    let ends = Ends::new(built, flows);
     let lost_messages: BTreeSet<u32> =
         built.partitions.iter().flat_map(|p| p.network.lost_messages.iter().copied()).collect();
     flows.iter().all(|flow| {
-        !matters(flow) || lost_messages.contains(&flow.id) || end(run_spec, flow, records.of(flow)).is_some()
+        !matters(flow) || lost_messages.contains(&flow.id) || ends.has(flow, ends_acknowledged(run_spec, flow))
     })
 }
 
 /// Returns the flow that began first among those that have not finished.
 pub(crate) fn oldest_unfinished<K: Key>(run_spec: &RunSpec<'_>, built: &Built<K>, flows: &[Flow]) -> Option<Flow> {
-    let records = Records::new(built, flows);
-    flows.iter().find(|flow| end(run_spec, flow, records.of(flow)).is_none()).copied()
+    let ends = Ends::new(built, flows);
+    flows.iter().find(|flow| !ends.has(flow, ends_acknowledged(run_spec, flow))).copied()
 }
 
 /// What a flow puts on the wire.
@@ -233,51 +173,48 @@ pub(crate) fn refuse_overload(run_spec: &RunSpec<'_>, flows: &[Flow], to: Time) 
     Ok(())
 }
 
-/// Builds the result. `arrivals_ended` is when flows stopped arriving, if not at the last start; `ended` is when the
-/// run was stopped, if it did not end by itself.
+/// Builds the result of a run that has ended. `arrivals_ended` is when flows stopped arriving, if not at the last start;
+/// `ended` is when the run was stopped, if it did not end by itself.
 pub(crate) fn result<K: Key>(
     run_spec: &RunSpec<'_>,
-    built: &Built<K>,
+    built: Built<K>,
     (flows, arrivals_ended): (&[Flow], Option<Time>),
     ended: Option<Time>,
 ) -> Result<PointResult, SimError> {
     let last_arrival = built.partitions.iter().map(|p| p.network.last_arrival).max().unwrap_or(Time::ZERO);
     let last_start = Time(flows.last().map_or(0, |flow| flow.start_ps));
     let simulated = ended.unwrap_or(last_arrival.max(last_start));
-    let records = Records::new(built, flows);
-    let mut ways = Ways::new(run_spec.fabric);
-    let counted = || flows.iter().filter(|flow| counts(run_spec.measure, flow));
-    // A vector that grows would hold them one and a half times, when memory is fullest.
-    let mut rows = Vec::with_capacity(counted().count());
-    rows.extend(counted().map(|flow| row(run_spec, &mut ways, flow, &records)));
-    let delays = delays(run_spec, &mut ways, (flows, &rows), &records);
-    let ideal_ccts_ps = ideal_ccts(run_spec, &mut ways, flows);
-    if rows.is_empty() {
-        return Err(SimError::NoFlows("in the measuring window"));
-    }
     let arrivals_end = match run_spec.measure {
         Measure::All if !run_spec.flows.are_closed() => arrivals_ended.unwrap_or(last_start).min(simulated),
         _ => simulated,
     };
     // Flows that were to start at or after the end of the run offered no load.
     let arrived = ended.map_or(flows, |end| &flows[..flows.partition_point(|flow| flow.start_ps < end.0)]);
-    let links = links(run_spec, built, arrived, arrivals_end);
-    let observed = Observations::of_parts(built);
+    let observed = Observations::of_parts(&built);
     let mut result = PointResult {
-        links,
-        periodic: observed.periodic(built, simulated),
+        links: links(run_spec, &built, arrived, arrivals_end),
+        periodic: observed.periodic(&built, simulated),
         simulated_ps: simulated.0,
         arrivals_end_ps: arrivals_end.0,
-        goodput: Some(goodput(run_spec, flows, &records, last_start, ended)),
-        longest_ideal_ps: rows.iter().map(|row| row.ideal_ps).max().unwrap_or(0),
         packet_hops: built.partitions.iter().map(|p| p.network.hops()).sum(),
         events: built.partitions.iter().map(|p| p.network.events_handled).sum::<u64>() - built.surplus_events,
-        delays,
         counts: observed.counts(),
-        flows: rows,
-        ideal_ccts_ps,
         ..PointResult::default()
     };
+    let span = match run_spec.measure {
+        Measure::All => (flows.first().map_or(0, |flow| flow.start_ps), last_start.0.saturating_add(1)),
+        Measure::Window { from, to } => (from.0, to.0),
+    };
+    add_flows(
+        &mut result,
+        run_spec,
+        flows,
+        Records::of(built, flows),
+        span.0..ended.map_or(span.1, |end| span.1.min(end.0)),
+    );
+    if result.flows.is_empty() {
+        return Err(SimError::NoFlows("in the measuring window"));
+    }
     let down = result.links.iter().map(|link| link.drops.down()).sum();
     if down > 0 {
         result.counts.insert("lost_at_links_that_were_down".to_owned(), down);
@@ -290,67 +227,62 @@ pub(crate) fn result<K: Key>(
     Ok(result)
 }
 
-/// Sums the payload of the flows that started, and of those that ended, while flows arrived or in the measuring window;
-/// nothing after the end of the run counts.
-fn goodput(
-    run_spec: &RunSpec<'_>,
-    flows: &[Flow],
-    records: &Records<'_>,
-    last_start: Time,
-    ended: Option<Time>,
-) -> Goodput {
-    let (from, to) = match run_spec.measure {
-        Measure::All => (flows.first().map_or(0, |flow| flow.start_ps), last_start.0.saturating_add(1)),
-        Measure::Window { from, to } => (from.0, to.0),
-    };
-    let facts = |flow: &Flow| {
-        let end = end(run_spec, flow, records.of(flow));
-        (flow.start_ps, end.map(|end| end.0), flow.bytes)
-    };
-    Goodput::of(from..ended.map_or(to, |end| to.min(end.0)), flows.iter().map(facts))
+/// Adds what is known of each flow: rows of those that count, the time beyond their ideal FCTs by its causes if a transport
+/// reports them, and the payload of all flows that started, and that ended, in `span`.
+fn add_flows(result: &mut PointResult, run_spec: &RunSpec<'_>, flows: &[Flow], mut records: Records, span: Range<u64>) {
+    let mut ways = Ways::new(run_spec.fabric);
+    let mut goodput = Goodput::over(span);
+    // A vector that grows would hold them one and a half times, when memory is fullest.
+    let mut rows = Vec::with_capacity(flows.iter().filter(|flow| counts(run_spec.measure, flow)).count());
+    for flow in flows {
+        let record = records.take(flow);
+        let end = end(run_spec, flow, &record);
+        goodput.add(flow.start_ps, end.map(|end| end.0), flow.bytes);
+        if counts(run_spec.measure, flow) {
+            let row = row(run_spec, &mut ways, flow, (&record, end));
+            if let Some(delay) = delay(run_spec, &mut ways, flow, (&record, &row)) {
+                result.delays.get_or_insert_with(Delays::default).add(&delay);
+            }
+            rows.push(row);
+        }
+    }
+    result.longest_ideal_ps = rows.iter().map(|row| row.ideal_ps).max().unwrap_or(0);
+    result.flows = rows;
+    result.goodput = Some(goodput);
+    result.ideal_ccts_ps = ideal_ccts(run_spec, &mut ways, flows);
 }
 
-/// Splits the time of finished flows beyond their ideal FCTs into its causes; `None` if no transport reports them.
-/// `rows` are those of the flows that count, in the same order.
-fn delays(
+/// Returns what held a flow back that has finished, if its transport reports it.
+fn delay(
     run_spec: &RunSpec<'_>,
     ways: &mut Ways<'_>,
-    (flows, rows): (&[Flow], &[FlowRow]),
-    records: &Records<'_>,
-) -> Option<Delays> {
-    let counted = flows.iter().filter(|flow| counts(run_spec.measure, flow)).zip(rows);
-    let mut delays = None;
-    for (flow, row) in counted {
-        let (Some(sent), Some(fct_ps)) = (records.of(flow).0, row.fct_ps) else { continue };
-        let waits = sent.effort.waits;
-        if waits == Waits::default() {
-            continue;
-        }
-        let facts = transport(run_spec, flow);
-        let beside = u32::from(facts.header) + u32::from(run_spec.wire_overhead);
-        let full = Train::new(facts.segment.into(), facts.segment, beside);
-        let there = ideal::arrival(&ways.hops(flow.src, flow.dst), full);
-        let back = ideal::acknowledgement(&ways.hops(flow.dst, flow.src), beside);
-        delays.get_or_insert_with(Delays::default).add(&FlowDelay {
-            flow: flow.id,
-            timeouts: row.timeouts,
-            fct_ps,
-            ideal_ps: row.ideal_ps,
-            timers_ps: waits.timer.0,
-            held_back_ps: waits.window.0,
-            round_trip_ps: waits.round_trips.0.checked_div(waits.samples.into()).unwrap_or(0),
-            least_round_trip_ps: (there + back).0,
-        });
+    flow: &Flow,
+    (record, row): (&Record, &FlowRow),
+) -> Option<FlowDelay> {
+    let (waits, fct_ps) = (record.sent?.effort.waits, row.fct_ps?);
+    if waits == Waits::default() {
+        return None;
     }
-    delays
+    let facts = transport(run_spec, flow);
+    let beside = u32::from(facts.header) + u32::from(run_spec.wire_overhead);
+    let full = Train::new(facts.segment.into(), facts.segment, beside);
+    let there = ideal::arrival(&ways.hops(flow.src, flow.dst), full);
+    let back = ideal::acknowledgement(&ways.hops(flow.dst, flow.src), beside);
+    Some(FlowDelay {
+        flow: flow.id,
+        timeouts: row.timeouts,
+        fct_ps,
+        ideal_ps: row.ideal_ps,
+        timers_ps: waits.timer.0,
+        held_back_ps: waits.window.0,
+        round_trip_ps: waits.round_trips.0.checked_div(waits.samples.into()).unwrap_or(0),
+        least_round_trip_ps: (there + back).0,
+    })
 }
 
-fn row(run_spec: &RunSpec<'_>, ways: &mut Ways<'_>, flow: &Flow, records: &Records<'_>) -> FlowRow {
-    let (sent, received) = records.of(flow);
-    let effort = sent.map_or(Effort::default(), |sent| sent.effort);
-    let held = records.held.get(&flow.id).copied().unwrap_or_default();
+fn row(run_spec: &RunSpec<'_>, ways: &mut Ways<'_>, flow: &Flow, (record, end): (&Record, Option<Time>)) -> FlowRow {
+    let effort = record.sent.map_or(Effort::default(), |sent| sent.effort);
     let ideal = ideal_fct(run_spec, ways, flow, Demand::new(run_spec, flow).train);
-    let end = end(run_spec, flow, (sent, received));
     FlowRow {
         flow: flow.id,
         src: flow.src,
@@ -362,15 +294,15 @@ fn row(run_spec: &RunSpec<'_>, ways: &mut Ways<'_>, flow: &Flow, records: &Recor
         ideal_ps: ideal.0,
         retransmissions: effort.retransmissions,
         timeouts: effort.timeouts,
-        out_of_order: received.map_or(0, |received| received.out_of_order),
+        out_of_order: record.received.map_or(0, |received| received.out_of_order),
         deadline_ps: flow.deadline_ps.map(NonZeroU64::get),
         coflow: flow.coflow,
         found_lost: effort.found_lost,
-        unneeded: records.unneeded.get(&flow.id).copied().unwrap_or(0),
-        held_most_bytes: held.most_bytes,
-        held_byte_ns: held.byte_ns,
+        unneeded: record.unneeded,
+        held_most_bytes: record.held.most_bytes,
+        held_byte_ns: record.held.byte_ns,
         duplicate_acks: effort.duplicate_acks,
-        steps: records.steps.get(&flow.id).map(step_row),
+        steps: record.steps.as_ref().map(step_row),
         unanswered_us: effort.unanswered_us,
         rates_only_ps: None,
     }

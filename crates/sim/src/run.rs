@@ -157,20 +157,20 @@ fn run_with<K: Key>(
         Measure::Window { from, to } => Some(run.window(upcoming, from, to, progress)?),
     };
     run.gather();
-    let mut result = measure::result(run_spec, &run.built, (&run.flows, run.arrivals_ended), ended)?;
-    if let Some(controllers) = &run.controllers {
+    let Run { mut built, flows, arrivals_ended, controllers, sampler, tracer, .. } = run;
+    let cut_short = tracer.map(|tracer| tracer.finish(&mut built)).transpose()?.flatten();
+    let mut result = measure::result(run_spec, built, (&flows, arrivals_ended), ended)?;
+    if let Some(controllers) = &controllers {
         let end = Time(result.simulated_ps);
         result.periodic.extend(controllers.periodic(end));
         result.counts.extend(controllers.counts(end).into_iter().map(|(name, count)| (name.to_owned(), count)));
     }
-    if let Some(sampler) = run.sampler {
+    if let Some(sampler) = sampler {
         let (series, warning) = sampler.finish(run_spec.fabric);
         result.series.extend(series);
         result.warnings.extend(warning);
     }
-    if let Some(tracer) = run.tracer {
-        result.warnings.extend(tracer.finish(&mut run.built)?);
-    }
+    result.warnings.extend(cut_short);
     Ok(result)
 }
 
