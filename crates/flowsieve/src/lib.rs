@@ -32,6 +32,7 @@ use flowsieve_experiment::execute::{How, execute};
 use flowsieve_experiment::plan::{self, Changes, Plan};
 use flowsieve_experiment::shards::hops_in_words;
 use flowsieve_experiment::{Error, lookup};
+use flowsieve_linux::free_memory_soon;
 use flowsieve_report as report;
 use flowsieve_results::ResultDir;
 use flowsieve_results::claims::Measured;
@@ -61,6 +62,7 @@ const WRONG: u8 = 2;
 /// Executes the command line, with custom schemes in addition to the built-in ones. It is all that `main` has to call:
 /// `flowsieve::main_with(&[scheme::ENTRY], &[])`. `settings`: the settings that these schemes declare.
 pub fn main_with(schemes: &'static [Entry], settings: &'static [&'static Key]) -> ExitCode {
+    free_memory_soon();
     carry_out(std::env::args_os(), schemes, settings).into()
 }
 

@@ -1,12 +1,15 @@
 //! What the lab needs of Linux and no safe library has: a socket for whole frames, with many of them in one call; offloads of
-//! devices; real-time priority; what the kernel says of a TCP connection; sessions and ends of processes.
+//! devices; real-time priority; what the kernel says of a TCP connection; sessions and ends of processes. And an option of the
+//! allocator, on any system.
 //!
 //! All unsafe code of the project is here. Each function has a safe interface, and an error of the kernel is an
-//! [`std::io::Error`]. On other systems only [`Frames`] and what is said of them are there.
+//! [`std::io::Error`]. On other systems only [`Frames`] and [`free_memory_soon`] are there.
 
 mod frames;
+mod memory;
 
 pub use frames::{FRAME, Frames, Outgoing, Received};
+pub use memory::free_memory_soon;
 
 #[cfg(target_os = "linux")]
 mod device;

@@ -18,6 +18,15 @@ use pyo3::prelude::*;
 /// What the package's Python modules are made of.
 #[pymodule]
 mod _flowsieve {
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+        // Nothing else in the process uses the allocator of this module, which has no thread yet.
+        flowsieve_linux::free_memory_soon();
+        Ok(())
+    }
+
     #[pymodule_export]
     use super::calls::FlowStart;
     #[pymodule_export]
