@@ -34,9 +34,8 @@ test: ## everything that has to pass: format, lints, tests, documentation, licen
 	rustfmt --check --edition 2024 fuzz/fuzz_targets/*.rs
 	@scripts/prose.py
 	$(CARGO) clippy --locked --workspace --all-targets --profile ci -- -D warnings
-	$(CARGO) test --locked --workspace --profile ci --no-fail-fast
-	@scripts/python.sh
-	@scripts/package.sh package
+	$(CARGO) test --locked --workspace --profile ci --no-run
+	@scripts/tests.sh --locked --workspace --profile ci
 	$(DOC) --profile ci
 	@scripts/deny.sh
 

@@ -268,7 +268,7 @@ fn lab_up__two_at_once() {
     assert!(problem(again.arg(labs.out("elsewhere"))).contains("has a lab of that name"));
     labs.up(
         "second",
-        &["--set", "scheme=qc-las", "--set", "schemes.qc-las.transport=cubic", "--set", "message_gap=1s"],
+        &["--set", "scheme=qc-las", "--set", "schemes.qc-las.transport=cubic", "--set", "message_gap=5ms"],
     );
     assert!(
         problem(flowsieve().args(["lab", "down"])).contains("several run; expected --lab with one of first, second")
@@ -276,7 +276,9 @@ fn lab_up__two_at_once() {
     assert_eq!([transfer("first"), transfer("second")], ["300000", "300000"]);
     for name in ["first", "second"] {
         flowsieve().args(["lab", "down", "--lab", name]).assert().success();
-        assert_eq!(flows(&labs.out(name)).iter().filter(|flow| flow.2 == 300_000 && flow.3).count(), 1);
+        // On a busy machine a pause may part the transfer into messages.
+        let of_sender = flows(&labs.out(name)).into_iter().filter(|flow| (flow.0, flow.1) == (1, 0));
+        assert_eq!(of_sender.map(|flow| flow.2).sum::<u64>(), 300_000);
         assert_accounted(&labs.out(name));
     }
 }
