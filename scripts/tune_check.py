@@ -33,7 +33,7 @@ CASES = [
     ("data mining, 0.6, 32 hosts of 10G", "data-mining", 0.6, LEAF_SPINE.format(leaves=4, spines=2, hosts=8, host_link="10Gbps", fabric_link="40Gbps", host_delay="20us")),
     ("cache follower, 0.7, 32 hosts of 25G", "fb-cache-follower", 0.7, LEAF_SPINE.format(leaves=4, spines=2, hosts=8, host_link="25Gbps", fabric_link="100Gbps", host_delay="5us")),
     ("Homa's W3, 0.5, 24 hosts of 10G", "homa-w3", 0.5, LEAF_SPINE.format(leaves=3, spines=3, hosts=8, host_link="10Gbps", fabric_link="40Gbps", host_delay="10us")),
-    ("web search, 0.8, fat-tree of 16 hosts", "web-search", 0.8, '[topology]\nkind = "fat-tree"\nk = 4\nlink = "10Gbps"\nlink_delay = "200ns"\nhost_delay = "20us"\n'),
+    ("web search, 0.8, fat-tree of 16 hosts", "web-search", 0.8, '[topology]\nkind = "fat-tree"\nk = 4\nhost_link = "10Gbps"\nfabric_link = "10Gbps"\nlink_delay = "200ns"\nhost_delay = "20us"\n'),
     ("Hadoop, 0.6, 16 hosts at one switch", "fb-hadoop", 0.6, '[topology]\nkind = "single-switch"\nhosts = 16\nhost_link = "25Gbps"\nlink_delay = "200ns"\nhost_delay = "10us"\n'),
 ]
 

@@ -7,6 +7,9 @@ use serde_json::{Map, Value, json};
 /// Queues without priority flow control in the default template, which holds 3 and 4. 7 has no buffer profile there.
 const FREE: [u8; 5] = [0, 1, 2, 5, 6];
 
+/// Code points of lossless traffic in the default template, each with the class and the queue of the same number.
+const LOSSLESS: [u8; 2] = [3, 4];
+
 /// The agent reads thresholds as signed 32-bit numbers; zero means the whole buffer.
 const THRESHOLDS: (u64, u64) = (1, (1 << 31) - 1);
 
@@ -18,14 +21,18 @@ pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
     let queues = plan.queues(&FREE, more)?;
     plan.check_thresholds(THRESHOLDS)?;
     let lowest = queues.data.last().copied().unwrap_or_default();
+    // Flow control acts on a queue. Lossless traffic that left its queue would be dropped where it was paused before.
+    let offered = plan.queues_of_port.as_deref().unwrap_or(&FREE);
+    let lossless: Vec<u8> = LOSSLESS.into_iter().filter(|queue| !offered.contains(queue)).collect();
     // All 64 are listed: what a map leaves out keeps the class of the map before.
     let class = |dscp: u8| match plan.dscps.iter().position(|&of| of == dscp) {
         Some(at) => queues.data[at],
         None if ABOVE_DATA.contains(&dscp) => queues.control,
+        None if lossless.contains(&dscp) => dscp,
         None => lowest,
     };
     let classes: Map<_, _> = (0..64).map(|dscp| (dscp.to_string(), json!(class(dscp).to_string()))).collect();
-    let used = || queues.data.iter().chain([&queues.control]);
+    let used = || queues.data.iter().chain([&queues.control]).chain(&lossless);
     let own: Map<_, _> = used().map(|queue| (queue.to_string(), json!(queue.to_string()))).collect();
     let (mut of_ports, mut of_queues, mut profiles) = (Map::new(), Map::new(), Map::new());
     for (of, ports) in plan.by_speed() {

@@ -30,6 +30,20 @@ fn asked(plan: &Plan, unit: u64) -> Read {
     read
 }
 
+/// The rank of a queue that a file leaves as it was.
+const UNTOUCHED: usize = usize::MAX;
+
+/// The same for SONiC, whose DSCPs 3 and 4 keep their lossless queues unless the plan has these.
+fn asked_of_sonic(plan: &Plan) -> Read {
+    let mut read = asked(plan, 1);
+    for dscp in [3, 4] {
+        if plan.queues_of_port.is_none() && !plan.dscps.contains(&dscp) {
+            read.rank.insert(dscp, UNTOUCHED);
+        }
+    }
+    read
+}
+
 fn table<'a>(root: &'a Map<String, Value>, name: &str) -> &'a Map<String, Value> {
     root[name].as_object().unwrap_or_else(|| panic!("{name} is a table"))
 }
@@ -105,7 +119,9 @@ fn read_sonic(text: &str) -> Read {
         for dscp in 0..64u8 {
             let class = field(classes, &dscp.to_string());
             let queue: u8 = field(queues, class).parse().unwrap();
-            let rank = of_port.iter().position(|&(of, _)| of == queue).expect("the queue has a scheduler");
+            let rank = of_port.iter().position(|&(of, _)| of == queue).unwrap_or(UNTOUCHED);
+            // Without a scheduler of its own a queue keeps that of the default template.
+            assert!(rank != UNTOUCHED || ([3, 4].contains(&queue) && dscp == queue), "DSCP {dscp} in queue {queue}");
             assert_eq!(*read.rank.entry(dscp).or_insert(rank), rank);
         }
         let marks = of_port.iter().enumerate().map(|(rank, &(_, mark))| (rank, mark)).collect();
@@ -410,7 +426,7 @@ fn three_queues() -> Plan {
 fn write__three_queues_as_every_system_reads_them() {
     let plan = three_queues();
     let text = |system: System| system.write(&plan).unwrap();
-    assert_eq!(read_sonic(&text(System::Sonic)), asked(&plan, 1));
+    assert_eq!(read_sonic(&text(System::Sonic)), asked_of_sonic(&plan));
     assert_eq!(read_eos(&text(System::Eos)), asked(&plan, 1));
     assert_eq!(read_nxos(&text(System::NxOs)), asked(&plan, 1_000));
     assert_eq!(read_tc(&text(System::Tc)), asked(&plan, 1));
@@ -425,6 +441,7 @@ fn write__three_queues_as_every_system_reads_them() {
     let sonic: Value = serde_json::from_str(&text(System::Sonic)).unwrap();
     assert_eq!(sonic["DSCP_TO_TC_MAP"]["FLOWSIEVE"]["35"], "2");
     assert_eq!(sonic["DSCP_TO_TC_MAP"]["FLOWSIEVE"]["0"], "0");
+    assert_eq!(sonic["TC_TO_QUEUE_MAP"]["FLOWSIEVE"]["3"], "3", "lossless traffic keeps its queue");
     assert_eq!(sonic["QUEUE"]["Ethernet0|2"]["wred_profile"], "FLOWSIEVE_25G_150000");
     assert_eq!(sonic["QUEUE"]["Ethernet0|6"], serde_json::json!({ "scheduler": "FLOWSIEVE" }));
 }
@@ -439,7 +456,7 @@ fn write__refuses_what_a_system_cannot_state() {
         "{problem}"
     );
     let all = Plan { queues_of_port: Some((0..8).collect()), ..five.clone() };
-    assert_eq!(read_sonic(&System::Sonic.write(&all).unwrap()), asked(&all, 1));
+    assert_eq!(read_sonic(&System::Sonic.write(&all).unwrap()), asked_of_sonic(&all));
     let none = Plan { queues_of_port: Some(vec![0, 8]), ..five };
     assert_eq!(refused(&none, System::Eos), Refused::NoQueue { queue: 8, most: 7 });
     let few = Plan { queues_of_port: Some(vec![1, 0, 1, 2]), ..three_queues() };
@@ -496,15 +513,15 @@ proptest! {
     #[test]
     fn write__any_plan_reads_back_or_is_refused_for_its_queues(plan in plans()) {
         type Reader = fn(&str) -> Read;
-        let readers: [(System, Reader, u64); 4] = [
-            (System::Sonic, read_sonic, 1),
-            (System::Eos, read_eos, 1),
-            (System::NxOs, read_nxos, 1_000),
-            (System::Tc, read_tc, 1),
+        let readers: [(System, Reader, Read); 4] = [
+            (System::Sonic, read_sonic, asked_of_sonic(&plan)),
+            (System::Eos, read_eos, asked(&plan, 1)),
+            (System::NxOs, read_nxos, asked(&plan, 1_000)),
+            (System::Tc, read_tc, asked(&plan, 1)),
         ];
-        for (system, read, unit) in readers {
+        for (system, read, asked) in readers {
             match system.write(&plan) {
-                Ok(text) => prop_assert_eq!(read(&text), asked(&plan, unit), "{:?}", system),
+                Ok(text) => prop_assert_eq!(read(&text), asked, "{:?}", system),
                 Err(refused) => {
                     let few = system == System::Sonic && plan.queues_of_port.is_none() && plan.dscps.len() > 4;
                     prop_assert!(few, "{:?}: {}", system, refused);

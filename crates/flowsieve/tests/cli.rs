@@ -252,6 +252,7 @@ fn tune__answers_and_the_same_question_gives_the_same_files() {
     let said = done.out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("without screening: 4 hosts are too few"), "{said}");
     assert!(said.contains("chosen on 2 seeds; the figures are from 2 others (1001 to 1002)"), "{said}");
+    assert!(said.contains("Only marks by the length of a queue were tried"), "{said}");
     let out = folder.path().join("recommendation");
     let read = |name: &str| std::fs::read_to_string(out.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
     let (page, data) = (read("README.md"), read("tune.json"));
@@ -330,6 +331,10 @@ fn tune__refuses_before_any_run() {
             "queue 9: expected queues from 0 to 7",
         ),
         (&[&["fabric.toml"][..], &web, &["--queues-of-port", "0,1"]].concat(), "--ports"),
+        (
+            &[&["fabric.toml"][..], &web, &["--ports", "Ethernet0=10Gbps", "--marking", "queue,port"]].concat(),
+            "--ports: expected --marking queue",
+        ),
     ] {
         let wrong = flowsieve(folder.path(), &[&["tune"][..], arguments].concat());
         assert!(wrong.status == 2 && wrong.err.contains(says), "{arguments:?}: {}", wrong.err);

@@ -44,6 +44,15 @@ def test_set__is_what_the_command_line_changes(tmp_path: Path) -> None:
     assert fs.Experiment.builtin("nos2/fig06").set(scale="smoke").plan().packet_hops > 0
 
 
+def test_fabric__is_what_init_writes(tmp_path: Path) -> None:
+    done = command("init", "--fabric", "100-400", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    written = (tmp_path / "leaf-spine-100-400.toml").read_text(encoding="utf-8")
+    assert fs.fabric("100-400").text == fs.fabric("leaf-spine-100-400").text == written
+    with pytest.raises(fs.ExperimentError, match="there is no fabric '10-40'; expected '100-400' or '25-100' or"):
+        fs.fabric("10-40")
+
+
 def test_plan__says_what_would_run(small: fs.Experiment) -> None:
     plan = small.plan()
     assert len(plan) == 8 and len(plan.points) == 4

@@ -28,9 +28,13 @@ pub struct Written {
     pub refused: Option<String>,
 }
 
-/// Checks ports and queues before any run: names, numbers, speeds, and K by the rule.
+/// Checks ports and queues before any run: marks, names, numbers, speeds, and K by the rule.
 pub(super) fn check(request: &Request, fabric: &Fabric) -> Result<(), Error> {
     let Some(ports) = &request.ports else { return Ok(()) };
+    if request.markings.contains(&Marking::Port) {
+        let problem = "--ports: expected --marking queue, as these systems mark by the length of a queue";
+        return Err(Error::Input(problem.to_owned()));
+    }
     let links = Links::of(fabric);
     let of_port = |(name, bps): &(String, u64)| {
         if !links.rates_bps.contains(bps) {
@@ -65,9 +69,6 @@ pub(super) fn write(
             _ => none("one queue needs none"),
         };
     };
-    if recommended.marking == Marking::Port {
-        return none("these systems mark by the length of a queue; --marking queue recommends for them");
-    }
     if dscps.len() != recommended.queues {
         return none("there are no DSCPs for local use for so many queues");
     }

@@ -153,6 +153,10 @@ impl Tuned {
             self.seeds_of_choice,
             first + seeds.saturating_sub(1),
         );
+        // There are words on configuration only if ports were named.
+        if !self.configuration.is_empty() {
+            text += " Only marks by the length of a queue were tried, as configuration has no others.";
+        }
         if self.cut_short {
             text += " The budget ended before all was resolved; repeat the command with a larger one to go on.";
         }

@@ -342,8 +342,7 @@ impl TcpSender {
                 }
             }
         }
-        let in_flight = || self.nxt - self.board.una - self.board.sacked - self.board.lost;
-        let acked = || Acked {
+        let acked = Acked {
             now,
             delivered,
             advanced,
@@ -352,16 +351,15 @@ impl TcpSender {
             recovering: matches!(self.recovery, Recovery::Fast(_)) || self.falling.is_some(),
             una: self.board.una,
             nxt: self.nxt,
-            in_flight: in_flight(),
+            in_flight: self.in_flight(),
             sacked: self.board.sacked,
             round_trip: ack.round_trip,
             messages: &self.messages,
         };
-        if params.reduction == Reduction::AtOnce {
-            self.congestion.on_ack(acked, params);
-        } else {
-            let last_cut = self.congestion.last_cut();
-            self.congestion.on_ack(acked, params);
+        let falls = params.reduction != Reduction::AtOnce;
+        let last_cut = if falls { self.congestion.last_cut() } else { 0 };
+        self.congestion.on_ack(acked, params);
+        if falls {
             let found_lost = self.board.lost > lost_before;
             self.fall(delivered, advanced && !found_lost, self.congestion.last_cut() != last_cut, params);
         }

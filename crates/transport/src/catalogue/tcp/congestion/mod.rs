@@ -69,10 +69,13 @@ impl CongestionSpec {
 
 /// The methods of [`CongestionControl`].
 impl Congestion {
-    /// As [`CongestionControl::on_ack`]. Each arm takes the ACK separately, since a shared one would have to be in memory.
+    /// As [`CongestionControl::on_ack`]. Each arm has a copy of the ACK, since a shared one would have to be in memory.
     #[inline(always)]
-    pub(crate) fn on_ack<'a>(&mut self, ack: impl Fn() -> Acked<'a>, params: &TcpParams) {
-        each!(part self, control => control.on_ack(&ack(), params));
+    pub(crate) fn on_ack(&mut self, ack: Acked<'_>, params: &TcpParams) {
+        each!(part self, control => {
+            let own = ack;
+            control.on_ack(&own, params);
+        });
     }
 
     pub(crate) fn on_loss(&mut self, loss: &Lost, params: &TcpParams) {

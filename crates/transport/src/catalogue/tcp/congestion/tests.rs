@@ -113,7 +113,7 @@ impl Trial {
                     round_trip: Time::from_us(100),
                     messages: &self.messages,
                 };
-                self.control.on_ack(|| ack, &self.params);
+                self.control.on_ack(ack, &self.params);
             }
             "loss" => self.control.on_loss(&Lost { now, una, nxt }, &self.params),
             "timeout" => self.control.on_timeout(&Lost { now, una, nxt }, words.contains(&"again"), &self.params),
