@@ -15,7 +15,7 @@ use flowsieve_record::PacketEvent;
 use flowsieve_workload::random::Xoshiro256PlusPlus;
 
 use crate::event::{Key, WinnerTree};
-use crate::link::{ClassCount, Endpoint, Features, LinkState, Port};
+use crate::link::{ClassCount, Endpoint, LinkState, Port};
 use crate::prefetch_queue::PrefetchQueue;
 use crate::programs::Programs;
 use crate::slab::{Body, Slab};
