@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use flowsieve_core::survival::SurvivalSketch;
-use flowsieve_thresholds::{SizeLaw, background_at_sizes};
+use flowsieve_thresholds::{SizeLaw, background_slowdown_at_sizes};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
@@ -28,7 +28,7 @@ fn sizes() -> impl FnMut() -> u64 {
 fn table(hosts: &[SurvivalSketch]) -> Option<Vec<u64>> {
     let mut all = SurvivalSketch::default();
     hosts.iter().for_each(|host| all.merge(host));
-    background_at_sizes(&SizeLaw::from_counts(all.sizes()).ok()?, 0.8, 8).ok()
+    background_slowdown_at_sizes(&SizeLaw::from_counts(all.sizes()).ok()?, 0.8, 8, 100_000).ok()
 }
 
 fn survival(criterion: &mut Criterion) {

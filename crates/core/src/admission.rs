@@ -48,23 +48,26 @@ impl Limits {
         }
     }
 
-    /// Returns the longest packet that an empty port always accepts; `None` if that depends on other ports.
-    pub(crate) fn of_empty_port(&self) -> Option<u64> {
-        self.shared.is_none().then_some(self.port.min(self.queue))
+    /// Returns the longest packet that an empty port accepts, if its shared memory has room ([`Limits::has_memory`]).
+    pub(crate) fn of_empty_port(&self) -> u64 {
+        self.port.min(self.queue)
+    }
+
+    /// Returns whether the memory that the port shares, if it does, has room for a packet of `len` bytes in a queue of
+    /// `queue` bytes. With more free memory or in a shorter queue it has room, too.
+    #[inline(always)]
+    pub fn has_memory(&self, len: u16, queue: u64, pool: &Pool) -> bool {
+        self.shared.is_none_or(|alpha_256| {
+            let free = pool.free();
+            u64::from(len) <= free && queue << 8 < u64::from(alpha_256).saturating_mul(free)
+        })
     }
 
     /// Returns whether a packet of `len` bytes may join a queue of `queue` bytes at a port of `port` bytes.
     #[inline(always)]
     pub(crate) fn admit(&self, len: u16, queue: u32, port: u64, pool: &Pool) -> bool {
-        let (len, queue) = (u64::from(len), u64::from(queue));
-        let fits = port + len <= self.port && queue + len <= self.queue;
-        match self.shared {
-            None => fits,
-            Some(alpha_256) => {
-                let free = pool.free();
-                fits && len <= free && queue << 8 < u64::from(alpha_256).saturating_mul(free)
-            }
-        }
+        let (bytes, queue) = (u64::from(len), u64::from(queue));
+        port + bytes <= self.port && queue + bytes <= self.queue && self.has_memory(len, queue, pool)
     }
 }
 
@@ -147,5 +150,15 @@ mod tests {
         assert!(dt.admit(1000, 4_999, 0, &pool));
         pool.give(1000);
         assert!(dt.admit(1000, 5_999, 0, &pool));
+    }
+
+    #[test]
+    fn has_memory__depends_on_nothing_but_what_is_shared() {
+        let dt = Limits { port: 2_000, ..Limits::new(Admission::Shared { alpha_256: 256 }) };
+        let mut pool = Pool::new(10_000);
+        assert!(dt.has_memory(1500, 9_999, &pool) && !dt.has_memory(1500, 10_000, &pool));
+        pool.take(9_000);
+        assert!(dt.has_memory(1000, 999, &pool) && !dt.has_memory(1001, 0, &pool), "1,000 bytes are free");
+        assert!(Limits::new(Admission::PerPort { limit: 0 }).has_memory(1500, 1, &pool), "it shares none");
     }
 }

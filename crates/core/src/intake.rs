@@ -50,11 +50,9 @@ impl PortIntake {
         self.bytes
     }
 
-    /// Returns the longest packet that an empty port always takes and does not mark; 0 if that depends on earlier packets.
+    /// Returns the longest packet that an empty port takes, if its shared memory has room, and does not mark; 0 if that
+    /// depends on earlier packets.
     pub(crate) fn bypass_bytes(&self) -> u64 {
-        match (self.limits.of_empty_port(), self.marker.of_empty_port()) {
-            (Some(fits), Some(unmarked)) => fits.min(unmarked),
-            _ => 0,
-        }
+        self.marker.of_empty_port().map_or(0, |unmarked| unmarked.min(self.limits.of_empty_port()))
     }
 }

@@ -91,6 +91,15 @@ pub struct Gate<'a> {
     pub(crate) marker: &'a mut MarkerState,
 }
 
+impl Gate<'_> {
+    /// Returns whether the memory that the port shares, if it does, has room for a packet of `len` bytes in a queue of
+    /// `queue` bytes. With more free memory or in a shorter queue it has room, too.
+    #[inline(always)]
+    pub fn has_memory(&self, len: u16, queue: u64, pool: &Pool) -> bool {
+        self.limits.has_memory(len, queue, pool)
+    }
+}
+
 /// A queue discipline with everything that decides about its packets.
 ///
 /// While a packet is queued, its owner changes nothing of its [`Meta`], and the instants of [`PortContext::now`] never go
@@ -119,7 +128,8 @@ pub trait PortScheduler: Send {
     fn reserve(&mut self, _packets: usize) {}
 
     /// Returns a length: packets up to this length may skip `enqueue` and `dequeue` when the port is empty and the line
-    /// idle. They count for the queue of their priority, or the last. 0: never skip.
+    /// idle, and the memory that it may share has room ([`Gate::has_memory`]). They count for the queue of their priority,
+    /// or the last. 0: never skip.
     fn bypass_bytes(&self) -> u64 {
         0
     }

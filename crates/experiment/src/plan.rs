@@ -66,6 +66,8 @@ fn revision(settings: &BTreeMap<String, String>) -> &'static str {
         "what MADD leaves is shared as in CoflowSim\n"
     } else if settings.iter().any(|(key, value)| key.ends_with("load_balancing") && value == "hula") {
         "HULA passes on the better probes of a round\n"
+    } else if settings.get("scheme.controller").is_some_and(|controller| controller.starts_with("survival")) {
+        "thresholds by what messages have sent are those of the least slowdown\n"
     } else {
         ""
     }

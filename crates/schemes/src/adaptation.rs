@@ -3,6 +3,8 @@
 //!
 //! The defaults, which NOS2 does not state, and their reasons: [docs/reference/nos2.md](../../../docs/reference/nos2.md).
 
+use std::sync::Arc;
+
 use flowsieve_core::controller::Hears;
 use flowsieve_core::controllers::survival::{Alone, Merged, SurvivalParams};
 use flowsieve_core::controllers::thresholds::{Adaptation, NetworkParams, OwnParams, Seen};
@@ -12,9 +14,12 @@ use flowsieve_core::taggers::demotion::Demotion;
 use flowsieve_core::taggers::kept_levels::KeptLevelParams;
 use flowsieve_core::taggers::levels::LevelParams;
 use flowsieve_core::{PortKind, Time};
-use flowsieve_thresholds::{SizeLaw, ThresholdError, background_at_sizes, equal_split, tandem, two_level};
+use flowsieve_thresholds::{
+    SizeLaw, ThresholdError, background, background_slowdown_at_sizes, equal_split, tandem, two_level,
+};
 
 use crate::entry::Context;
+use crate::parameters::Reference;
 use crate::scheme::Scheme;
 use crate::thresholds::{Computed, Start};
 use flowsieve_core::{ControllerKind, ControllerSpec, TaggerSpec};
@@ -78,7 +83,7 @@ pub(crate) enum Rule {
     Optimal,
     /// NOS2's one threshold: [`two_level`].
     TwoLevel,
-    /// The foreground-background queue, [`background_at_sizes`], by what messages have sent.
+    /// The foreground-background queue: [`BySlowdown`] by what messages have sent, [`background`] by what is known.
     Survival,
     /// The same, for each host by itself.
     SurvivalAlone,
@@ -103,8 +108,21 @@ impl Rule {
             Rule::EqualSplit => equal_split(law, levels),
             Rule::Optimal => tandem(law, load, levels),
             Rule::TwoLevel => Ok(vec![two_level(law, load)?]),
-            Rule::Survival | Rule::SurvivalAlone => background_at_sizes(law, load, levels),
+            Rule::Survival | Rule::SurvivalAlone => background(law, load, levels),
         }
+    }
+}
+
+/// The thresholds of [`background_slowdown_at_sizes`] in a network that takes as long for nothing as its line for `idle`
+/// bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct BySlowdown {
+    idle: u64,
+}
+
+impl Solver for BySlowdown {
+    fn thresholds(&self, sizes: &mut dyn Iterator<Item = (u64, u64)>, load: f64, queues: usize) -> Option<Vec<u64>> {
+        background_slowdown_at_sizes(&SizeLaw::from_counts(sizes).ok()?, load, queues, self.idle).ok()
     }
 }
 
@@ -191,11 +209,12 @@ fn survival(
 ) -> Result<TaggerSpec, SettingsError> {
     let scope = &context.scope;
     let period = Time(scope.read(&CONTROLLER_PERIOD)?);
+    let reference = context.workload.fabric().map_or(Reference::PAPERS, Reference::of);
     let params = SurvivalParams {
         class,
         period,
         least: scope.read(&OBSERVE_LEAST)?,
-        rule: rule.solver(),
+        rule: Arc::new(BySlowdown { idle: reference.bdp_bytes() }),
         load: SURVIVAL_LOAD,
         levels,
         start: thresholds.clone(),
@@ -345,8 +364,9 @@ mod tests {
 
     #[test]
     fn survival__of_one_size_of_one_packet_and_of_a_gigabyte_alone() {
+        const SOLVER: BySlowdown = BySlowdown { idle: 100_000 };
         let thresholds = |sketch: &SurvivalSketch, queues| {
-            let found = Rule::Survival.thresholds(&mut sketch.sizes(), SURVIVAL_LOAD, queues).expect("thresholds");
+            let found = SOLVER.thresholds(&mut sketch.sizes(), SURVIVAL_LOAD, queues).expect("thresholds");
             assert!(found.is_sorted_by(|a, b| a < b) && found.len() + 1 == queues, "{found:?}");
             found
         };
@@ -363,7 +383,7 @@ mod tests {
         // With short messages next to it, it is demoted where they end.
         (0..200).for_each(|_| alone.end(0, 1_000));
         assert!((1_000..1_100).contains(&thresholds(&alone, 2)[0]), "{:?}", thresholds(&alone, 2));
-        assert_eq!(Rule::Survival.thresholds(&mut SurvivalSketch::default().sizes(), SURVIVAL_LOAD, 8), None);
+        assert_eq!(SOLVER.thresholds(&mut SurvivalSketch::default().sizes(), SURVIVAL_LOAD, 8), None);
     }
 
     proptest! {

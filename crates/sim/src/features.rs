@@ -2,9 +2,11 @@
 //! losses, a program that counts the bytes that they sent, a host that hears departures, a trace, chosen flows whose
 //! arrivals are reported.
 //!
-//! Only links with [`Features`] call this code; all other [packets](crate::network) bypass it.
+//! Only links with [`Features`] call this code; all other [packets](crate::network) bypass it. Shared memory alone costs
+//! little: departures wait until they are due for another reason, or until there may be too little memory without them.
 
 use std::cmp::Reverse;
+use std::collections::binary_heap::PeekMut;
 
 use flowsieve_core::{NONE, Time};
 use flowsieve_record::PacketEvent;
@@ -97,20 +99,30 @@ impl<K: Key> Network<K> {
         if features.crosses { self.cross_over(link, packet, at) } else { self.put_in_flight(link, packet, at) }
     }
 
+    /// Handles a packet that joined the queue of a port that shares memory. If it waits, its departure is looked at when
+    /// the memory is scarce.
+    #[inline(always)]
+    pub(crate) fn occupy_memory(&mut self, link: u32, packet: u32) {
+        let (port, state) = (&mut self.ports[link as usize], &self.links[link as usize]);
+        self.pools[port.owner as usize].take(self.slab.metas[packet as usize].len);
+        if state.busy_until > self.now && !port.holds_memory {
+            port.holds_memory = true;
+            self.switches[port.owner as usize].due.push(Reverse((state.busy_until, link)));
+        }
+    }
+
     /// Handles a packet that joined the queue of a port whose departures matter elsewhere. Such a port must be looked
     /// at without an event of its own.
     #[inline(never)]
-    pub(crate) fn queued_with_features(&mut self, link: u32, packet: u32) {
+    pub(crate) fn queued_with_features(&mut self, link: u32) {
         let (port, state) = (&mut self.ports[link as usize], &self.links[link as usize]);
-        let Features { shares, crosses, forwards_after, tells_departures, .. } = port.features;
-        if shares {
-            self.pools[port.owner as usize].take(self.slab.metas[packet as usize].len);
-        }
+        let Features { crosses, forwards_after, tells_departures, .. } = port.features;
         if state.busy_until <= self.now {
             return; // it is sent at once
         }
-        if !port.due && (shares || crosses) {
-            self.look_again(link);
+        if crosses && !port.due {
+            port.due = true;
+            self.waiting.push(link);
         }
         if forwards_after.is_some() && !crosses {
             self.schedule_with_features(link);
@@ -146,37 +158,21 @@ impl<K: Key> Network<K> {
         Some(self.departures.remove(first))
     }
 
-    /// Schedules another look at a port whose departures matter elsewhere, because a packet waits there.
-    fn look_again(&mut self, link: u32) {
-        let port = &mut self.ports[link as usize];
-        port.due = true;
-        if port.features.shares {
-            let busy_until = self.links[link as usize].busy_until;
-            self.switches[port.owner as usize].due.push(Reverse((busy_until, link)));
-        }
-        if port.features.crosses {
-            self.waiting.push(link);
-        }
-    }
-
-    /// Moves out what is due at a port; returns whether packets still wait there.
-    fn look_at(&mut self, link: u32, now: Time) -> bool {
-        self.advance(link, now);
-        let waits = self.links[link as usize].queued > 0;
-        self.ports[link as usize].due = waits;
-        waits
-    }
-
     /// Performs the departures of the switch's other ports, whose bytes the shared memory must free.
+    #[inline(never)]
     pub(crate) fn free_memory(&mut self, switch: u32, now: Time) {
         while let Some(&Reverse((at, link))) = self.switches[switch as usize].due.peek() {
             if at > now {
                 return;
             }
-            self.switches[switch as usize].due.pop();
-            if self.look_at(link, now) {
-                let busy_until = self.links[link as usize].busy_until;
-                self.switches[switch as usize].due.push(Reverse((busy_until, link)));
+            self.advance(link, now);
+            let waits = self.links[link as usize].queued > 0;
+            let Some(mut first) = self.switches[switch as usize].due.peek_mut() else { return };
+            if waits {
+                *first = Reverse((self.links[link as usize].busy_until, link));
+            } else {
+                PeekMut::pop(first);
+                self.ports[link as usize].holds_memory = false;
             }
         }
     }
@@ -186,7 +182,12 @@ impl<K: Key> Network<K> {
         let mut waiting = std::mem::take(&mut self.waiting);
         waiting.sort_unstable();
         waiting.dedup();
-        waiting.retain(|&link| self.look_at(link, now));
+        waiting.retain(|&link| {
+            self.advance(link, now);
+            let waits = self.links[link as usize].queued > 0;
+            self.ports[link as usize].due = waits;
+            waits
+        });
         self.waiting.append(&mut waiting);
     }
 

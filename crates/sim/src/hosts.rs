@@ -421,13 +421,19 @@ impl Hosts {
 
     /// Handles the host's timer.
     pub(crate) fn on_timer<K: Key>(&mut self, network: &mut Network<K>, host: u32) {
-        self.hosts[host as usize].scheduled = Time::NEVER;
+        // All that is done here leaves the timer alone, which is set once at the end.
+        self.hosts[host as usize].scheduled = Time::ZERO;
         let (of_host, now) = (self.sides_of(host), network.now);
         loop {
             let (state, sides) = (&mut self.hosts[host as usize], &mut self.sides[of_host.clone()]);
-            let timers = sides.iter_mut().map(|side| side.endpoint.next_timer()).zip(0..);
-            let (timer, class) = timers.min_by_key(|&(timer, _)| timer).unwrap_or((Timer::NEVER, 0));
-            let port_at = sides.iter().map(|side| side.not_before).fold(state.room_at, Time::min);
+            let (mut timer, mut class, mut port_at) = (Timer::NEVER, 0, state.room_at);
+            for (number, side) in sides.iter_mut().enumerate() {
+                let of_side = side.endpoint.next_timer();
+                if of_side < timer {
+                    (timer, class) = (of_side, number);
+                }
+                port_at = port_at.min(side.not_before);
+            }
             if port_at <= timer.at.min(now) {
                 if state.room_at <= now {
                     state.room_at = Time::NEVER;

@@ -54,8 +54,10 @@ pub(crate) struct LinkState {
     pub(crate) to: Endpoint,
     /// A packet of at most this many bytes bypasses the port when it is idle ([`PortScheduler::bypass_bytes`]).
     bypass_bytes: u16,
-    /// Whether [`Port::features`] has any. In most fabrics no link has.
+    /// Whether [`Port::features`] has any but shared memory. In most fabrics no link has.
     pub(crate) has_features: bool,
+    /// Whether the port shares its switch's memory.
+    pub(crate) shares: bool,
     /// Whether an end in another partition is its only feature.
     pub(crate) only_crosses: bool,
     /// Its class of links.
@@ -80,8 +82,10 @@ pub(crate) struct Port {
     pub(crate) owner: u32,
     /// The number of the port at the far switch that leads back.
     pub(crate) back: u16,
-    /// Whether it is in a list of ports with a departure due.
+    /// Whether it is in the list of ports to other partitions at which packets wait.
     pub(crate) due: bool,
+    /// Whether it is in its switch's list of ports whose departures free shared memory.
+    pub(crate) holds_memory: bool,
     pub(crate) drops: Drops,
     /// Bytes put on the line, with preamble and gap, if [`Features::counts`].
     pub(crate) sent_bytes: u64,
@@ -111,12 +115,12 @@ pub(crate) struct Features {
 }
 
 impl Features {
-    fn any(&self) -> bool {
-        self.crosses || self.any_but_crossing()
+    fn any_but_sharing(&self) -> bool {
+        self.crosses || self.forwards_after.is_some() || self.loss > 0
     }
 
-    fn any_but_crossing(&self) -> bool {
-        self.shares || self.forwards_after.is_some() || self.loss > 0
+    fn only_crosses(&self) -> bool {
+        self.crosses && !self.shares && self.forwards_after.is_none() && self.loss == 0
     }
 }
 
@@ -141,6 +145,7 @@ impl Port {
             owner: 0,
             back: 0,
             due: false,
+            holds_memory: false,
             marks: 0,
             drops: Drops::default(),
             most_backlog: 0,
@@ -162,6 +167,13 @@ impl Port {
     ) -> Verdict {
         let (random, marks) = (&mut self.random, &mut self.marks);
         self.scheduler.enqueue(metas, packet, &mut PortContext { now, pool, victims, random, marks })
+    }
+
+    /// Returns whether the memory that it shares has room for a packet of `len` bytes in any of its queues.
+    #[inline(always)]
+    pub(crate) fn has_memory(&mut self, len: u16, pool: &Pool) -> bool {
+        let backlog = self.scheduler.backlog_bytes();
+        self.scheduler.gate().is_some_and(|gate| gate.has_memory(len, backlog, pool))
     }
 
     /// Calls [`PortScheduler::dequeue`] with the port's own context.
@@ -191,8 +203,9 @@ impl LinkState {
             queued: 0,
             to,
             bypass_bytes: u16::try_from(port.scheduler.bypass_bytes()).unwrap_or(u16::MAX),
-            has_features: port.features.any(),
-            only_crosses: port.features.crosses && !port.features.any_but_crossing(),
+            has_features: port.features.any_but_sharing(),
+            shares: port.features.shares,
+            only_crosses: port.features.only_crosses(),
             class: link.class as u8,
         }
     }

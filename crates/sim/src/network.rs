@@ -15,7 +15,7 @@ use flowsieve_record::PacketEvent;
 use flowsieve_workload::random::Xoshiro256PlusPlus;
 
 use crate::event::{Key, WinnerTree};
-use crate::link::{ClassCount, Endpoint, Features, LinkState, Port};
+use crate::link::{ClassCount, Endpoint, LinkState, Port};
 use crate::prefetch_queue::PrefetchQueue;
 use crate::programs::Programs;
 use crate::slab::{Body, Slab};
@@ -28,7 +28,8 @@ pub(crate) struct SwitchState {
     pub(crate) first_group: u32,
     pub(crate) balancer: Balancer,
     pub(crate) random: Xoshiro256PlusPlus,
-    /// Ports with a departure due, where departures free shared memory. An entry may be early.
+    /// Ports with a departure due, where departures free shared memory. An entry may be early, by any time: only scarce
+    /// memory makes it due.
     pub(crate) due: BinaryHeap<Reverse<(Time, u32)>>,
 }
 
@@ -170,7 +171,7 @@ fn joined(port: &mut Port, state: &mut LinkState, now: Time) -> bool {
 impl<K> Network<K> {
     pub(crate) fn add_link(&mut self, link: LinkState, port: Port, beyond: Beyond) {
         debug_assert_eq!(port.features.crosses, beyond.ahead.0 != NONE);
-        if link.has_features && !link.only_crosses {
+        if link.shares || link.has_features && !link.only_crosses {
             self.prefetch_queue = PrefetchQueue::none();
         }
         self.links.push(link);
@@ -230,13 +231,18 @@ impl<K: Key> Network<K> {
         }
         let (port, metas) = (&mut self.ports[link as usize], self.slab.metas.as_mut_slice());
         let class = &mut self.classes[usize::from(state.class)];
+        let shares = state.shares;
+        let pool = if shares { &mut self.pools[port.owner as usize] } else { &mut self.own_pool };
         while state.owes(now) {
             let start = state.busy_until;
-            let Some(packet) = port.dequeue(metas, start, &mut self.own_pool, &mut self.victims) else {
+            let Some(packet) = port.dequeue(metas, start, pool, &mut self.victims) else {
                 debug_assert!(false, "a port of {} packets has none to send", state.queued);
                 return;
             };
             state.queued -= 1;
+            if shares {
+                pool.give(metas[packet as usize].len);
+            }
             if let Some(at) = put_on_plain_line(state, class, metas, packet, self.overhead, start, false) {
                 self.events.set(link, K::new(at, link));
             }
@@ -262,8 +268,15 @@ impl<K: Key> Network<K> {
     #[inline(always)]
     pub(crate) fn enqueue(&mut self, link: u32, packet: u32) {
         let (state, metas) = (&mut self.links[link as usize], self.slab.metas.as_mut_slice());
-        if !state.bypasses(metas[packet as usize].len, self.now) {
+        let len = metas[packet as usize].len;
+        if !state.bypasses(len, self.now) {
             return self.enqueue_behind(link, packet);
+        }
+        if state.shares {
+            let port = &mut self.ports[link as usize];
+            if state.has_features || !port.has_memory(len, &self.pools[port.owner as usize]) {
+                return self.enqueue_behind(link, packet);
+            }
         }
         if state.has_features {
             return self.put_on_line_with_features(link, packet, self.now, true);
@@ -278,21 +291,23 @@ impl<K: Key> Network<K> {
     #[inline(never)]
     fn enqueue_behind(&mut self, link: u32, packet: u32) {
         let now = self.now;
+        if self.links[link as usize].has_features && self.ports[link as usize].features.down {
+            return self.lose_at_dead_port(link, packet, None);
+        }
         // The arrival must see every departure up to now as done.
-        if self.links[link as usize].has_features {
-            let Features { down, shares, .. } = self.ports[link as usize].features;
-            if down {
-                return self.lose_at_dead_port(link, packet, None);
-            }
-            if shares {
-                self.free_memory(self.ports[link as usize].owner, now);
+        self.advance(link, now);
+        let shares = self.links[link as usize].shares;
+        if shares {
+            // Departures from other ports only free memory. They matter if there may be too little without them.
+            let (port, len) = (&mut self.ports[link as usize], self.slab.metas[packet as usize].len);
+            if !port.has_memory(len, &self.pools[port.owner as usize]) {
+                let switch = port.owner;
+                self.free_memory(switch, now);
             }
         }
-        self.advance(link, now);
 
         let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
         let metas = self.slab.metas.as_mut_slice();
-        let shares = state.has_features && port.features.shares;
         let pool = if shares { &mut self.pools[port.owner as usize] } else { &mut self.own_pool };
         let priority = metas[packet as usize].tag.priority();
         let verdict = port.enqueue(metas, packet, now, pool, &mut self.victims);
@@ -301,10 +316,14 @@ impl<K: Key> Network<K> {
             return self.lose(link, packet, verdict);
         }
         state.queued += 1;
-        if state.has_features {
-            self.queued_with_features(link, packet);
+        if shares {
+            self.occupy_memory(link, packet);
+        }
+        if self.links[link as usize].has_features {
+            self.queued_with_features(link);
             return self.send_or_wait(link);
         }
+        let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
         if joined(port, state, now) {
             self.depart(link, now);
         }
@@ -339,8 +358,12 @@ impl<K: Key> Network<K> {
             return self.discard(packet);
         }
         state.queued += 1;
-        if state.has_features {
-            self.queued_with_features(link, packet);
+        let has_features = state.has_features;
+        if state.shares {
+            self.occupy_memory(link, packet);
+        }
+        if has_features {
+            self.queued_with_features(link);
         }
         self.send_or_wait(link);
     }

@@ -4,17 +4,14 @@
 #[allow(dead_code, reason = "other tests use the rest")]
 mod by_hand;
 
-use std::ops::ControlFlow;
-
-use by_hand::{Trial, fcts, flow, rack, scheme, settings};
+use by_hand::{Trial, fcts, flow, rack, scheme, sent, settings, sizes, with_run_spec};
 use flowsieve_core::Time;
 use flowsieve_core::controllers::thresholds::CONTROLLER_THRESHOLD;
 use flowsieve_core::taggers::levels::{HOST_THRESHOLD, TAG_THRESHOLD};
-use flowsieve_record::{PacketKind, PacketRow, PointResult, Series, TraceSink};
-use flowsieve_settings::{Raw, Settings};
+use flowsieve_record::{PacketKind, PointResult, Series};
+use flowsieve_settings::Settings;
+use flowsieve_sim::run_sampled;
 use flowsieve_sim::sample::{CONTROLLER, Sampling};
-use flowsieve_sim::trace::Tracing;
-use flowsieve_sim::{Flows, Partitioning, RunSpec, run_sampled, run_traced};
 use flowsieve_workload::Flow;
 
 const US: u64 = 1_000_000;
@@ -43,46 +40,6 @@ fn example__of_three_flows_on_one_link() {
             assert!((found - expected).abs() <= 4.5 / unit as f64, "{found}, not {expected}");
         }
     }
-}
-
-/// Keeps the packets with payload.
-#[derive(Default)]
-struct Data(Vec<(u32, PacketRow)>);
-
-impl TraceSink for Data {
-    fn begin(&mut self) {
-        self.0.clear();
-    }
-
-    fn packet(&mut self, row: &PacketRow) -> ControlFlow<()> {
-        if let Some((_, PacketKind::Data { flow, .. })) = row.what {
-            self.0.push((flow, *row));
-        }
-        ControlFlow::Continue(())
-    }
-}
-
-fn with_run_spec<R>(trial: &Trial, flows: &[Flow], body: impl FnOnce(&RunSpec<'_>) -> R) -> R {
-    let numbered = || -> Box<dyn Iterator<Item = Flow>> {
-        Box::new((0..).zip(flows).map(|(id, flow)| Flow { id, ..*flow }).collect::<Vec<_>>().into_iter())
-    };
-    body(&trial.run_spec(Flows::Given(&numbered), Partitioning::Whole))
-}
-
-/// The packets with payload that a link sends.
-fn sent(trial: &Trial, flows: &[Flow], link: &str) -> Vec<(u32, PacketRow)> {
-    with_run_spec(trial, flows, |run_spec| {
-        let links = (0..run_spec.fabric.links.len() as u32).filter(|&n| run_spec.fabric.link_name(n) == link).collect();
-        let tracing = Tracing { links, span: Time::ZERO..Time::NEVER, most: u64::MAX };
-        let mut data = Data::default();
-        run_traced(run_spec, None, &tracing, &mut data, &mut flowsieve_sim::go_on).expect("a run");
-        data.0
-    })
-}
-
-fn sizes(all: &[u64]) -> Raw {
-    let texts: Vec<String> = all.iter().map(|bytes| format!("{bytes}B")).collect();
-    Raw::from(&texts.iter().map(String::as_str).collect::<Vec<_>>()[..])
 }
 
 /// Three hosts on a switch, connections that need no handshake.

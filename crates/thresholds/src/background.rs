@@ -6,6 +6,8 @@
 //! §4.7). Bytes of a level are served in the order in which they reach it. All bytes of a flow are there at once: the
 //! model does not spread them over time as a host link or a transport does.
 //!
+//! With another weight for each size, the mean is that of the slowdown, T(x) over the time that a flow takes alone.
+//!
 //! The mean is a sum over levels, and the term of a level depends only on its two ends. So a dynamic programme over
 //! (levels, end of the last) finds the exact optimum on a grid. The same is then done on finer grids around the
 //! resulting thresholds, down to bytes. So the result is never worse than the optimum on the first grid. That grid has
@@ -30,7 +32,7 @@ const FINER: usize = 1 << 9;
 pub fn background(law: &SizeLaw, load: f64, queues: usize) -> Result<Vec<u64>, ThresholdError> {
     checked_load(load)?;
     checked_queues(queues)?;
-    let queue = Queue { law, rate: load / law.mean() };
+    let queue = Queue::new(law, load, None);
     let mut candidates = first_grid(law);
     let mut chosen = queue.best(&candidates, queues);
     // Each round divides the width of a cell by half of its number of candidates.
@@ -52,12 +54,21 @@ pub fn background(law: &SizeLaw, load: f64, queues: usize) -> Result<Vec<u64>, T
     Ok(all_levels(&chosen, law, queues))
 }
 
-/// Returns the thresholds in bytes with the least mean time in the model, of those at sizes that flows have exactly: for
-/// a law of few sizes, such as a sketch has, and a controller that computes them often. At most 511 sizes are tried.
-pub fn background_at_sizes(law: &SizeLaw, load: f64, queues: usize) -> Result<Vec<u64>, ThresholdError> {
+/// Returns the thresholds in bytes with the least mean slowdown in the model, of those at sizes that flows have exactly:
+/// for a law of few sizes, such as a sketch has, and a controller that computes them often. At most 511 sizes are tried.
+///
+/// A flow's slowdown is its time over that of its own bytes and `idle` others: those that the link could send while a
+/// network that is otherwise idle brings a flow without bytes to its end. If `idle` is far above all sizes, the mean time
+/// is least, too.
+pub fn background_slowdown_at_sizes(
+    law: &SizeLaw,
+    load: f64,
+    queues: usize,
+    idle: u64,
+) -> Result<Vec<u64>, ThresholdError> {
     checked_load(load)?;
     checked_queues(queues)?;
-    let queue = Queue { law, rate: load / law.mean() };
+    let queue = Queue::new(law, load, Some(idle));
     let candidates: Vec<u64> = law.steps(GRID as usize).collect();
     Ok(all_levels(&queue.best(&candidates, queues), law, queues))
 }
@@ -72,10 +83,7 @@ fn all_levels(chosen: &[u64], law: &SizeLaw, queues: usize) -> Vec<u64> {
 /// Returns the mean completion time in the model at a load within (0, 1), in units of a mean flow's time on an idle
 /// link.
 pub fn background_time(law: &SizeLaw, load: f64, thresholds: &[u64]) -> f64 {
-    let queue = Queue { law, rate: load / law.mean() };
-    let ends = thresholds.iter().copied().chain([u64::MAX]);
-    let ends: Vec<End> = [0].into_iter().chain(ends).map(|offset| queue.end(offset)).collect();
-    ends.windows(2).map(|pair| pair[0].to(&pair[1])).sum::<f64>() / law.mean()
+    Queue::new(law, load, None).mean(thresholds) / law.mean()
 }
 
 /// Flows at a link that serves one byte per unit of time.
@@ -83,13 +91,16 @@ struct Queue<'a> {
     law: &'a SizeLaw,
     /// λ, in flows per unit of time.
     rate: f64,
+    /// A flow's weight in the mean, 1 if there is none here: by offset, the sums over the flows up to it of weights and of
+    /// weighted bytes.
+    weighed: Option<Box<dyn Fn(u64) -> [f64; 2] + 'a>>,
 }
 
 /// The end of a level.
 struct End {
-    /// Share of the flows that are larger.
-    beyond: f64,
-    /// E\[X; X ≤ a\].
+    /// Weight of the flows that are not larger, but for a constant.
+    up_to: f64,
+    /// Weighted bytes of these flows, E\[X; X ≤ a\].
     ended: f64,
     /// 1 − ρ(a).
     free: f64,
@@ -100,19 +111,32 @@ struct End {
 impl End {
     /// Returns what the level from here to there adds to the mean time.
     fn to(&self, there: &End) -> f64 {
-        ((self.beyond - there.beyond) * there.wait + (there.ended - self.ended)) / self.free
+        ((there.up_to - self.up_to) * there.wait + (there.ended - self.ended)) / self.free
     }
 }
 
 impl Queue<'_> {
+    /// Builds the queue at a load; with `idle`, the mean is that of the slowdown.
+    fn new(law: &SizeLaw, load: f64, idle: Option<u64>) -> Queue<'_> {
+        let weighed = idle.map(|idle| -> Box<dyn Fn(u64) -> [f64; 2]> { Box::new(law.weighed(idle.max(1) as f64)) });
+        Queue { law, rate: load / law.mean(), weighed }
+    }
+
     fn end(&self, offset: u64) -> End {
         let free = 1.0 - self.rate * self.law.mean_up_to(offset);
-        End {
-            beyond: self.law.share_beyond(offset),
-            ended: self.law.mean_of_up_to(offset),
-            free,
-            wait: self.rate * self.law.second_moment_up_to(offset) / (2.0 * free),
-        }
+        // The share beyond keeps its digits if it is small, and differences are all that counts.
+        let [up_to, ended] = match &self.weighed {
+            Some(weighed) => weighed(offset),
+            None => [-self.law.share_beyond(offset), self.law.mean_of_up_to(offset)],
+        };
+        End { up_to, ended, free, wait: self.rate * self.law.second_moment_up_to(offset) / (2.0 * free) }
+    }
+
+    /// Returns the mean time or slowdown with these thresholds.
+    fn mean(&self, thresholds: &[u64]) -> f64 {
+        let ends = thresholds.iter().copied().chain([u64::MAX]);
+        let ends: Vec<End> = [0].into_iter().chain(ends).map(|offset| self.end(offset)).collect();
+        ends.windows(2).map(|pair| pair[0].to(&pair[1])).sum()
     }
 
     /// Chooses at most `queues` − 1 of the candidates, rising, with the least mean time.
@@ -196,6 +220,24 @@ mod tests {
     }
 
     #[test]
+    fn background_slowdown__by_hand() {
+        // The same flows in a network that takes 2 units for nothing: alone they take 4 and 8.
+        let law = SizeLaw::from_counts([(2, 1), (6, 1)]).unwrap();
+        let slowdown = 0.5 * (1.0 / 3.0 + 2.0) / 4.0 + 0.5 * 8.5 / 0.75 / 8.0;
+        assert!((Queue::new(&law, 0.5, Some(2)).mean(&[2]) - slowdown).abs() < 1e-12);
+    }
+
+    #[test]
+    fn background_slowdown__of_sizes_between_is_that_of_many_sizes() {
+        let uniform = SizeLaw::from_quantiles(&|p| Some((p * 1e6) as u64)).unwrap();
+        let counts = SizeLaw::from_counts((1..=10_000).map(|i| (100 * i - 50, 1))).unwrap();
+        for thresholds in [vec![], vec![3_333], vec![100_000, 777_777]] {
+            let [one, other] = [&uniform, &counts].map(|law| Queue::new(law, 0.8, Some(50_000)).mean(&thresholds));
+            assert!((one / other - 1.0).abs() < 1e-3, "{thresholds:?}: {one} {other}");
+        }
+    }
+
+    #[test]
     fn background_time__exponential_sizes_take_as_long_in_any_levels() {
         // For memoryless sizes, no discipline without knowledge of sizes is better or worse than M/M/1.
         let law = exponential_phases(&[(1.0, 1e7)]);
@@ -243,21 +285,24 @@ mod tests {
         }
 
         #[test]
-        fn background_at_sizes__is_the_best_of_the_sizes(
+        fn background_slowdown_at_sizes__is_the_best_of_the_sizes(
             counts in prop::collection::vec((1u64..3_000, 1u64..100), 1..9),
-            load in 0.05..0.95
+            load in 0.05..0.95,
+            idle in 1u64..10_000
         ) {
             let sizes: Vec<u64> = counts.iter().map(|(size, _)| *size).collect();
             let law = SizeLaw::from_counts(counts).unwrap();
+            let mean = |thresholds: &[u64]| Queue::new(&law, load, Some(idle)).mean(thresholds);
             let pairs = sizes.iter().flat_map(|&a| sizes.iter().map(move |&b| [a, b]));
-            let best = pairs.filter(|pair| pair[0] <= pair[1]).map(|pair| background_time(&law, load, &pair));
-            let best = best.fold(f64::INFINITY, f64::min);
-            let found = background_at_sizes(&law, load, 3).unwrap();
+            let best = pairs.filter(|pair| pair[0] <= pair[1]).map(|pair| mean(&pair)).fold(f64::INFINITY, f64::min);
+            let found = background_slowdown_at_sizes(&law, load, 3, idle).unwrap();
             prop_assert!(found.is_sorted_by(|a, b| a < b) && found.len() == 2, "{found:?}");
-            prop_assert!((background_time(&law, load, &found) / best - 1.0).abs() < 1e-9, "{found:?} {best}");
-            // No size is so much better than those between that it would be missed.
+            prop_assert!((mean(&found) / best - 1.0).abs() < 1e-9, "{found:?} {best}");
+            // If the network takes far longer than any flow's bytes, all flows weigh the same.
+            let alike = background_slowdown_at_sizes(&law, load, 3, 1 << 50).unwrap();
             let anywhere = background_time(&law, load, &background(&law, load, 3).unwrap());
-            prop_assert!(anywhere <= best * (1.0 + 1e-9));
+            prop_assert!(anywhere <= background_time(&law, load, &alike) * (1.0 + 1e-9));
+            prop_assert!(background_time(&law, load, &alike) <= background_time(&law, load, &found) * (1.0 + 1e-9));
         }
 
         #[test]

@@ -160,6 +160,26 @@ impl SizeLaw {
         up_to.moments[1] + bytes as f64 * (bytes as f64 * up_to.beyond)
     }
 
+    /// Returns a function of an offset that sums over the flows up to it, if a flow of *x* bytes has the weight 1 / (x +
+    /// `idle`): their weights, and their weighted bytes. `idle` must be above 0.
+    pub(super) fn weighed(&self, idle: f64) -> impl Fn(u64) -> [f64; 2] {
+        let mut before = vec![[0.0; 2]];
+        let mut sums = [0.0; 2];
+        for piece in &self.pieces {
+            let [weight, bytes] = piece.weighed_up_to(piece.to as f64, idle);
+            sums = [sums[0] + weight, sums[1] + bytes];
+            before.push(sums);
+        }
+        move |offset| {
+            let whole = self.pieces.partition_point(|piece| piece.to <= offset);
+            let [weight, bytes] = match self.pieces.get(whole) {
+                Some(piece) if piece.from < offset => piece.weighed_up_to(offset as f64, idle),
+                _ => [0.0; 2],
+            };
+            [before[whole][0] + weight, before[whole][1] + bytes]
+        }
+    }
+
     /// Returns the smallest size that a share `p` of the flows, 0 to 1, does not exceed.
     pub fn quantile(&self, p: f64) -> u64 {
         let index = self.pieces.partition_point(|piece| piece.up_to < p);
@@ -213,6 +233,18 @@ impl Piece {
         let from = self.from as f64;
         let share = self.share * (to - from) / (self.to - self.from) as f64;
         [share * (from + to) / 2.0, share * (from * from + from * to + to * to) / 3.0]
+    }
+
+    /// Returns the sums of [`SizeLaw::weighed`] over its flows of at most `to`.
+    fn weighed_up_to(&self, to: f64, idle: f64) -> [f64; 2] {
+        let from = self.from as f64;
+        let (share, weight) = if self.from == self.to {
+            (self.share, self.share / (to + idle))
+        } else {
+            let density = self.share / (self.to - self.from) as f64;
+            (density * (to - from), density * libm::log((to + idle) / (from + idle)))
+        };
+        [weight, share - idle * weight]
     }
 }
 

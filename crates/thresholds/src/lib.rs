@@ -8,7 +8,8 @@
 //! - [`tandem`]: minimises the mean completion time of a tandem of M/M/1 queues, the model of PIAS (Bai et al., NSDI
 //!   2015);
 //! - [`background`]: minimises that of an M/G/1 foreground-background queue with FIFO levels, which is the scheduler
-//!   itself under Poisson arrivals at one link; [`background_at_sizes`] does the same over few sizes;
+//!   itself under Poisson arrivals at one link; [`background_slowdown_at_sizes`] minimises its mean slowdown, over few
+//!   sizes;
 //! - [`two_level`]: one threshold, which minimises that of two-level processor sharing (Avrachenkov, Brown and Osipova,
 //!   2009).
 
@@ -20,7 +21,7 @@ mod tandem;
 mod testing;
 mod two_level;
 
-pub use background::{background, background_at_sizes, background_time};
+pub use background::{background, background_slowdown_at_sizes, background_time};
 pub use law::SizeLaw;
 pub use phases::Phases;
 pub use tandem::{tandem, tandem_time};
@@ -132,7 +133,7 @@ mod tests {
             for refused in [
                 tandem(&law, load, 4),
                 background(&law, load, 4),
-                background_at_sizes(&law, load, 4),
+                background_slowdown_at_sizes(&law, load, 4, 100_000),
                 two_level(&law, load).map(|one| vec![one]),
             ] {
                 assert!(matches!(refused, Err(ThresholdError::Load(_))), "{load}");
@@ -142,7 +143,7 @@ mod tests {
             for refused in [
                 tandem(&law, 0.5, queues),
                 background(&law, 0.5, queues),
-                background_at_sizes(&law, 0.5, queues),
+                background_slowdown_at_sizes(&law, 0.5, queues, 100_000),
                 equal_split(&law, queues),
             ] {
                 assert_eq!(refused, Err(ThresholdError::Queues(queues)));
@@ -153,7 +154,7 @@ mod tests {
     proptest! {
         #[test]
         fn thresholds__always_rise(law in any_law(), load in 0.001..0.999, queues in 1usize..=64) {
-            for found in [equal_split(&law, queues), tandem(&law, load, queues), background(&law, load, queues), background_at_sizes(&law, load, queues)] {
+            for found in [equal_split(&law, queues), tandem(&law, load, queues), background(&law, load, queues), background_slowdown_at_sizes(&law, load, queues, 100_000)] {
                 let found = found.unwrap();
                 prop_assert_eq!(found.len(), queues - 1);
                 prop_assert!(found.first().is_none_or(|first| *first > 0) && found.is_sorted_by(|a, b| a < b), "{:?}", found);

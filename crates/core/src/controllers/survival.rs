@@ -5,6 +5,8 @@
 //! host follows its own. Sizes under way count, too, so a change towards longer messages shows before the first of them
 //! has ended.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use crate::controller::{Audience, Controller, ControllerRules, FabricSite, Gauges, HostEvent, Publish, Table};
@@ -26,7 +28,7 @@ pub struct SurvivalParams {
     /// The fewest messages that have ended for a table; with fewer, thresholds stay.
     pub least: u64,
     /// The model.
-    pub rule: &'static dyn Solver,
+    pub rule: Arc<dyn Solver>,
     /// The load for which the model computes thresholds.
     pub load: f64,
     /// Levels that packets are tagged with.
@@ -191,7 +193,7 @@ mod tests {
 
     fn params(least: u64) -> SurvivalParams {
         let period = Time::from_us(100);
-        SurvivalParams { class: 2, period, least, rule: &Sizes, load: 0.8, levels: 8, start: vec![] }
+        SurvivalParams { class: 2, period, least, rule: Arc::new(Sizes), load: 0.8, levels: 8, start: vec![] }
     }
 
     /// Builds the controller of three hosts, or that of host 1.

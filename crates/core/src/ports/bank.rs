@@ -204,8 +204,8 @@ impl PortScheduler for FifoBank {
     }
 
     fn bypass_bytes(&self) -> u64 {
-        match (self.limits.of_empty_port(), self.marker.of_empty_port()) {
-            (Some(fits), Some(unmarked)) if self.turn.is_memoryless() => fits.min(unmarked),
+        match self.marker.of_empty_port() {
+            Some(unmarked) if self.turn.is_memoryless() => unmarked.min(self.limits.of_empty_port()),
             _ => 0,
         }
     }

@@ -1,14 +1,16 @@
 //! Points put together by hand: a small fabric, a scheme of the registry under some settings, a few flows.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use flowsieve_core::Time;
 use flowsieve_core::coflow::Announcements;
 use flowsieve_fabric::topology::{FABRIC_SETTINGS, Fabric};
-use flowsieve_record::PointResult;
+use flowsieve_record::{PacketKind, PacketRow, PointResult, TraceSink};
 use flowsieve_schemes::{Context, Scheme, WorkloadFacts, registry};
-use flowsieve_settings::Settings;
-use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec, run};
+use flowsieve_settings::{Raw, Settings};
+use flowsieve_sim::trace::Tracing;
+use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec, run, run_traced};
 use flowsieve_workload::{Flow, Predict};
 
 /// 10 Gbit/s at the hosts and 40 Gbit/s between switches, 200 ns for each link, nothing for hosts: a full packet of
@@ -121,4 +123,46 @@ pub(crate) fn fcts(result: &PointResult) -> Vec<u64> {
 pub(crate) fn marks_and_drops(result: &PointResult) -> (u64, u64) {
     let sum = |count: fn(&flowsieve_record::LinkClass) -> u64| result.links.iter().map(count).sum();
     (sum(|link| link.marks), sum(|link| link.drops.buffer))
+}
+
+/// Keeps the packets with payload.
+#[derive(Default)]
+struct Data(Vec<(u32, PacketRow)>);
+
+impl TraceSink for Data {
+    fn begin(&mut self) {
+        self.0.clear();
+    }
+
+    fn packet(&mut self, row: &PacketRow) -> ControlFlow<()> {
+        if let Some((_, PacketKind::Data { flow, .. })) = row.what {
+            self.0.push((flow, *row));
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Calls `body` with everything that a run of these flows in the whole fabric depends on.
+pub(crate) fn with_run_spec<R>(trial: &Trial, flows: &[Flow], body: impl FnOnce(&RunSpec<'_>) -> R) -> R {
+    let numbered = || -> Box<dyn Iterator<Item = Flow>> {
+        Box::new((0..).zip(flows).map(|(id, flow)| Flow { id, ..*flow }).collect::<Vec<_>>().into_iter())
+    };
+    body(&trial.run_spec(Flows::Given(&numbered), Partitioning::Whole))
+}
+
+/// The packets with payload that a link sends, with their flows.
+pub(crate) fn sent(trial: &Trial, flows: &[Flow], link: &str) -> Vec<(u32, PacketRow)> {
+    with_run_spec(trial, flows, |run_spec| {
+        let links = (0..run_spec.fabric.links.len() as u32).filter(|&n| run_spec.fabric.link_name(n) == link).collect();
+        let tracing = Tracing { links, span: Time::ZERO..Time::NEVER, most: u64::MAX };
+        let mut data = Data::default();
+        run_traced(run_spec, None, &tracing, &mut data, &mut flowsieve_sim::go_on).expect("a run");
+        data.0
+    })
+}
+
+/// Sizes as a list setting.
+pub(crate) fn sizes(all: &[u64]) -> Raw {
+    let texts: Vec<String> = all.iter().map(|bytes| format!("{bytes}B")).collect();
+    Raw::from(&texts.iter().map(String::as_str).collect::<Vec<_>>()[..])
 }

@@ -45,7 +45,10 @@ pub(super) struct Ranked {
     turn: u64,
     /// By slot: its place, if it is in line.
     places: Vec<Option<Place>>,
-    line: BTreeSet<(Place, u32)>,
+    /// The first in line, unless it was taken last. It is apart because one connection often has many turns in a row.
+    first: Option<(Place, u32)>,
+    /// The others, which come after `first`.
+    others: BTreeSet<(Place, u32)>,
 }
 
 /// A place in line: urgency, then turn or age.
@@ -59,7 +62,8 @@ impl Line {
                 by_age: order == NicOrder::TagThenAge,
                 turn: 0,
                 places: Vec::new(),
-                line: BTreeSet::new(),
+                first: None,
+                others: BTreeSet::new(),
             }),
         }
     }
@@ -69,7 +73,7 @@ impl Line {
     pub(super) fn len(&self) -> usize {
         match self {
             Line::Turns(ready) => ready.len(),
-            Line::Ranked(ranked) => ranked.line.len(),
+            Line::Ranked(ranked) => ranked.len(),
         }
     }
 
@@ -100,27 +104,44 @@ impl Ranked {
             }
         };
         let place = (urgency.tag, among_equals);
-        if let Some(old) = self.places[at].replace(place) {
-            self.line.remove(&(old, slot));
+        match self.places[at].replace(place) {
+            Some(old) if old == place => return,
+            Some(old) if self.first == Some((old, slot)) => self.first = None,
+            Some(old) => _ = self.others.remove(&(old, slot)),
+            None => {}
         }
-        self.line.insert((place, slot));
+        let entry = (place, slot);
+        match self.first {
+            Some(first) if first < entry => _ = self.others.insert(entry),
+            Some(first) => {
+                self.others.insert(first);
+                self.first = Some(entry);
+            }
+            None if self.others.first().is_none_or(|other| entry < *other) => self.first = Some(entry),
+            None => _ = self.others.insert(entry),
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.others.len() + usize::from(self.first.is_some())
     }
 
     fn next(&mut self) -> Option<u32> {
-        let (_, slot) = self.line.pop_first()?;
+        let (_, slot) = self.first.take().or_else(|| self.others.pop_first())?;
         self.places[slot as usize] = None;
         Some(slot)
     }
 
     /// Returns those in line.
     pub(super) fn all(&self) -> Vec<u32> {
-        self.line.iter().map(|&(_, slot)| slot).collect()
+        self.first.iter().chain(&self.others).map(|&(_, slot)| slot).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn ranked(order: NicOrder) -> Ranked {
         let Line::Ranked(ranked) = Line::new(order) else { panic!("{order:?} ranks") };
@@ -152,7 +173,7 @@ mod tests {
         line.put(1, urgency(3, 0, 0));
         assert_eq!(line.all(), [1, 2]);
         line.put(2, urgency(2, 0, 1));
-        assert_eq!((line.all(), line.line.len()), (vec![2, 1], 2), "2 has become more urgent");
+        assert_eq!((line.all(), line.len()), (vec![2, 1], 2), "2 has become more urgent");
     }
 
     #[test]
@@ -167,5 +188,27 @@ mod tests {
         }
         line.put(1, urgency(2, 5, 7));
         assert_eq!(line.all(), [0, 2, 1], "a demoted one waits");
+    }
+
+    proptest! {
+        /// The first that is kept apart is only quicker: the order is that of the places.
+        #[test]
+        fn next__is_the_least_place(calls in prop::collection::vec((0u32..6, 0u64..3, 0u64..3), 0..60)) {
+            let (mut line, mut expected) = (ranked(NicOrder::TagThenAge), [None; 5]);
+            for (slot, tag, began_us) in calls {
+                if let Some(place) = expected.get_mut(slot as usize) {
+                    line.put(slot, urgency(tag, began_us, slot));
+                    *place = Some((tag, began_us, slot));
+                } else {
+                    let least = expected.iter().flatten().min().map(|(.., slot)| *slot);
+                    prop_assert_eq!(line.next(), least);
+                    least.into_iter().for_each(|slot| expected[slot as usize] = None);
+                }
+                let mut all: Vec<_> = expected.iter().flatten().collect();
+                all.sort();
+                prop_assert_eq!(line.all(), all.iter().map(|(.., slot)| *slot).collect::<Vec<_>>());
+                prop_assert_eq!(line.len(), all.len());
+            }
+        }
     }
 }
