@@ -1,6 +1,7 @@
 //! Parts of a user's own, from end to end: a port scheduler, a tagger, switches' programs; and parts that differ by class
 //! of flow and by place. Times are computed by hand as in `traces.rs`.
 
+#[allow(dead_code, reason = "other tests use the rest")]
 mod by_hand;
 #[path = "own_parts/coflow_port.rs"]
 mod coflow_port;

@@ -1,6 +1,7 @@
 //! A transport of a user's own, from end to end: the receiver says who sends, the shortest message first. Times are computed
 //! by hand as in `traces.rs`.
 
+#[allow(dead_code, reason = "other tests use the rest")]
 mod by_hand;
 #[path = "../../flowsieve/examples/own_scheme/credits.rs"]
 mod credits;
