@@ -52,7 +52,8 @@ pub(crate) struct LinkState {
     /// Number of packets that wait at the port.
     pub(crate) queued: u32,
     pub(crate) to: Endpoint,
-    /// A packet of at most this many bytes bypasses the port when it is idle ([`PortScheduler::bypass_bytes`]).
+    /// A packet of at most this many bytes bypasses the port when it is idle ([`PortScheduler::bypass_bytes`]). 0 if the
+    /// port shares memory, which may have no room.
     bypass_bytes: u16,
     /// Whether [`Port::features`] has any but shared memory. In most fabrics no link has.
     pub(crate) has_features: bool,
@@ -202,7 +203,10 @@ impl LinkState {
             last: NONE,
             queued: 0,
             to,
-            bypass_bytes: u16::try_from(port.scheduler.bypass_bytes()).unwrap_or(u16::MAX),
+            bypass_bytes: match port.features.shares {
+                true => 0,
+                false => u16::try_from(port.scheduler.bypass_bytes()).unwrap_or(u16::MAX),
+            },
             has_features: port.features.any_but_sharing(),
             shares: port.features.shares,
             only_crosses: port.features.only_crosses(),
@@ -225,7 +229,13 @@ impl LinkState {
     /// Returns whether a packet of `len` bytes bypasses the scheduler, because the port is idle at `now`.
     #[inline(always)]
     pub(crate) fn bypasses(&self, len: u16, now: Time) -> bool {
-        self.queued == 0 && self.busy_until <= now && len <= self.bypass_bytes
+        self.is_idle(now) && len <= self.bypass_bytes
+    }
+
+    /// Returns whether nothing waits at the port, and the line is free.
+    #[inline(always)]
+    pub(crate) fn is_idle(&self, now: Time) -> bool {
+        self.queued == 0 && self.busy_until <= now
     }
 
     /// Puts a packet of `on_wire` bytes on the line, which is free at `start`; returns when it arrives at the far end.

@@ -225,14 +225,29 @@ impl<K: Key> Network<K> {
 
     #[inline(never)]
     fn depart(&mut self, link: u32, now: Time) {
-        let state = &mut self.links[link as usize];
+        let state = &self.links[link as usize];
         if state.has_features {
             return self.depart_with_features(link, now);
         }
+        if state.shares {
+            return self.depart_sharing(link, now);
+        }
+        self.depart_plain::<false>(link, now);
+    }
+
+    /// Does the same for a link whose only feature is memory that its port shares.
+    #[inline(never)]
+    fn depart_sharing(&mut self, link: u32, now: Time) {
+        self.depart_plain::<true>(link, now);
+    }
+
+    /// Does the same for a link without other features.
+    #[inline(always)]
+    fn depart_plain<const SHARES: bool>(&mut self, link: u32, now: Time) {
+        let state = &mut self.links[link as usize];
         let (port, metas) = (&mut self.ports[link as usize], self.slab.metas.as_mut_slice());
         let class = &mut self.classes[usize::from(state.class)];
-        let shares = state.shares;
-        let pool = if shares { &mut self.pools[port.owner as usize] } else { &mut self.own_pool };
+        let pool = if SHARES { &mut self.pools[port.owner as usize] } else { &mut self.own_pool };
         while state.owes(now) {
             let start = state.busy_until;
             let Some(packet) = port.dequeue(metas, start, pool, &mut self.victims) else {
@@ -240,7 +255,7 @@ impl<K: Key> Network<K> {
                 return;
             };
             state.queued -= 1;
-            if shares {
+            if SHARES {
                 pool.give(metas[packet as usize].len);
             }
             if let Some(at) = put_on_plain_line(state, class, metas, packet, self.overhead, start, false) {
@@ -268,15 +283,8 @@ impl<K: Key> Network<K> {
     #[inline(always)]
     pub(crate) fn enqueue(&mut self, link: u32, packet: u32) {
         let (state, metas) = (&mut self.links[link as usize], self.slab.metas.as_mut_slice());
-        let len = metas[packet as usize].len;
-        if !state.bypasses(len, self.now) {
+        if !state.bypasses(metas[packet as usize].len, self.now) {
             return self.enqueue_behind(link, packet);
-        }
-        if state.shares {
-            let port = &mut self.ports[link as usize];
-            if state.has_features || !port.has_memory(len, &self.pools[port.owner as usize]) {
-                return self.enqueue_behind(link, packet);
-            }
         }
         if state.has_features {
             return self.put_on_line_with_features(link, packet, self.now, true);
@@ -290,14 +298,37 @@ impl<K: Key> Network<K> {
     /// Does the same for a port that is not idle or needs to see every packet.
     #[inline(never)]
     fn enqueue_behind(&mut self, link: u32, packet: u32) {
+        if self.links[link as usize].shares {
+            return self.enqueue_sharing(link, packet);
+        }
+        self.enqueue_waiting::<false>(link, packet);
+    }
+
+    /// Does the same for a port that shares memory. It is bypassed if it is idle and there is room.
+    #[inline(never)]
+    fn enqueue_sharing(&mut self, link: u32, packet: u32) {
+        let (state, len) = (&mut self.links[link as usize], self.slab.metas[packet as usize].len);
+        let port = &mut self.ports[link as usize];
+        let idle = state.is_idle(self.now) && !state.has_features && u64::from(len) <= port.scheduler.bypass_bytes();
+        if !idle || !port.has_memory(len, &self.pools[port.owner as usize]) {
+            return self.enqueue_waiting::<true>(link, packet);
+        }
+        let (class, metas) = (&mut self.classes[usize::from(state.class)], self.slab.metas.as_mut_slice());
+        if let Some(at) = put_on_plain_line(state, class, metas, packet, self.overhead, self.now, true) {
+            self.events.set(link, K::new(at, link));
+        }
+    }
+
+    /// Handles the arrival of a packet that joins a queue, at a port that shares memory or not.
+    #[inline(always)]
+    fn enqueue_waiting<const SHARES: bool>(&mut self, link: u32, packet: u32) {
         let now = self.now;
         if self.links[link as usize].has_features && self.ports[link as usize].features.down {
             return self.lose_at_dead_port(link, packet, None);
         }
         // The arrival must see every departure up to now as done.
         self.advance(link, now);
-        let shares = self.links[link as usize].shares;
-        if shares {
+        if SHARES {
             // Departures from other ports only free memory. They matter if there may be too little without them.
             let (port, len) = (&mut self.ports[link as usize], self.slab.metas[packet as usize].len);
             if !port.has_memory(len, &self.pools[port.owner as usize]) {
@@ -308,7 +339,7 @@ impl<K: Key> Network<K> {
 
         let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
         let metas = self.slab.metas.as_mut_slice();
-        let pool = if shares { &mut self.pools[port.owner as usize] } else { &mut self.own_pool };
+        let pool = if SHARES { &mut self.pools[port.owner as usize] } else { &mut self.own_pool };
         let priority = metas[packet as usize].tag.priority();
         let verdict = port.enqueue(metas, packet, now, pool, &mut self.victims);
         self.classes[usize::from(state.class)].queued_before.count(priority, verdict.queued_before());
@@ -316,15 +347,15 @@ impl<K: Key> Network<K> {
             return self.lose(link, packet, verdict);
         }
         state.queued += 1;
-        if shares {
+        let has_features = state.has_features;
+        if SHARES {
             self.occupy_memory(link, packet);
         }
-        if self.links[link as usize].has_features {
+        if has_features {
             self.queued_with_features(link);
             return self.send_or_wait(link);
         }
-        let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
-        if joined(port, state, now) {
+        if joined(&mut self.ports[link as usize], &mut self.links[link as usize], now) {
             self.depart(link, now);
         }
     }
