@@ -60,14 +60,15 @@ pub const MODEL: u32 = 12;
 /// Returns the revision of those settings whose results alone have changed, so that the parts of all others stay valid.
 fn revision(settings: &BTreeMap<String, String>) -> &'static str {
     let is = |key: &str, value: &str| settings.get(key).is_some_and(|found| found == value);
-    if is("workload.pattern", "incast") {
+    // Later revisions first: a part from before the last that concerns it is no longer valid.
+    if settings.get("scheme.controller").is_some_and(|controller| controller.starts_with("survival")) {
+        "thresholds by what messages have sent are those of the least slowdown\n"
+    } else if is("workload.pattern", "incast") {
         "requests of incast are coflows\n"
     } else if is("scheme.rates", "madd") {
         "what MADD leaves is shared as in CoflowSim\n"
     } else if settings.iter().any(|(key, value)| key.ends_with("load_balancing") && value == "hula") {
         "HULA passes on the better probes of a round\n"
-    } else if settings.get("scheme.controller").is_some_and(|controller| controller.starts_with("survival")) {
-        "thresholds by what messages have sent are those of the least slowdown\n"
     } else {
         ""
     }
@@ -496,9 +497,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn part_key__of_incast_alone_has_a_revision() {
-        let settings = |pattern: &str| BTreeMap::from([("workload.pattern".to_owned(), pattern.to_owned())]);
-        assert_eq!(revision(&settings("all-to-all")), "");
-        assert_ne!(revision(&settings("incast")), "");
+    fn part_key__of_settings_whose_results_changed_has_the_last_revision() {
+        let settings = |pattern: &str, controller: &str| {
+            let settings = [("workload.pattern", pattern), ("scheme.controller", controller)];
+            BTreeMap::from(settings.map(|(key, value)| (key.to_owned(), value.to_owned())))
+        };
+        assert_eq!(revision(&settings("all-to-all", "none")), "");
+        let incast = revision(&settings("incast", "none"));
+        assert!(incast.contains("incast"));
+        for controller in ["survival", "survival, alone"] {
+            assert!(revision(&settings("all-to-all", controller)).contains("slowdown"));
+            assert!(revision(&settings("incast", controller)).contains("slowdown"));
+        }
     }
 }

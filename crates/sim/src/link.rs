@@ -203,9 +203,10 @@ impl LinkState {
             last: NONE,
             queued: 0,
             to,
-            bypass_bytes: match port.features.shares {
-                true => 0,
-                false => u16::try_from(port.scheduler.bypass_bytes()).unwrap_or(u16::MAX),
+            bypass_bytes: if port.features.shares {
+                0
+            } else {
+                u16::try_from(port.scheduler.bypass_bytes()).unwrap_or(u16::MAX)
             },
             has_features: port.features.any_but_sharing(),
             shares: port.features.shares,

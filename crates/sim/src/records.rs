@@ -106,7 +106,7 @@ impl Ends {
     }
 }
 
-/// Records by number, each of which can be taken once.
+/// Finds records by the numbers of their messages. A record can be taken once.
 struct ByNumber<T> {
     /// And how many records of each have not been taken.
     chunks: Vec<(Vec<T>, usize)>,
@@ -206,7 +206,7 @@ impl Records {
 mod tests {
     use super::*;
 
-    /// Two lists of even and odd numbers, of which the last is missing.
+    /// Lists the even numbers and the odd numbers from 0 to `count` - 2.
     fn lists(count: usize) -> [Chunks<usize>; 2] {
         let mut lists = [Chunks::default(), Chunks::default()];
         (0..count - 1).rev().for_each(|number| lists[number % 2].push(number));
