@@ -1,6 +1,6 @@
 //! What is written, read by a reader of each language that knows its rules and nothing of the writer.
 
-use flowsieve_configure::{Plan, Port, Refused, System};
+use flowsieve_configure::{Plan, Port, Refused, System, check_ports};
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -469,6 +469,8 @@ fn write__refuses_what_a_system_cannot_state() {
         "K of 3000000000 bytes at port Ethernet0: expected 1 to 2147483647 bytes; the nearest is 2147483647"
     );
     assert!(refused(&fast, System::Eos).to_string().contains("the nearest is 256000000"));
+    assert_eq!(check_ports(&fast.ports, None), Err(refused(&fast, System::Sonic)), "no system can state it");
+    assert_eq!(check_ports(&[port("Ethernet0", 1_600, 1_500_000)], None), Ok(()), "SONiC can");
     let wrong: [(Plan, &str); 7] = [
         (Plan { dscps: vec![35], thresholds_bytes: vec![], ..three_queues() }, "1 queues"),
         (Plan { thresholds_bytes: vec![1], ..three_queues() }, "1 thresholds for 3 queues"),
