@@ -146,6 +146,17 @@ impl SurvivalSketch {
             (last.is_some() && share > 0.0).then(|| (size, (share * ALL).max(1.0) as u64))
         })
     }
+
+    /// Returns the share of all bytes that messages send between two of these thresholds, in millionths: from none to the
+    /// first, and so on, and beyond the last. Thresholds rise.
+    pub fn shares(&self, thresholds: &[u64]) -> Vec<u64> {
+        let up_to = |bytes: u64| -> u128 {
+            self.sizes().map(|(size, count)| u128::from(size.min(bytes)) * u128::from(count)).sum()
+        };
+        let all = up_to(u64::MAX).max(1);
+        let ends = thresholds.iter().copied().chain([u64::MAX]).map(|end| (up_to(end) * 1_000_000 / all) as u64);
+        ends.scan(0, |before, end| Some(end - std::mem::replace(before, end))).collect()
+    }
 }
 
 #[cfg(test)]
@@ -155,6 +166,16 @@ mod tests {
 
     fn survivors_of(sizes: &SurvivalSketch) -> Vec<f64> {
         sizes.survivors().map(|(_, beyond)| beyond).collect()
+    }
+
+    #[test]
+    fn shares__of_bytes_by_level() {
+        // Three messages of 127 bytes and one of 1,023: 127 and 1,023 are the largest sizes of their bins.
+        let sketch = sketch(&[(127, None), (127, None), (127, None), (1_023, None)]);
+        // All 1,404 bytes: 4 * 100 up to 100, 3 * 27 + 400 more up to 500, 523 beyond.
+        assert_eq!(sketch.shares(&[100, 500]), [284_900, 342_592, 372_508]);
+        assert_eq!(sketch.shares(&[5_000, 6_000]), [1_000_000, 0, 0]);
+        assert_eq!(SurvivalSketch::default().shares(&[100]), [0, 0]);
     }
 
     /// A message: its size and, if it is not over, what it has sent.

@@ -84,6 +84,13 @@ pub trait TagPackets: Send {
         0
     }
 
+    /// Returns when that began which a packet belongs to. Hosts that order packets of one urgency by age ask it with
+    /// [`TagPackets::urgency`].
+    #[inline]
+    fn began(&self, facts: &FlowFacts) -> Time {
+        facts.start
+    }
+
     /// Returns where the steps of a message end, if its sender is to measure the time of each.
     #[inline]
     fn steps(&self, _message: &Message) -> Option<Steps> {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use flowsieve_core::coflow::Announcements;
 use flowsieve_core::controller::{Audience, Controller, Gauges, Hears, HostEvent, Published};
 use flowsieve_core::readings::Reading;
-use flowsieve_core::{ControllerSpec, Time};
+use flowsieve_core::{ControllerSpec, Misuse, Time};
 
 use crate::topology::{Fabric, Sites};
 
@@ -48,8 +48,7 @@ pub struct Control {
     news: VecDeque<HostEvent>,
     /// Number of events already removed from `news`.
     forgotten: u64,
-    /// Controllers do not hear of hosts with lower numbers.
-    first_host: u32,
+    misuse: Misuse,
 }
 
 /// The controllers that a scheme names together.
@@ -72,7 +71,7 @@ struct Kind {
 }
 
 impl Control {
-    /// Builds controllers of these kinds, if there are any. They do not hear of hosts below `first_host`, and `seed` is the
+    /// Builds controllers of these kinds, if there are any. `misuse` says what they hear of some hosts, and `seed` is the
     /// run's.
     ///
     /// # Errors
@@ -80,7 +79,7 @@ impl Control {
     pub fn new(
         fabric: &Fabric,
         specs: &[ControllerSpec],
-        first_host: u32,
+        misuse: Misuse,
         announcements: &Arc<Announcements>,
         seed: u64,
     ) -> Result<Option<Control>, HearsAtOnce> {
@@ -106,7 +105,7 @@ impl Control {
             })
         };
         let kinds: Vec<Kind> = specs.iter().zip(0..).map(kind).collect::<Result<_, _>>()?;
-        Ok(Some(Control { kinds, news: VecDeque::new(), forgotten: 0, first_host }))
+        Ok(Some(Control { kinds, news: VecDeque::new(), forgotten: 0, misuse }))
     }
 
     /// Returns whether any of them hears what happens at hosts.
@@ -135,11 +134,10 @@ impl Control {
     pub fn hear(&mut self, events: impl IntoIterator<Item = HostEvent>) {
         let place = |event: &HostEvent| (event.at, event.host);
         for event in events {
-            if event.host < self.first_host {
-                continue;
-            }
-            let later = self.news.iter().rev().take_while(|other| place(other) > place(&event)).count();
-            self.news.insert(self.news.len() - later, event);
+            self.misuse.heard(event, |event| {
+                let later = self.news.iter().rev().take_while(|other| place(other) > place(&event)).count();
+                self.news.insert(self.news.len() - later, event);
+            });
         }
         self.forget();
     }

@@ -72,7 +72,7 @@ impl Controllers {
         announcements: &Arc<Announcements>,
         seed: u64,
     ) -> Result<Option<Controllers>, ControlError> {
-        let control = Control::new(fabric, &scheme.controllers, scheme.misusing_hosts, announcements, seed);
+        let control = Control::new(fabric, &scheme.controllers, scheme.misuse, announcements, seed);
         let control = control.map_err(|HearsAtOnce(controller)| ControlError::HearsAtOnce { controller })?;
         Ok(control.map(|control| Controllers {
             control,

@@ -12,6 +12,7 @@ use flowsieve_core::host_queues::HostQueueRules;
 use flowsieve_core::solver::Solver;
 use flowsieve_core::taggers::demotion::Demotion;
 use flowsieve_core::taggers::kept_levels::KeptLevelParams;
+use flowsieve_core::taggers::level_cap::LevelCap;
 use flowsieve_core::taggers::levels::LevelParams;
 use flowsieve_core::{PortKind, Time};
 use flowsieve_thresholds::{
@@ -62,6 +63,11 @@ declare! {
         "delay from the hosts' sizes at the controller to its thresholds at the hosts",
     )
     .with_default(Time::from_us(1_000).0);
+    static LEVEL_CAP: Setting<f64> = Setting::number(
+        Section::Scheme, "level_cap", 0.001, 1_000.0,
+        "controller = \"survival\": the most that a host sends in a level, over the level's share of all bytes and of its \
+         line's rate, in a controller_period at once; the rest goes to the next level",
+    );
     static OBSERVE_WINDOW: Setting<u64> = Setting::time(
         Section::Scheme, "observe_window", 1, MAX_TIME_PS,
         "longest time for which hosts remember the sizes of their messages; the shortest is half of it",
@@ -210,6 +216,16 @@ fn survival(
     let scope = &context.scope;
     let period = Time(scope.read(&CONTROLLER_PERIOD)?);
     let reference = context.workload.fabric().map_or(Reference::PAPERS, Reference::of);
+    let cap = scope.optional(&LEVEL_CAP)?;
+    if cap.is_some() && rule == Rule::SurvivalAlone {
+        let expected = "none where each host has a controller of its own: a host that splits would set its own cap";
+        return Err(scope.invalid(&LEVEL_CAP, expected));
+    }
+    let cap = cap.map(|cap| LevelCap {
+        thousandths: (cap * 1_000.0).round() as u64,
+        line_bps: reference.host_bps,
+        burst: period,
+    });
     let params = SurvivalParams {
         class,
         period,
@@ -218,6 +234,7 @@ fn survival(
         load: SURVIVAL_LOAD,
         levels,
         start: thresholds.clone(),
+        shares: cap.is_some(),
     };
     let (name, publishes_after, kind) = match rule {
         Rule::SurvivalAlone => ("thresholds of hosts", Time::ZERO, ControllerKind::SurvivalAlone(Alone(params))),
@@ -228,7 +245,7 @@ fn survival(
     };
     let hears = Hears::WhenItDecides(Time::ZERO);
     scheme.controllers.push(ControllerSpec { name, period: Some(period), hears, publishes_after, kind });
-    Ok(TaggerSpec::KeptLevels(KeptLevelParams { thresholds, levels }))
+    Ok(TaggerSpec::KeptLevels(KeptLevelParams { thresholds, levels, cap }))
 }
 
 /// Returns the initial thresholds, in bytes: sizes, or those of one of these rules for what is known of the workload. If

@@ -31,7 +31,7 @@ mod sending;
 mod tagging;
 
 use flowsieve_core::taggers::plain::Plain;
-use flowsieve_core::{BalancerSpec, PortKind, TaggerSpec, Time};
+use flowsieve_core::{BalancerSpec, Misuse, PortKind, TaggerSpec, Time};
 use flowsieve_transport::tcp::CongestionSpec;
 use flowsieve_transport::tcp::NicOrder;
 use flowsieve_transport::tcp::params::LossDetection;
@@ -227,8 +227,8 @@ pub fn build(context: &Context<'_>, parts: &Parts) -> Result<Scheme, SettingsErr
         || matches!(transport, TransportSpec::Custom(_))
         || Place::ALL.iter().any(|&place| port::reads_tags(&ports.at(place).kind));
     // If not given, it is not part of the configuration.
-    let misusing_hosts = scope.optional(&MISUSING_HOSTS)?.unwrap_or(0) as u32;
-    if sets_priorities && misusing_hosts > 0 {
+    let misuse = Misuse { hosts: scope.optional(&MISUSING_HOSTS)?.unwrap_or(0) as u32, piece: None };
+    if sets_priorities && misuse.hosts > 0 {
         let problem = format!("`misusing_hosts` with `{}`", scope.variant());
         let expected = "none: its transport chooses the priorities of packets, and a host's tagger none";
         return Err(scope.error(&MISUSING_HOSTS, problem).expected(expected));
@@ -236,7 +236,7 @@ pub fn build(context: &Context<'_>, parts: &Parts) -> Result<Scheme, SettingsErr
     Ok(Scheme {
         name: scope.variant().to_owned(),
         classes: vec![Class { transport, tagger: tagging::tagger(scope, parts, tags)?, inference: Time::ZERO }],
-        misusing_hosts,
+        misuse,
         nic,
         ports,
         balancers,

@@ -8,6 +8,8 @@
 //! queue and 30 % to the last. Here the other queues share the rest equally, and packets are counted by their bytes.
 //! The other rules, which compute thresholds for the point's sizes and load, are those of [`crate::thresholds`].
 
+use std::num::NonZeroU64;
+
 use flowsieve_core::taggers::aged_levels::AgedLevels;
 use flowsieve_core::taggers::demotion::Demotion;
 use flowsieve_core::taggers::message_gap::DemotionByGap;
@@ -26,6 +28,11 @@ declare! {
     static PUBLISHED_FOR: Setting<String> = Setting::text(
         Section::Scheme, "published_for",
         "thresholds = \"published\": the workload whose thresholds are taken if none are published for the point's own",
+    );
+    static MISUSE_PIECE: Setting<u64> = Setting::size(
+        Section::Scheme, "misuse_piece", 1_000, 1_000_000_000,
+        "misusing_hosts claim nothing and split their messages into pieces of this size, one after another on a connection, \
+         each of which is tagged as a message",
     );
 }
 
@@ -79,6 +86,10 @@ pub(crate) fn build_with(
                 }
             };
         }
+    }
+    scheme.misuse.piece = scope.optional(&MISUSE_PIECE)?.and_then(NonZeroU64::new);
+    if scheme.misuse.piece.is_some() && scheme.misuse.hosts == 0 {
+        return Err(scope.invalid(&MISUSE_PIECE, "none without misusing_hosts, or misusing_hosts = 1 or more"));
     }
     Ok(scheme)
 }

@@ -3,7 +3,9 @@
 use flowsieve_core::admission::Admission;
 use flowsieve_core::marker::Marker;
 use flowsieve_core::scheduler::{Line, PortSite};
-use flowsieve_core::{BalancerSpec, ControllerSpec, Place, PortKind, Scheduler, Site, Tagger, TaggerSpec, Time};
+use flowsieve_core::{
+    BalancerSpec, ControllerSpec, Misuse, Place, PortKind, Scheduler, Site, Tagger, TaggerSpec, Time,
+};
 use flowsieve_transport::TransportSpec;
 
 /// A scheme, ready to be placed in a fabric.
@@ -13,8 +15,8 @@ pub struct Scheme {
     pub name: String,
     /// One for each class of flow, by the flow's class number; a flow of a higher class takes the last.
     pub classes: Vec<Class>,
-    /// The first `misusing_hosts` hosts write nothing into packets that would lower their priority.
-    pub misusing_hosts: u32,
+    /// What some hosts do that misuse the scheme.
+    pub misuse: Misuse,
     /// A host's own port.
     pub nic: Nic,
     /// By [`Place`]; [`Scheme::port`] says what is in force.
@@ -23,8 +25,7 @@ pub struct Scheme {
     pub balancers: ByPlace<BalancerSpec>,
     /// Bytes of a switch's memory, if its ports share one.
     pub shared_buffer: u64,
-    /// The controllers, in the order in which they decide at one instant. Controllers and hosts that misuse do not hear
-    /// each other.
+    /// The controllers, in the order in which they decide at one instant.
     pub controllers: Vec<ControllerSpec>,
 }
 
@@ -46,10 +47,10 @@ impl Scheme {
 
     /// Builds the taggers of a host, by class of flow; `site` is called only for custom taggers and returns a class's site.
     pub fn taggers(&self, host: u32, site: impl Fn(u8) -> Site) -> Vec<Tagger> {
-        let misuses = host < self.misusing_hosts;
         let tagger = |(class, number): (&Class, u8)| {
             let site = || site(number);
-            if misuses { class.tagger.misused().build(site) } else { class.tagger.build(site) }
+            let misused = self.misuse.is_by(host).then(|| class.tagger.misused(self.misuse.piece));
+            misused.as_ref().unwrap_or(&class.tagger).build(site)
         };
         self.classes.iter().zip(0..).map(tagger).collect()
     }

@@ -64,6 +64,8 @@ fn parts(of: Reference, mtu: u64) -> Parts {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU64;
+
     use super::*;
     use crate::scheme::Nic;
     use crate::testing::{Facts, none_given};
@@ -72,7 +74,8 @@ mod tests {
     use flowsieve_core::marker::{MarkScope, Marker};
     use flowsieve_core::taggers::demotion::Demotion;
     use flowsieve_core::taggers::kept_levels::KeptLevelParams;
-    use flowsieve_core::{ControllerKind, TaggerSpec};
+    use flowsieve_core::taggers::level_cap::LevelCap;
+    use flowsieve_core::{ControllerKind, Misuse, TaggerSpec};
     use flowsieve_settings::{Place, Settings};
     use flowsieve_transport::TransportSpec;
     use flowsieve_transport::tcp::TcpRules;
@@ -93,7 +96,9 @@ mod tests {
     fn build__from_nothing_known_under_every_parameter_set() {
         for set in ["ns2", "rfc", "scaled"] {
             let scheme = built(&none_given().with(None, "parameters", set)).unwrap();
-            let TaggerSpec::KeptLevels(KeptLevelParams { thresholds, levels: 8 }) = &scheme.classes[0].tagger else {
+            let TaggerSpec::KeptLevels(KeptLevelParams { thresholds, levels: 8, cap: None }) =
+                &scheme.classes[0].tagger
+            else {
                 panic!("{:?}", scheme.classes[0].tagger)
             };
             assert_eq!(thresholds[..], [25_000, 79_050, 250_000, 790_500, 2_500_000, 7_905_000, 25_000_000]);
@@ -135,11 +140,33 @@ mod tests {
         );
         let two = built(&none_given().with(None, "queues", 2)).unwrap();
         assert!(
-            matches!(&two.classes[0].tagger, TaggerSpec::KeptLevels(KeptLevelParams { levels: 2, thresholds }) if thresholds.len() == 1)
+            matches!(&two.classes[0].tagger, TaggerSpec::KeptLevels(KeptLevelParams { levels: 2, thresholds, cap: None }) if thresholds.len() == 1)
         );
         let gap = none_given().with(None, "message_gap", "1ms");
         assert_eq!(built(&gap).unwrap_err().key(), Some("message_gap"));
         assert!(built(&gap.with(None, "controller", "none")).is_ok());
+    }
+
+    #[test]
+    fn level_cap__of_the_controllers_shares() {
+        let capped = none_given().with(None, "level_cap", 2);
+        let scheme = built(&capped).unwrap();
+        let TaggerSpec::KeptLevels(KeptLevelParams { cap: Some(cap), .. }) = &scheme.classes[0].tagger else {
+            panic!("{:?}", scheme.classes[0].tagger)
+        };
+        let expected = LevelCap { thousandths: 2_000, line_bps: 10_000_000_000, burst: Time::from_us(10_000) };
+        assert_eq!(*cap, expected);
+        assert!(matches!(&scheme.controllers[0].kind, ControllerKind::SurvivalMerged(Merged(params)) if params.shares));
+        let alone = built(&capped.with(None, "controller", "survival, alone"));
+        assert_eq!(alone.unwrap_err().key(), Some("level_cap"));
+    }
+
+    #[test]
+    fn misuse_piece__needs_hosts_that_misuse() {
+        let split = none_given().with(None, "misuse_piece", "20KB");
+        assert_eq!(built(&split).unwrap_err().key(), Some("misuse_piece"));
+        let scheme = built(&split.with(None, "misusing_hosts", 2)).unwrap();
+        assert_eq!(scheme.misuse, Misuse { hosts: 2, piece: NonZeroU64::new(20_000) });
     }
 
     #[test]

@@ -25,7 +25,7 @@ impl Controllers {
     pub(crate) fn new<K>(run_spec: &RunSpec<'_>, built: &mut Built<K>) -> Result<Option<Controllers>, SimError> {
         let RunSpec { fabric, scheme, seed, .. } = *run_spec;
         let announcements = run_spec.announcements.cloned().unwrap_or_default();
-        let control = Control::new(fabric, &scheme.controllers, scheme.misusing_hosts, &announcements, seed);
+        let control = Control::new(fabric, &scheme.controllers, scheme.misuse, &announcements, seed);
         let control = control.map_err(|HearsAtOnce(controller)| SimError::HearsAtOnce { controller })?;
         if control.as_ref().is_some_and(Control::hears) {
             built.partitions.iter_mut().for_each(|partition| partition.hosts.news = Some(Vec::new()));

@@ -92,3 +92,37 @@ fn controller__that_is_gone_leaves_the_thresholds() {
     let none = sieve(&learning().with(None, "controller", "none")).run(&flows);
     assert_eq!(PointResult { periodic: Vec::new(), ..gone }, none);
 }
+
+/// Host 0 sends a message of ten packets under thresholds after the first and the second. Split into pieces of two packets,
+/// it never reaches the third level.
+#[test]
+fn split__each_piece_begins_in_the_first_level() {
+    let settings = learning().with(None, "queues", 3).with(None, "controller", "none");
+    let settings = settings.with(None, "thresholds", sizes(&[1_000, 2_000]));
+    let flows = [flow(0, (0, 2), 10)];
+    assert_eq!(priorities(&settings, &flows, 0), [0, 1, 2, 2, 2, 2, 2, 2, 2, 2]);
+    let split = settings.with(None, "misusing_hosts", 1).with(None, "misuse_piece", "2920B");
+    // A piece's second packet waits at its host for the next piece's first, and some are sent again as they come late.
+    let levels = priorities(&split, &flows, 0);
+    assert!(
+        levels.iter().all(|level| *level <= 1) && levels[..10].iter().filter(|level| **level == 0).count() >= 5,
+        "{levels:?}"
+    );
+}
+
+/// Messages of two packets and of a hundred, and thresholds that separate them. A host that splits has its pieces in the
+/// first level. With a cap it has twice the share of that level there, however it splits.
+#[test]
+fn level_cap__bounds_what_a_host_that_splits_gains() {
+    let settings = learning().with(None, "queues", 2).with(None, "thresholds", sizes(&[3_000]));
+    let honest =
+        |at_us: u64| (0..20).map(move |n| flow((at_us + 400 * n) * US, (1, 2), if n % 2 == 0 { 2 } else { 100 }));
+    let flows: Vec<Flow> = honest(0).chain([flow(9_000 * US, (0, 2), 1_000)]).collect();
+    let first = |settings: &Settings| priorities(settings, &flows, 20).iter().filter(|level| **level == 0).count();
+    let split = settings.clone().with(None, "misusing_hosts", 1).with(None, "misuse_piece", "2920B");
+    assert_eq!([first(&settings), first(&split)], [3, 1_000]);
+    // Ten times 2 and ten times 100 packets: of 102 at least 4 are within the first threshold, and the cap is twice that.
+    let capped = first(&split.with(None, "level_cap", 2));
+    assert!((40..120).contains(&capped), "{capped} packets in the first level");
+    assert_eq!(first(&settings.with(None, "level_cap", 2)), 3, "an honest host does not notice");
+}

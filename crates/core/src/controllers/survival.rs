@@ -35,7 +35,12 @@ pub struct SurvivalParams {
     pub levels: usize,
     /// The initial thresholds of hosts, in bytes.
     pub start: Vec<u64>,
+    /// Whether hosts also need to know what share of all bytes messages send in each level ([`LEVEL_SHARE`]).
+    pub shares: bool,
 }
+
+/// The share of all bytes that messages send in each level, in millionths.
+pub const LEVEL_SHARE: &str = "level's share (millionths)";
 
 /// One controller, which merges what all hosts have.
 #[derive(Clone, Debug)]
@@ -62,6 +67,8 @@ pub struct SurvivalThresholds {
     next: Time,
     /// The thresholds published last, or the initial ones of hosts.
     last: Vec<u64>,
+    /// The shares published last.
+    shares: Vec<u64>,
 }
 
 impl SurvivalThresholds {
@@ -74,17 +81,19 @@ impl SurvivalThresholds {
             hosts: (0..hosts).map(|_| counted()).collect(),
             next: params.period,
             last: params.start.clone(),
+            shares: Vec::new(),
         }
     }
 
-    /// Returns the thresholds for what the hosts have counted, if that is enough.
-    fn thresholds(&self) -> Option<Vec<u64>> {
+    /// Returns what the hosts have counted and the thresholds for it, if that is enough.
+    fn thresholds(&self) -> Option<(SurvivalSketch, Vec<u64>)> {
         let mut all = SurvivalSketch::default();
         self.hosts.iter().for_each(|host| all.merge(&host.sketch));
         if all.ended() < self.params.least.max(1) {
             return None;
         }
-        self.params.rule.thresholds(&mut all.sizes(), self.params.load, self.params.levels)
+        let thresholds = self.params.rule.thresholds(&mut all.sizes(), self.params.load, self.params.levels)?;
+        Some((all, thresholds))
     }
 }
 
@@ -139,7 +148,14 @@ impl Controller for SurvivalThresholds {
                 *before = bytes.max(*before);
             });
         }
-        let Some(thresholds) = self.thresholds() else { return };
+        let Some((sketch, thresholds)) = self.thresholds() else { return };
+        if self.params.shares {
+            let shares = sketch.shares(&thresholds);
+            if shares != self.shares {
+                publish(self.to, Table::of_thresholds(LEVEL_SHARE, &shares));
+                self.shares = shares;
+            }
+        }
         if thresholds != self.last {
             publish(self.to, Table::of_thresholds(TAG_THRESHOLD, &thresholds));
             self.last = thresholds;
@@ -193,7 +209,16 @@ mod tests {
 
     fn params(least: u64) -> SurvivalParams {
         let period = Time::from_us(100);
-        SurvivalParams { class: 2, period, least, rule: Arc::new(Sizes), load: 0.8, levels: 8, start: vec![] }
+        SurvivalParams {
+            class: 2,
+            period,
+            least,
+            rule: Arc::new(Sizes),
+            load: 0.8,
+            levels: 8,
+            start: vec![],
+            shares: false,
+        }
     }
 
     /// Builds the controller of three hosts, or that of host 1.
@@ -236,6 +261,21 @@ mod tests {
         assert_eq!(decide(&mut controller, 600, &nobody).expect("a table").1, [103, 1_023, 2_097_151]);
         let ended: u64 = controller.hosts.iter().map(|host| host.sketch.ended()).sum();
         assert!(ended == 3 && controller.hosts.iter().all(|host| host.sent.is_empty()));
+    }
+
+    #[test]
+    fn decide__shares_of_levels_where_hosts_need_them() {
+        let params = SurvivalParams { shares: true, ..params(1) };
+        let mut controller = SurvivalThresholds::new(&params, Audience::Hosts { class: 2 }, 0, 3);
+        let mut tables = |us, id| {
+            controller.on_event(Time::ZERO, &ended(0, id, 120));
+            let mut tables = Vec::new();
+            controller.decide(Time::from_us(us), &mut Sent(vec![vec![]; 3]), &mut |_, table| tables.push(table));
+            tables
+        };
+        let of = Table::of_thresholds;
+        assert_eq!(tables(100, 1), [of(LEVEL_SHARE, &[1_000_000, 0]), of(TAG_THRESHOLD, &[127])]);
+        assert_eq!(tables(200, 2), [], "nothing is new");
     }
 
     #[test]

@@ -15,6 +15,7 @@ use crate::readings::{Reading, observe_thresholds};
 use crate::tag::Tag;
 use crate::tagger::{FlowFacts, TagPackets, TaggerRules};
 use crate::taggers::demotion::level;
+use crate::taggers::level_cap::{CappedLevels, LevelCap};
 use crate::taggers::levels::TAG_THRESHOLD;
 use crate::units::Time;
 
@@ -25,6 +26,8 @@ pub struct KeptLevelParams {
     pub thresholds: Vec<u64>,
     /// The number of levels. A table with more thresholds than that has no further ones.
     pub levels: usize,
+    /// The most that a host sends in each level.
+    pub cap: Option<LevelCap>,
 }
 
 /// The tagger of a host.
@@ -32,6 +35,7 @@ pub struct KeptLevelParams {
 pub struct KeptLevels {
     thresholds: Latest,
     levels: usize,
+    cap: Option<CappedLevels>,
     /// By message under way that has sent something.
     sending: FxHashMap<u32, Sending>,
 }
@@ -48,7 +52,8 @@ impl TaggerRules for KeptLevelParams {
 
     fn build(&self) -> KeptLevels {
         let thresholds = Latest::new(self.thresholds.clone());
-        KeptLevels { thresholds, levels: self.levels, sending: FxHashMap::default() }
+        let cap = self.cap.map(CappedLevels::new);
+        KeptLevels { thresholds, levels: self.levels, cap, sending: FxHashMap::default() }
     }
 }
 
@@ -63,14 +68,17 @@ impl TagPackets for KeptLevels {
     #[inline]
     fn tag(&mut self, facts: &FlowFacts) -> Tag {
         let by_offset = self.by_offset(facts.offset);
+        let mut capped = |level| self.cap.as_mut().map_or(level, |cap| cap.admit(level, facts.payload, facts.now));
         if facts.retransmission {
-            return Tag::with_priority(by_offset);
+            return Tag::with_priority(capped(by_offset));
         }
         let sending = self.sending.entry(facts.message).or_default();
         sending.bytes = sending.bytes.max(facts.offset.saturating_add(facts.payload.into()));
-        sending.level = sending.level.max(by_offset);
+        sending.level = capped(sending.level.max(by_offset));
         Tag::with_priority(sending.level)
     }
+
+    /// Returns the level that the packet will have, unless the cap lowers it.
 
     fn urgency(&self, facts: &FlowFacts) -> u64 {
         let by_offset = self.by_offset(facts.offset);
@@ -96,6 +104,9 @@ impl TagPackets for KeptLevels {
         if published.table.name == TAG_THRESHOLD {
             self.thresholds.take(published);
         }
+        if let Some(cap) = &mut self.cap {
+            cap.on_table(published);
+        }
     }
 
     fn sent(&self, see: &mut dyn FnMut(u32, u64)) {
@@ -117,7 +128,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn tagger(thresholds: &[u64]) -> KeptLevels {
-        KeptLevelParams { thresholds: thresholds.to_vec(), levels: 8 }.build()
+        KeptLevelParams { thresholds: thresholds.to_vec(), levels: 8, cap: None }.build()
     }
 
     fn table(version: u64, thresholds: &[u64]) -> Published {
@@ -133,6 +144,25 @@ mod tests {
         let tag = tagger.tag(facts).priority();
         assert_eq!(asked, u64::from(tag), "a host serves a packet by the level that it will have");
         tag
+    }
+
+    #[test]
+    fn tag__what_the_cap_demotes_stays_there() {
+        let cap = LevelCap { thousandths: 1_000, line_bps: 8_000_000_000, burst: Time::from_us(4) };
+        let mut host = KeptLevelParams { thresholds: vec![5_000, 9_000], levels: 3, cap: Some(cap) }.build();
+        let mut tags = |message, us, offsets: [u64; 3]| {
+            offsets.map(|offset| host.tag(&FlowFacts { now: Time::from_us(us), ..data(message, offset) }).priority())
+        };
+        assert_eq!(tags(1, 0, [0, 1_000, 2_000]), [0, 0, 0], "without shares there is no cap");
+        let shares = Table::of_thresholds(crate::controllers::survival::LEVEL_SHARE, &[500_000, 250_000, 250_000]);
+        host.on_table(&Published { version: 1, table: shares });
+        // A byte takes a nanosecond of the line, so 1,000 take 2 us of the first level and 4 us of the second.
+        let mut tags = |message, us, offsets: [u64; 3]| {
+            offsets.map(|offset| host.tag(&FlowFacts { now: Time::from_us(us), ..data(message, offset) }).priority())
+        };
+        assert_eq!(tags(2, 0, [0, 1_000, 2_000]), [0, 0, 1]);
+        assert_eq!(tags(2, 9, [3_000, 4_000, 6_000]), [1, 2, 2], "its level is kept when the first has room");
+        assert_eq!(tags(3, 9, [0, 1_000, 2_000]), [0, 0, 2]);
     }
 
     #[test]

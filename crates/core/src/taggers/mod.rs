@@ -12,11 +12,14 @@ pub mod deadline_first;
 pub mod demotion;
 pub mod ends;
 pub mod kept_levels;
+pub mod level_cap;
 pub mod levels;
 pub mod message_gap;
+pub mod pieces;
 pub mod plain;
 pub mod predicted;
 
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use crate::catalogue::{Custom, catalogue};
@@ -30,6 +33,7 @@ use crate::tag::Tag;
 use crate::tagger::{FlowFacts, TagPackets, TaggerRules};
 use crate::units::Time;
 use ends::Ends;
+use pieces::Pieces;
 use plain::Plain;
 
 catalogue! {
@@ -93,10 +97,18 @@ impl TaggerSpec {
     }
 
     /// Returns what a host writes that claims the highest priority for everything it sends: priority 0 and rank 0. The mark
-    /// of a connection's end alone is not a claim, since it is the transport's own, a FIN.
+    /// of a connection's end alone is not a claim, since it is the transport's own, a FIN. With `piece`: what a host writes
+    /// that splits its messages into pieces of so many bytes.
     #[must_use]
-    pub fn misused(&self) -> TaggerSpec {
-        if let TaggerSpec::Ends(Ends { sent: false }) = self { self.clone() } else { TaggerSpec::Plain(Plain) }
+    pub fn misused(&self, piece: Option<NonZeroU64>) -> TaggerSpec {
+        match (piece, self) {
+            (Some(piece), of) => {
+                let of = of.clone();
+                TaggerSpec::custom(move |site| Pieces::new(of.build(|| site.clone()), piece))
+            }
+            (None, TaggerSpec::Ends(Ends { sent: false })) => self.clone(),
+            (None, _) => TaggerSpec::Plain(Plain),
+        }
     }
 }
 
@@ -147,6 +159,12 @@ impl Tagger {
     /// As [`TagPackets::urgency`].
     pub fn urgency(&self, facts: &FlowFacts) -> u64 {
         each!(part self, tagger => tagger.urgency(facts))
+    }
+
+    /// As [`TagPackets::began`]. Only a custom tagger has another answer than its message's start.
+    #[inline]
+    pub fn began(&self, facts: &FlowFacts) -> Time {
+        if let Tagger::Custom(own) = self { own.began(facts) } else { facts.start }
     }
 
     /// As [`TagPackets::steps`].
@@ -209,7 +227,7 @@ mod tests {
             TaggerSpec::Demotion(Demotion { thresholds: vec![0] }),
             TaggerSpec::Climb(climbing),
             TaggerSpec::Levels(LevelParams { network: vec![0], own: Some(vec![0]) }),
-            TaggerSpec::KeptLevels(KeptLevelParams { thresholds: vec![0], levels: 8 }),
+            TaggerSpec::KeptLevels(KeptLevelParams { thresholds: vec![0], levels: 8, cap: None }),
             TaggerSpec::Bytes(Bytes::ToTheEnd),
             TaggerSpec::Bytes(Bytes::Attained),
             TaggerSpec::Ends(Ends { sent: true }),

@@ -8,7 +8,7 @@ use flowsieve_core::controller::{Audience, Gauges, HostEvent, Published};
 use flowsieve_core::message::Bounds;
 use flowsieve_core::readings::Reading;
 use flowsieve_core::tagger::FlowFacts;
-use flowsieve_core::{FlowEvent, Kind, Message, Node, Tag, TaggerSpec, Time};
+use flowsieve_core::{FlowEvent, Kind, Message, Misuse, Node, Tag, TaggerSpec, Time};
 use flowsieve_fabric::control::{Control, Follow};
 use flowsieve_fabric::topology::Fabric;
 
@@ -246,7 +246,7 @@ fn published(scheme: &Scheme, fabric: &Fabric) -> Vec<(u8, Published)> {
     if scheme.controllers.iter().any(custom) {
         return Vec::new();
     }
-    let Ok(Some(mut control)) = Control::new(fabric, &scheme.controllers, 0, &Arc::default(), 1) else {
+    let Ok(Some(mut control)) = Control::new(fabric, &scheme.controllers, Misuse::default(), &Arc::default(), 1) else {
         return Vec::new();
     };
     let mut tables = Tables::default();

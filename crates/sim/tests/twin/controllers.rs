@@ -46,10 +46,13 @@ impl Twin<'_> {
 
     /// Something happened at a host.
     pub(crate) fn tell(&mut self, host: usize, class: usize, event: FlowEvent) {
-        if (host as u32) < self.run_spec.scheme.misusing_hosts {
-            return;
-        }
-        let told = HostEvent { at: self.now, host: host as u32, class: class as u8, event };
+        let misuse = self.run_spec.scheme.misuse;
+        misuse.heard(HostEvent { at: self.now, host: host as u32, class: class as u8, event }, |told| {
+            self.tell_all(told)
+        });
+    }
+
+    fn tell_all(&mut self, told: HostEvent) {
         for kind in 0..self.controllers.len() {
             self.controllers[kind].unheard.push(told);
             if let Hears::AsItHappens(delay) = self.controllers[kind].spec.hears {

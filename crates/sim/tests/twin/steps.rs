@@ -44,7 +44,7 @@ impl Seen {
     pub(crate) fn steps(&self, now: u64, scheme: &Scheme, host: usize, message: &Message) -> Option<[u64; 5]> {
         let class = &scheme.classes[usize::from(message.class)];
         let TaggerSpec::Climb(params) = &class.tagger else { return None };
-        if params.knows == SizeKnowledge::PredictedSizeOnce || (host as u32) < scheme.misusing_hosts {
+        if params.knows == SizeKnowledge::PredictedSizeOnce || scheme.misuse.is_by(host as u32) {
             return None;
         }
         let begun = &self.begun[&message.id];

@@ -184,7 +184,7 @@ impl Connection {
         };
         let span = self.tcp.span(seq).expect("the next segment is of a message");
         let facts = self.facts(now, rules, span, seq, retransmission);
-        Urgency { tag: tagger.urgency(&facts), age: (span.message.start, span.message.id) }
+        Urgency { tag: tagger.urgency(&facts), age: (tagger.began(&facts), span.message.id) }
     }
 
     /// Returns what a tagger has to know of a segment.
