@@ -93,7 +93,9 @@ mod tests {
     fn build__from_nothing_known_under_every_parameter_set() {
         for set in ["ns2", "rfc", "scaled"] {
             let scheme = built(&none_given().with(None, "parameters", set)).unwrap();
-            let TaggerSpec::KeptLevels(KeptLevelParams { thresholds, levels: 8 }) = &scheme.classes[0].tagger else {
+            let TaggerSpec::KeptLevels(KeptLevelParams { thresholds, levels: 8, by_age: false }) =
+                &scheme.classes[0].tagger
+            else {
                 panic!("{:?}", scheme.classes[0].tagger)
             };
             assert_eq!(thresholds[..], [25_000, 79_050, 250_000, 790_500, 2_500_000, 7_905_000, 25_000_000]);
@@ -135,7 +137,7 @@ mod tests {
         );
         let two = built(&none_given().with(None, "queues", 2)).unwrap();
         assert!(
-            matches!(&two.classes[0].tagger, TaggerSpec::KeptLevels(KeptLevelParams { levels: 2, thresholds }) if thresholds.len() == 1)
+            matches!(&two.classes[0].tagger, TaggerSpec::KeptLevels(KeptLevelParams { levels: 2, thresholds, .. }) if thresholds.len() == 1)
         );
         let gap = none_given().with(None, "message_gap", "1ms");
         assert_eq!(built(&gap).unwrap_err().key(), Some("message_gap"));

@@ -14,6 +14,7 @@ use crate::message::FlowEvent;
 use crate::readings::{Reading, observe_thresholds};
 use crate::tag::Tag;
 use crate::tagger::{FlowFacts, TagPackets, TaggerRules};
+use crate::taggers::aged_levels::aged;
 use crate::taggers::demotion::level;
 use crate::taggers::levels::TAG_THRESHOLD;
 use crate::units::Time;
@@ -25,6 +26,9 @@ pub struct KeptLevelParams {
     pub thresholds: Vec<u64>,
     /// The number of levels. A table with more thresholds than that has no further ones.
     pub levels: usize,
+    /// Whether the rank has the level and the age of the message, for a port that sorts by them
+    /// ([`aged_levels`](crate::taggers::aged_levels)). Then there are at most 32 levels.
+    pub by_age: bool,
 }
 
 /// The tagger of a host.
@@ -32,6 +36,7 @@ pub struct KeptLevelParams {
 pub struct KeptLevels {
     thresholds: Latest,
     levels: usize,
+    by_age: bool,
     /// By message under way that has sent something.
     sending: FxHashMap<u32, Sending>,
 }
@@ -48,7 +53,7 @@ impl TaggerRules for KeptLevelParams {
 
     fn build(&self) -> KeptLevels {
         let thresholds = Latest::new(self.thresholds.clone());
-        KeptLevels { thresholds, levels: self.levels, sending: FxHashMap::default() }
+        KeptLevels { thresholds, levels: self.levels, by_age: self.by_age, sending: FxHashMap::default() }
     }
 }
 
@@ -57,6 +62,11 @@ impl KeptLevels {
     fn by_offset(&self, offset: u64) -> u8 {
         level(&self.thresholds.values, offset).min(self.levels.saturating_sub(1)) as u8
     }
+
+    #[inline]
+    fn tag_of(&self, level: u8, start: Time) -> Tag {
+        if self.by_age { aged(level, start) } else { Tag::with_priority(level) }
+    }
 }
 
 impl TagPackets for KeptLevels {
@@ -64,12 +74,13 @@ impl TagPackets for KeptLevels {
     fn tag(&mut self, facts: &FlowFacts) -> Tag {
         let by_offset = self.by_offset(facts.offset);
         if facts.retransmission {
-            return Tag::with_priority(by_offset);
+            return self.tag_of(by_offset, facts.start);
         }
         let sending = self.sending.entry(facts.message).or_default();
         sending.bytes = sending.bytes.max(facts.offset.saturating_add(facts.payload.into()));
         sending.level = sending.level.max(by_offset);
-        Tag::with_priority(sending.level)
+        let level = sending.level;
+        self.tag_of(level, facts.start)
     }
 
     fn urgency(&self, facts: &FlowFacts) -> u64 {
@@ -117,7 +128,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn tagger(thresholds: &[u64]) -> KeptLevels {
-        KeptLevelParams { thresholds: thresholds.to_vec(), levels: 8 }.build()
+        KeptLevelParams { thresholds: thresholds.to_vec(), levels: 8, by_age: false }.build()
     }
 
     fn table(version: u64, thresholds: &[u64]) -> Published {
@@ -147,6 +158,19 @@ mod tests {
         // Sent again, a packet has the level of its offset.
         let again = FlowFacts { retransmission: true, ..data(1, 550) };
         assert_eq!(level_of(&mut host, &again), 1);
+    }
+
+    #[test]
+    fn tag__by_age_a_level_before_the_next_and_the_older_message_before_the_younger() {
+        let mut host = KeptLevelParams { thresholds: vec![2_000], levels: 8, by_age: true }.build();
+        let mut tag = |message, offset, us, retransmission| {
+            let facts = FlowFacts { start: Time::from_us(us), retransmission, ..data(message, offset) };
+            host.tag(&facts)
+        };
+        let tags = [tag(1, 0, 7, false), tag(2, 0, 9, false), tag(1, 2_001, 7, false), tag(2, 2_001, 9, false)];
+        assert!(tags.is_sorted_by(|a, b| a.rank() < b.rank()), "{tags:?}");
+        assert_eq!(tags.map(Tag::priority), [0, 0, 1, 1], "queues find the level as before");
+        assert_eq!(tag(2, 0, 9, true), tags[1], "sent again, it is where its bytes were");
     }
 
     #[test]
