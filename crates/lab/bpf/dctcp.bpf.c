@@ -9,8 +9,8 @@
 //
 // M is counted in packets, which the kernel counts (delivered, delivered_ce), and not in bytes.
 //
-// Two parameters are beyond the RFC: by how much the window grows in a round trip without marks, and how large it may be. The
-// process that registers the program reads both back from the kernel.
+// Three parameters are beyond the RFC: by how much the window grows in a round trip without marks, how large it may be, and
+// how much of it marks leave at least. The process that registers the program reads them back from the kernel.
 //
 // Only the fields that are read are declared. The loader finds where they are in the running kernel.
 #include <linux/types.h>
@@ -29,8 +29,10 @@ char _license[] SEC("license") = "GPL";
 #define RECOVERY 3 /* TCP_CA_Recovery */
 #define GROWTH_SHIFT 10
 
-/* Packets by which the window grows in a round trip, in 1024ths, and the largest window in packets. */
-const volatile __u32 parameters[2] = { GROWTH, MAX_WINDOW };
+/* Packets by which the window grows in a round trip, in 1024ths; the largest window, and what marks leave, in packets. */
+const volatile struct {
+	__u32 growth, max_window, min_window;
+} parameters = { GROWTH, MAX_WINDOW, MIN_WINDOW };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -123,8 +125,11 @@ __u32 BPF_PROG(dctcp_ssthresh, struct sock *sk)
 {
 	__u32 cwnd = tcp(sk)->snd_cwnd;
 	__u32 reduced = cwnd - ((cwnd * own(sk)->alpha) >> 11); /* alpha / 2 of 1024 */
+	__u32 least = parameters.min_window < cwnd ? parameters.min_window : cwnd;
 
 	own(sk)->cwnd_before_loss = cwnd;
+	if (reduced < least)
+		reduced = least;
 	return reduced < 2 ? 2 : reduced;
 }
 
@@ -215,7 +220,7 @@ __u32 BPF_PROG(dctcp_undo, struct sock *sk)
 static __always_inline void grow(struct tcp_sock *tp, __u32 acked)
 {
 	__u64 window = (__u64)tp->snd_cwnd << GROWTH_SHIFT;
-	__u64 credit = tp->snd_cwnd_cnt + (__u64)acked * parameters[0];
+	__u64 credit = tp->snd_cwnd_cnt + (__u64)acked * parameters.growth;
 
 	if (!window)
 		return;
@@ -228,12 +233,12 @@ void BPF_PROG(dctcp_avoid, struct sock *sk, __u32 ack, __u32 acked)
 {
 	struct tcp_sock *tp = tcp(sk);
 
-	if (tp->snd_cwnd < tp->snd_ssthresh || parameters[0] == 1u << GROWTH_SHIFT)
+	if (tp->snd_cwnd < tp->snd_ssthresh || parameters.growth == 1u << GROWTH_SHIFT)
 		tcp_reno_cong_avoid(sk, ack, acked);
 	else if (BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited))
 		grow(tp, acked);
-	if (tp->snd_cwnd > parameters[1])
-		tp->snd_cwnd = parameters[1];
+	if (tp->snd_cwnd > parameters.max_window)
+		tp->snd_cwnd = parameters.max_window;
 }
 
 SEC(".struct_ops")

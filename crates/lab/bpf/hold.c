@@ -24,7 +24,7 @@ int main(int count, char **arguments)
 	union bpf_attr attributes;
 	struct bpf_object *object;
 	struct bpf_map *map, *constants;
-	__u32 parameters[2], first = 0;
+	__u32 parameters[3], first = 0;
 	char byte;
 
 	if (count != 2)
@@ -49,7 +49,7 @@ int main(int count, char **arguments)
 	attributes.link_create.attach_type = STRUCT_OPS;
 	if (syscall(SYS_bpf, BPF_LINK_CREATE, &attributes, sizeof attributes) < 0)
 		return failed("register");
-	printf("ready %u %u\n", parameters[0], parameters[1]);
+	printf("ready %u %u %u\n", parameters[0], parameters[1], parameters[2]);
 	fflush(stdout);
 	while (read(STDIN_FILENO, &byte, 1) > 0)
 		;

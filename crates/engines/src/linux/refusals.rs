@@ -28,7 +28,7 @@ const DCTCP: (f64, f64) = (1.0 / 16.0, 1.0);
 const MOST_WINDOW: u32 = 4_096;
 
 /// Settings of a sender that the kernel decides by itself.
-const THE_KERNELS_OWN: [(&str, &str); 17] = [
+const THE_KERNELS_OWN: [(&str, &str); 16] = [
     ("initial_rto", "it is 1 s"),
     ("max_backoff", "timeouts double up to 120 s"),
     ("loss_detection", "it has RACK, with tail loss probes"),
@@ -38,7 +38,6 @@ const THE_KERNELS_OWN: [(&str, &str); 17] = [
     ("delayed_ack", "it acknowledges at once"),
     ("probe_after", "it has tail loss probes"),
     ("nic_backlog", "a host's port is the scheme's"),
-    ("min_window", "it is 2"),
     ("halves", "a loss halves the window"),
     ("reduction", "it is proportional"),
     ("whole_windows", "it counts whole segments"),
@@ -109,7 +108,7 @@ fn of_rules(point: &Point, scope: &Scope<'_>, rules: &TcpRules, sends: bool) -> 
         CongestionSpec::Cubic(_) => with_its_own_window(scope, params, Congestion::Cubic)?,
         CongestionSpec::Dctcp(own) if (own.gain, own.initial_alpha) == DCTCP => {
             let growth = DctcpWindow::growth_of(params.growth.unwrap_or(1.0));
-            Congestion::Dctcp(DctcpWindow { growth, most: params.max_window })
+            Congestion::Dctcp(DctcpWindow { growth, most: params.max_window, least: params.min_window })
         }
         CongestionSpec::Dctcp(_) => {
             let problem = "the lab's DCTCP has a gain of 1/16, and an estimate that begins at 1";
@@ -156,23 +155,30 @@ fn of_rules(point: &Point, scope: &Scope<'_>, rules: &TcpRules, sends: bool) -> 
     Ok(Sender { host, congestion })
 }
 
-/// Refuses a window that does not grow and end as the kernel's does.
+/// Refuses windows that are not the kernel's own.
 fn with_its_own_window(
     scope: &Scope<'_>,
     params: &TcpParams,
     kernels: Congestion,
 ) -> Result<Congestion, SettingsError> {
-    let expected = "transport = \"dctcp\", which the lab brings along";
+    let given = |name| key(name).is_some_and(|key| scope.is_given(key));
+    let refuse = |name, problem: String| {
+        let expected = format!("no `{name}`, or transport = \"dctcp\", which the lab brings along");
+        Err(scope_error(scope, name, &problem).expected(expected))
+    };
     if let Some(growth) = params.growth {
-        let problem =
-            format!("a window that grows by {growth} packets in a round trip: the kernel's grows in its own way");
-        return Err(scope_error(scope, "window_growth", &problem).expected(expected));
+        return refuse(
+            "window_growth",
+            format!("a growth of {growth} packets a round trip, and the kernel's window grows in its own way"),
+        );
     }
-    let given = key("max_window").is_some_and(|key| scope.is_given(key));
-    if given || params.max_window < MOST_WINDOW {
+    if given("max_window") || params.max_window < MOST_WINDOW {
         let problem =
-            format!("at most {} packets: the kernel's window is limited by the memory of sockets", params.max_window);
-        return Err(scope_error(scope, "max_window", &problem).expected(format!("no `max_window`, or {expected}")));
+            format!("at most {} packets, and the kernel's window ends with the memory of sockets", params.max_window);
+        return refuse("max_window", problem);
+    }
+    if given("min_window") {
+        return refuse("min_window", "the kernel's TCP decides this by itself: it is 2".to_owned());
     }
     Ok(kernels)
 }

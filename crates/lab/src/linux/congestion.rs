@@ -34,13 +34,15 @@ pub struct DctcpWindow {
     pub growth: u32,
     /// The largest window, in packets.
     pub most: u32,
+    /// The smallest window that marks leave, in packets; the kernel keeps two in any case.
+    pub least: u32,
 }
 
 impl DctcpWindow {
     /// The RFC's growth, by one packet.
     pub const ONE: u32 = 1_024;
     /// The RFC's growth, and a window that nothing but the network limits.
-    pub const RFC: DctcpWindow = DctcpWindow { growth: DctcpWindow::ONE, most: u32::MAX };
+    pub const RFC: DctcpWindow = DctcpWindow { growth: DctcpWindow::ONE, most: u32::MAX, least: 2 };
 
     /// Returns a growth in packets as a whole number of 1024ths, at least one; a growth beyond what fits is the largest.
     pub fn growth_of(packets: f64) -> u32 {
@@ -87,8 +89,12 @@ fn dctcp(window: DctcpWindow) -> Result<Registered, LabError> {
     // The kernel's headers of the machine, which a compiler for another target does not look for.
     let headers = format!("-I/usr/include/{}-linux-gnu", std::env::consts::ARCH);
     let defined = format!("-DNAME=\"{name}\"");
-    let parameters = [format!("-DGROWTH={}u", window.growth), format!("-DMAX_WINDOW={}u", window.most)];
-    let defined = [&headers, &defined, &parameters[0], &parameters[1]].map(String::as_str);
+    let parameters = [
+        format!("-DGROWTH={}u", window.growth),
+        format!("-DMAX_WINDOW={}u", window.most),
+        format!("-DMIN_WINDOW={}u", window.least),
+    ];
+    let defined = [&headers, &defined, &parameters[0], &parameters[1], &parameters[2]].map(String::as_str);
     let for_bpf = ["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-c", "dctcp.bpf.c", "-o", "dctcp.o"];
     clang(folder.path(), &[for_bpf.as_slice(), &defined].concat())?;
     clang(folder.path(), &["-O2", "hold.c", "-o", "hold", "-lbpf"])?;
@@ -99,7 +105,7 @@ fn dctcp(window: DctcpWindow) -> Result<Registered, LabError> {
     if let Some(output) = holder.stdout.take() {
         BufReader::new(output).read_line(&mut line).doing(|| "register DCTCP".to_owned())?;
     }
-    let wanted = format!("ready {} {}", window.growth, window.most);
+    let wanted = format!("ready {} {} {}", window.growth, window.most, window.least);
     if line.trim() == wanted {
         return Ok(Registered { name, holder: Some(holder) });
     }
