@@ -72,7 +72,7 @@ mod tests {
     use flowsieve_core::marker::{MarkScope, Marker};
     use flowsieve_core::taggers::demotion::Demotion;
     use flowsieve_core::taggers::kept_levels::KeptLevelParams;
-    use flowsieve_core::{ControllerKind, TaggerSpec};
+    use flowsieve_core::{ControllerKind, PortKind, TaggerSpec};
     use flowsieve_settings::{Place, Settings};
     use flowsieve_transport::TransportSpec;
     use flowsieve_transport::tcp::TcpRules;
@@ -142,6 +142,33 @@ mod tests {
         let gap = none_given().with(None, "message_gap", "1ms");
         assert_eq!(built(&gap).unwrap_err().key(), Some("message_gap"));
         assert!(built(&gap.with(None, "controller", "none")).is_ok());
+    }
+
+    #[test]
+    fn hosts__with_their_own_port_sort_in_it_unless_told_otherwise() {
+        let own = none_given().with(None, "parameters", "rfc").with(None, "nic", "scheme").with(None, "buffer", "90KB");
+        let sorts = built(&own).unwrap();
+        let port = sorts.ports.at(Place::Nic);
+        assert!(matches!(port.kind, PortKind::Pifo(_)), "{port:?}");
+        assert_eq!((port.admission, port.marker), (Admission::Unlimited, Marker::Off));
+        let levels = |scheme: &Scheme| match &scheme.classes[0].tagger {
+            TaggerSpec::KeptLevels(params) => params.by_age,
+            other => panic!("{other:?}"),
+        };
+        assert!(levels(&sorts));
+        let given = built(&own.clone().with(None, "controller", "none")).unwrap();
+        assert!(matches!(&given.classes[0].tagger, TaggerSpec::AgedLevels(aged) if aged.thresholds.len() == 7));
+        let turns = built(&own.clone().with(None, "nic_order", "turns")).unwrap();
+        let port = turns.ports.at(Place::Nic);
+        assert!(matches!(port.kind, PortKind::Bank(_)), "{port:?}");
+        assert_eq!(port.admission, Admission::PerPort { limit: 90_000 }, "a host's port shares no memory");
+        assert!(!levels(&turns));
+        // Under Linux hosts have their own ports, and PIAS's may sort, too.
+        let linux = built(&none_given().with(None, "parameters", "linux")).unwrap();
+        assert!(matches!(linux.ports.at(Place::Nic).kind, PortKind::Pifo(_)));
+        for (key, value) in [("nic_order", "tag"), ("tagger", "attained"), ("controller", "optimal")] {
+            assert!(built(&own.clone().with(None, key, value)).is_err(), "{key} = {value}");
+        }
     }
 
     #[test]
