@@ -75,7 +75,7 @@ fn tag(criterion: &mut Criterion) {
     let again: Vec<_> = packets.iter().map(|facts| FlowFacts { retransmission: true, ..*facts }).collect();
     measure(criterion, "tag/qclimb", climb(), &packets);
     measure(criterion, "tag/qclimb, retransmissions", climb(), &again);
-    let kept = KeptLevelParams { thresholds: THRESHOLDS.to_vec(), levels: 8, cap: None };
+    let kept = KeptLevelParams { thresholds: THRESHOLDS.to_vec(), levels: 8, by_age: false, cap: None };
     let kept = TaggerSpec::KeptLevels(kept).build(|| unreachable!("it is built in"));
     measure(criterion, "tag/sieve", kept, &packets);
     measure(criterion, "tag/pias", Tagger::Demotion(Demotion { thresholds: THRESHOLDS.to_vec() }), &packets);

@@ -9,6 +9,9 @@
 //
 // M is counted in packets, which the kernel counts (delivered, delivered_ce), and not in bytes.
 //
+// Three parameters are beyond the RFC: by how much the window grows in a round trip without marks, how large it may be, and
+// how much of it marks leave at least. The process that registers the program reads them back from the kernel.
+//
 // Only the fields that are read are declared. The loader finds where they are in the running kernel.
 #include <linux/types.h>
 #include <bpf/bpf_helpers.h>
@@ -24,6 +27,12 @@ char _license[] SEC("license") = "GPL";
 #define ACK_TIMER 2 /* ICSK_ACK_TIMER */
 #define ACK_NOW 16 /* ICSK_ACK_NOW */
 #define RECOVERY 3 /* TCP_CA_Recovery */
+#define GROWTH_SHIFT 10
+
+/* Packets by which the window grows in a round trip, in 1024ths; the largest window, and what marks leave, in packets. */
+const volatile struct {
+	__u32 growth, max_window, min_window;
+} parameters = { GROWTH, MAX_WINDOW, MIN_WINDOW };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -40,10 +49,11 @@ struct inet_connection_sock {
 };
 
 struct tcp_sock {
-	__u32 snd_una, snd_nxt, snd_cwnd, snd_ssthresh;
+	__u32 snd_una, snd_nxt, snd_cwnd, snd_cwnd_cnt, snd_ssthresh;
 	__u32 rcv_nxt;
 	__u32 delivered, delivered_ce;
 	__u8 ecn_flags;
+	__u8 is_cwnd_limited : 1;
 };
 
 enum tcp_ca_event {
@@ -115,8 +125,11 @@ __u32 BPF_PROG(dctcp_ssthresh, struct sock *sk)
 {
 	__u32 cwnd = tcp(sk)->snd_cwnd;
 	__u32 reduced = cwnd - ((cwnd * own(sk)->alpha) >> 11); /* alpha / 2 of 1024 */
+	__u32 least = parameters.min_window < cwnd ? parameters.min_window : cwnd;
 
 	own(sk)->cwnd_before_loss = cwnd;
+	if (reduced < least)
+		reduced = least;
 	return reduced < 2 ? 2 : reduced;
 }
 
@@ -203,10 +216,29 @@ __u32 BPF_PROG(dctcp_undo, struct sock *sk)
 	return cwnd > before ? cwnd : before;
 }
 
+/* As tcp_cong_avoid_ai does it for one packet in a round trip. What is left below a packet stays until a cut drops it. */
+static __always_inline void grow(struct tcp_sock *tp, __u32 acked)
+{
+	__u64 window = (__u64)tp->snd_cwnd << GROWTH_SHIFT;
+	__u64 credit = tp->snd_cwnd_cnt + (__u64)acked * parameters.growth;
+
+	if (!window)
+		return;
+	tp->snd_cwnd += credit / window;
+	tp->snd_cwnd_cnt = credit % window;
+}
+
 SEC("struct_ops/dctcp_avoid")
 void BPF_PROG(dctcp_avoid, struct sock *sk, __u32 ack, __u32 acked)
 {
-	tcp_reno_cong_avoid(sk, ack, acked);
+	struct tcp_sock *tp = tcp(sk);
+
+	if (tp->snd_cwnd < tp->snd_ssthresh || parameters.growth == 1u << GROWTH_SHIFT)
+		tcp_reno_cong_avoid(sk, ack, acked);
+	else if (BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited))
+		grow(tp, acked);
+	if (tp->snd_cwnd > parameters.max_window)
+		tp->snd_cwnd = parameters.max_window;
 }
 
 SEC(".struct_ops")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Registers a congestion control by a link, says "ready", and holds the link until its input ends: when the process that has
+// Registers a congestion control by a link, says "ready" and the parameters that the kernel has for it, and holds the link until its input ends: when the process that has
 // the other end is gone, however it ended, the kernel lets go of the congestion control.
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -23,7 +23,8 @@ int main(int count, char **arguments)
 {
 	union bpf_attr attributes;
 	struct bpf_object *object;
-	struct bpf_map *map;
+	struct bpf_map *map, *constants;
+	__u32 parameters[3], first = 0;
 	char byte;
 
 	if (count != 2)
@@ -36,6 +37,10 @@ int main(int count, char **arguments)
 		return failed("find the congestion control");
 	if (bpf_object__load(object))
 		return failed("load");
+	constants = bpf_object__find_map_by_name(object, ".rodata");
+	if (!constants || bpf_map__value_size(constants) != sizeof parameters ||
+	    bpf_map_lookup_elem(bpf_map__fd(constants), &first, parameters))
+		return failed("read the parameters back");
 	// With that flag this fills the map in, and registers nothing.
 	if (!bpf_map__attach_struct_ops(map))
 		return failed("fill in");
@@ -44,7 +49,7 @@ int main(int count, char **arguments)
 	attributes.link_create.attach_type = STRUCT_OPS;
 	if (syscall(SYS_bpf, BPF_LINK_CREATE, &attributes, sizeof attributes) < 0)
 		return failed("register");
-	puts("ready");
+	printf("ready %u %u %u\n", parameters[0], parameters[1], parameters[2]);
 	fflush(stdout);
 	while (read(STDIN_FILENO, &byte, 1) > 0)
 		;

@@ -12,7 +12,7 @@ mod session;
 mod stay;
 mod tallies;
 
-pub use congestion::Congestion;
+pub use congestion::{Congestion, DctcpWindow};
 pub use flowsieve_linux::new_session;
 pub use generator::{Finished, Order, Source};
 pub use network::{HostSettings, Leftover, clean, leftovers, remove_own};

@@ -70,6 +70,17 @@ fn controllers__nos2s_central_one() {
     plays("nos2", &given, |_, _| {});
 }
 
+/// Hosts' own ports sort by the levels that follow its tables.
+#[test]
+fn controllers__sieves_central_one_and_alone() {
+    for rule in ["survival", "survival, alone"] {
+        let given = [("controller", Raw::from(rule)), ("controller_period", Raw::from("20ms"))];
+        plays("sieve", &[&given[..], &[("observe_least", Raw::from(10))]].concat(), |_, scheme| {
+            assert!(matches!(scheme.ports.at(Place::Nic).kind, PortKind::Pifo(_)));
+        });
+    }
+}
+
 #[test]
 fn controllers__awafs_at_hosts() {
     let given = [("place_of_thresholds", Raw::from("host")), ("update_period", Raw::from("10ms"))];

@@ -18,6 +18,8 @@ pub struct TcpInfo {
     pub timestamps: bool,
     /// The largest segment that it sends, in bytes of payload.
     pub segment: u32,
+    /// Its sender's congestion window, in segments.
+    pub window: u32,
 }
 
 /// Asks for the state of a connection.
@@ -32,5 +34,11 @@ pub fn tcp_info(socket: impl AsFd) -> Result<TcpInfo> {
     // SAFETY: the kernel writes at most `size` bytes to `info`, and both outlive the call.
     check(unsafe { libc::getsockopt(fd, libc::IPPROTO_TCP, libc::TCP_INFO, (&raw mut info).cast(), &raw mut size) })?;
     let has = |option: u8| info.tcpi_options & option != 0;
-    Ok(TcpInfo { retransmitted: info.tcpi_total_retrans, ecn: has(8), timestamps: has(1), segment: info.tcpi_snd_mss })
+    Ok(TcpInfo {
+        retransmitted: info.tcpi_total_retrans,
+        ecn: has(8),
+        timestamps: has(1),
+        segment: info.tcpi_snd_mss,
+        window: info.tcpi_snd_cwnd,
+    })
 }

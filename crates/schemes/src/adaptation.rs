@@ -154,6 +154,20 @@ pub(crate) fn controller(
     Ok(Some(rule))
 }
 
+/// Returns the rule of the controller of a scheme whose packets also have the age of their messages, if it has a controller:
+/// one whose levels have a rank by age. If none is given or the scheme's own, it is not part of the configuration.
+pub(crate) fn by_age(context: &Context<'_>, default: Option<Rule>) -> Result<Option<Rule>, SettingsError> {
+    let scope = &context.scope;
+    if default.is_none() && !scope.is_given(&CONTROLLER) {
+        return Ok(None);
+    }
+    match scope.read_or(&CONTROLLER, default)? {
+        None => Ok(None),
+        Some(rule @ (Rule::Survival | Rule::SurvivalAlone)) => Ok(Some(rule)),
+        Some(_) => Err(scope.invalid(&CONTROLLER, "\"survival\" or \"none\" with tagger = \"demotion, then age\"")),
+    }
+}
+
 /// Builds what hosts write into packets of a class, with these initial thresholds of the network. Thresholds adapt if a
 /// controller has a rule, for `levels` levels, or if the host's port has its own queues. The controllers that this needs
 /// are added to the scheme's.
@@ -177,7 +191,7 @@ pub(crate) fn tagger(
         if queues.is_some() {
             return Err(scope.invalid(&CONTROLLER, "another rule where hosts have queues of their own"));
         }
-        return survival(context, scheme, class, network, rule, levels);
+        return survival(context, scheme, class, network, rule, levels, false);
     }
     let own = match queues {
         Some(queues) => Some(start(context, &HOST_THRESHOLDS, &[Rule::EqualSplit], Rule::EqualSplit, queues)?),
@@ -204,14 +218,15 @@ pub(crate) fn tagger(
     Ok(TaggerSpec::Levels(LevelParams { network, own }))
 }
 
-/// Builds what hosts write whose thresholds follow what messages have sent.
-fn survival(
+/// Builds what hosts write whose thresholds follow what messages have sent; `by_age`: with a rank by age.
+pub(crate) fn survival(
     context: &Context<'_>,
     scheme: &mut Scheme,
     class: u8,
     thresholds: Vec<u64>,
     rule: Rule,
     levels: usize,
+    by_age: bool,
 ) -> Result<TaggerSpec, SettingsError> {
     let scope = &context.scope;
     let period = Time(scope.read(&CONTROLLER_PERIOD)?);
@@ -245,7 +260,7 @@ fn survival(
     };
     let hears = Hears::WhenItDecides(Time::ZERO);
     scheme.controllers.push(ControllerSpec { name, period: Some(period), hears, publishes_after, kind });
-    Ok(TaggerSpec::KeptLevels(KeptLevelParams { thresholds, levels, cap }))
+    Ok(TaggerSpec::KeptLevels(KeptLevelParams { thresholds, levels, by_age, cap }))
 }
 
 /// Returns the initial thresholds, in bytes: sizes, or those of one of these rules for what is known of the workload. If

@@ -30,6 +30,7 @@ mod repair;
 mod sending;
 mod tagging;
 
+use flowsieve_core::pifo::PifoRules;
 use flowsieve_core::taggers::plain::Plain;
 use flowsieve_core::{BalancerSpec, Misuse, PortKind, TaggerSpec, Time};
 use flowsieve_transport::tcp::CongestionSpec;
@@ -53,7 +54,7 @@ pub(crate) use tagging::{SETTINGS as TAGGING_SETTINGS, TAGGER};
 use crate::entry::Context;
 use crate::marking_rule::ecn_threshold_bytes;
 use crate::parameters::{self, ParameterSet, Reference};
-use crate::scheme::{ByPlace, Class, Nic, Scheme};
+use crate::scheme::{ByPlace, Class, Nic, PortSpec, Scheme};
 use flowsieve_settings::declare;
 use flowsieve_settings::{MTU, Origin, Place, Scope, Section, Setting, SettingsError};
 use std::num::NonZeroU32;
@@ -113,7 +114,7 @@ pub struct Parts {
     pub fifo_from: Option<u64>,
     /// Smallest retransmission timeout. `None`: the parameter set's.
     pub rto_min: Option<Time>,
-    /// Which connection a host serves next if its port pushes back.
+    /// Which connection a host serves next if its port pushes back. [`NicOrder::TagThenAge`] also sorts a host's own port.
     pub nic_order: NicOrder,
     /// How its TCP differs from that of the parameter set.
     pub sender: Sender,
@@ -216,7 +217,9 @@ pub fn build(context: &Context<'_>, parts: &Parts) -> Result<Scheme, SettingsErr
     let transport = sending::nic_order(scope, parts, nic, transport)?;
     // A sender that sends everything at once does not react to marks.
     let reacts = !matches!(transport, TransportSpec::OpenLoop(_));
+    let sorts = sending::sorts_host_ports(scope, parts, nic)?;
     let ports = ByPlace::try_from_fn(|place| match (place, nic) {
+        (Place::Nic, _) if sorts => Ok(PortSpec::unlimited(PortKind::Pifo(PifoRules { fifo_from: None }))),
         (Place::Nic, Nic::Backpressure { .. }) => port::port(scope, place, parts, false, reacts),
         _ => port::port(scope, place, parts, true, reacts),
     })?;
@@ -233,9 +236,13 @@ pub fn build(context: &Context<'_>, parts: &Parts) -> Result<Scheme, SettingsErr
         let expected = "none: its transport chooses the priorities of packets, and a host's tagger none";
         return Err(scope.error(&MISUSING_HOSTS, problem).expected(expected));
     }
+    let tagger = tagging::tagger(scope, parts, tags, sorts)?;
+    if sorts {
+        sending::refuse_unsorted(scope, &tagger)?;
+    }
     Ok(Scheme {
         name: scope.variant().to_owned(),
-        classes: vec![Class { transport, tagger: tagging::tagger(scope, parts, tags)?, inference: Time::ZERO }],
+        classes: vec![Class { transport, tagger, inference: Time::ZERO }],
         misuse,
         nic,
         ports,

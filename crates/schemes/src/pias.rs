@@ -68,7 +68,11 @@ pub(crate) fn build_with(
         if let TaggerSpec::AgedLevels(_) = scheme.classes[class].tagger {
             let queues = scope.read_or(&QUEUES, parts.queues)? as usize;
             let thresholds = thresholds(context, queues, start)?;
-            scheme.classes[class].tagger = TaggerSpec::AgedLevels(AgedLevels { thresholds });
+            let survival = adaptation::by_age(context, rule)?;
+            scheme.classes[class].tagger = match survival {
+                Some(rule) => adaptation::survival(context, &mut scheme, class as u8, thresholds, rule, queues, true)?,
+                None => TaggerSpec::AgedLevels(AgedLevels { thresholds }),
+            };
         } else if let TaggerSpec::Demotion(_) = scheme.classes[class].tagger {
             let queues = scope.read_or(&QUEUES, parts.queues)? as usize;
             let controller = adaptation::controller(context, rule, queues)?;

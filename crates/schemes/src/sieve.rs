@@ -75,7 +75,7 @@ mod tests {
     use flowsieve_core::taggers::demotion::Demotion;
     use flowsieve_core::taggers::kept_levels::KeptLevelParams;
     use flowsieve_core::taggers::level_cap::LevelCap;
-    use flowsieve_core::{ControllerKind, Misuse, TaggerSpec};
+    use flowsieve_core::{ControllerKind, Misuse, PortKind, TaggerSpec};
     use flowsieve_settings::{Place, Settings};
     use flowsieve_transport::TransportSpec;
     use flowsieve_transport::tcp::TcpRules;
@@ -96,7 +96,7 @@ mod tests {
     fn build__from_nothing_known_under_every_parameter_set() {
         for set in ["ns2", "rfc", "scaled"] {
             let scheme = built(&none_given().with(None, "parameters", set)).unwrap();
-            let TaggerSpec::KeptLevels(KeptLevelParams { thresholds, levels: 8, cap: None }) =
+            let TaggerSpec::KeptLevels(KeptLevelParams { thresholds, levels: 8, by_age: false, cap: None }) =
                 &scheme.classes[0].tagger
             else {
                 panic!("{:?}", scheme.classes[0].tagger)
@@ -140,7 +140,7 @@ mod tests {
         );
         let two = built(&none_given().with(None, "queues", 2)).unwrap();
         assert!(
-            matches!(&two.classes[0].tagger, TaggerSpec::KeptLevels(KeptLevelParams { levels: 2, thresholds, cap: None }) if thresholds.len() == 1)
+            matches!(&two.classes[0].tagger, TaggerSpec::KeptLevels(KeptLevelParams { levels: 2, thresholds, .. }) if thresholds.len() == 1)
         );
         let gap = none_given().with(None, "message_gap", "1ms");
         assert_eq!(built(&gap).unwrap_err().key(), Some("message_gap"));
@@ -167,6 +167,33 @@ mod tests {
         assert_eq!(built(&split).unwrap_err().key(), Some("misuse_piece"));
         let scheme = built(&split.with(None, "misusing_hosts", 2)).unwrap();
         assert_eq!(scheme.misuse, Misuse { hosts: 2, piece: NonZeroU64::new(20_000) });
+    }
+
+    #[test]
+    fn hosts__with_their_own_port_sort_in_it_unless_told_otherwise() {
+        let own = none_given().with(None, "parameters", "rfc").with(None, "nic", "scheme").with(None, "buffer", "90KB");
+        let sorts = built(&own).unwrap();
+        let port = sorts.ports.at(Place::Nic);
+        assert!(matches!(port.kind, PortKind::Pifo(_)), "{port:?}");
+        assert_eq!((port.admission, port.marker), (Admission::Unlimited, Marker::Off));
+        let levels = |scheme: &Scheme| match &scheme.classes[0].tagger {
+            TaggerSpec::KeptLevels(params) => params.by_age,
+            other => panic!("{other:?}"),
+        };
+        assert!(levels(&sorts));
+        let given = built(&own.clone().with(None, "controller", "none")).unwrap();
+        assert!(matches!(&given.classes[0].tagger, TaggerSpec::AgedLevels(aged) if aged.thresholds.len() == 7));
+        let turns = built(&own.clone().with(None, "nic_order", "turns")).unwrap();
+        let port = turns.ports.at(Place::Nic);
+        assert!(matches!(port.kind, PortKind::Bank(_)), "{port:?}");
+        assert_eq!(port.admission, Admission::PerPort { limit: 90_000 }, "a host's port shares no memory");
+        assert!(!levels(&turns));
+        // Under Linux hosts have their own ports, and PIAS's may sort, too.
+        let linux = built(&none_given().with(None, "parameters", "linux")).unwrap();
+        assert!(matches!(linux.ports.at(Place::Nic).kind, PortKind::Pifo(_)));
+        for (key, value) in [("nic_order", "tag"), ("tagger", "attained"), ("controller", "optimal")] {
+            assert!(built(&own.clone().with(None, key, value)).is_err(), "{key} = {value}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@
 use crate::tag::Tag;
 use crate::tagger::{FlowFacts, TagPackets, TaggerRules};
 use crate::taggers::demotion::level;
+use crate::units::Time;
 
 /// Ages are distinguished in microseconds, over 134 s.
 const AGE_BITS: u32 = 27;
@@ -17,6 +18,15 @@ pub struct AgedLevels {
     pub thresholds: Vec<u64>,
 }
 
+/// Returns the level, at most 31, as a priority, and with the start of the message as a rank. Messages that begin 134 s
+/// after the first one are of equal age.
+#[inline]
+pub(super) fn aged(level: u8, start: Time) -> Tag {
+    let level = level.min(31);
+    let start = (start.0 / MICROSECOND).min((1 << AGE_BITS) - 1) as u32;
+    Tag::new(level, u32::from(level) << AGE_BITS | start)
+}
+
 impl TaggerRules for AgedLevels {
     type Tagger = AgedLevels;
 
@@ -26,12 +36,8 @@ impl TaggerRules for AgedLevels {
 }
 
 impl TagPackets for AgedLevels {
-    /// Returns the level as a priority, and with the start of the message as a rank. Messages that begin 134 s after the
-    /// first one are of equal age.
     fn tag(&mut self, facts: &FlowFacts) -> Tag {
-        let level = level(&self.thresholds, facts.offset).min(31) as u32;
-        let start = (facts.start.0 / MICROSECOND).min((1 << AGE_BITS) - 1) as u32;
-        Tag::new(level as u8, level << AGE_BITS | start)
+        aged(level(&self.thresholds, facts.offset).min(31) as u8, facts.start)
     }
 
     fn urgency(&self, facts: &FlowFacts) -> u64 {
@@ -42,7 +48,6 @@ impl TagPackets for AgedLevels {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::Time;
 
     #[test]
     fn tag__a_level_before_the_next_and_the_older_before_the_younger() {

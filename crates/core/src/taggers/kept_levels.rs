@@ -14,6 +14,7 @@ use crate::message::FlowEvent;
 use crate::readings::{Reading, observe_thresholds};
 use crate::tag::Tag;
 use crate::tagger::{FlowFacts, TagPackets, TaggerRules};
+use crate::taggers::aged_levels::aged;
 use crate::taggers::demotion::level;
 use crate::taggers::level_cap::{CappedLevels, LevelCap};
 use crate::taggers::levels::TAG_THRESHOLD;
@@ -26,6 +27,9 @@ pub struct KeptLevelParams {
     pub thresholds: Vec<u64>,
     /// The number of levels. A table with more thresholds than that has no further ones.
     pub levels: usize,
+    /// Whether the rank has the level and the age of the message, for a port that sorts by them
+    /// ([`aged_levels`](crate::taggers::aged_levels)). Then there are at most 32 levels.
+    pub by_age: bool,
     /// The most that a host sends in each level.
     pub cap: Option<LevelCap>,
 }
@@ -35,6 +39,7 @@ pub struct KeptLevelParams {
 pub struct KeptLevels {
     thresholds: Latest,
     levels: usize,
+    by_age: bool,
     cap: Option<CappedLevels>,
     /// By message under way that has sent something.
     sending: FxHashMap<u32, Sending>,
@@ -53,7 +58,7 @@ impl TaggerRules for KeptLevelParams {
     fn build(&self) -> KeptLevels {
         let thresholds = Latest::new(self.thresholds.clone());
         let cap = self.cap.map(CappedLevels::new);
-        KeptLevels { thresholds, levels: self.levels, cap, sending: FxHashMap::default() }
+        KeptLevels { thresholds, levels: self.levels, by_age: self.by_age, cap, sending: FxHashMap::default() }
     }
 }
 
@@ -61,6 +66,11 @@ impl KeptLevels {
     #[inline]
     fn by_offset(&self, offset: u64) -> u8 {
         level(&self.thresholds.values, offset).min(self.levels.saturating_sub(1)) as u8
+    }
+
+    #[inline]
+    fn tag_of(&self, level: u8, start: Time) -> Tag {
+        if self.by_age { aged(level, start) } else { Tag::with_priority(level) }
     }
 }
 
@@ -70,16 +80,17 @@ impl TagPackets for KeptLevels {
         let by_offset = self.by_offset(facts.offset);
         let mut capped = |level| self.cap.as_mut().map_or(level, |cap| cap.admit(level, facts.payload, facts.now));
         if facts.retransmission {
-            return Tag::with_priority(capped(by_offset));
+            let level = capped(by_offset);
+            return self.tag_of(level, facts.start);
         }
         let sending = self.sending.entry(facts.message).or_default();
         sending.bytes = sending.bytes.max(facts.offset.saturating_add(facts.payload.into()));
         sending.level = capped(sending.level.max(by_offset));
-        Tag::with_priority(sending.level)
+        let level = sending.level;
+        self.tag_of(level, facts.start)
     }
 
     /// Returns the level that the packet will have, unless the cap lowers it.
-
     fn urgency(&self, facts: &FlowFacts) -> u64 {
         let by_offset = self.by_offset(facts.offset);
         match self.sending.get(&facts.message) {
@@ -128,7 +139,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn tagger(thresholds: &[u64]) -> KeptLevels {
-        KeptLevelParams { thresholds: thresholds.to_vec(), levels: 8, cap: None }.build()
+        KeptLevelParams { thresholds: thresholds.to_vec(), levels: 8, by_age: false, cap: None }.build()
     }
 
     fn table(version: u64, thresholds: &[u64]) -> Published {
@@ -149,7 +160,8 @@ mod tests {
     #[test]
     fn tag__what_the_cap_demotes_stays_there() {
         let cap = LevelCap { thousandths: 1_000, line_bps: 8_000_000_000, burst: Time::from_us(4) };
-        let mut host = KeptLevelParams { thresholds: vec![5_000, 9_000], levels: 3, cap: Some(cap) }.build();
+        let mut host =
+            KeptLevelParams { thresholds: vec![5_000, 9_000], levels: 3, by_age: false, cap: Some(cap) }.build();
         let mut tags = |message, us, offsets: [u64; 3]| {
             offsets.map(|offset| host.tag(&FlowFacts { now: Time::from_us(us), ..data(message, offset) }).priority())
         };
@@ -177,6 +189,19 @@ mod tests {
         // Sent again, a packet has the level of its offset.
         let again = FlowFacts { retransmission: true, ..data(1, 550) };
         assert_eq!(level_of(&mut host, &again), 1);
+    }
+
+    #[test]
+    fn tag__by_age_a_level_before_the_next_and_the_older_message_before_the_younger() {
+        let mut host = KeptLevelParams { thresholds: vec![2_000], levels: 8, by_age: true, cap: None }.build();
+        let mut tag = |message, offset, us, retransmission| {
+            let facts = FlowFacts { start: Time::from_us(us), retransmission, ..data(message, offset) };
+            host.tag(&facts)
+        };
+        let tags = [tag(1, 0, 7, false), tag(2, 0, 9, false), tag(1, 2_001, 7, false), tag(2, 2_001, 9, false)];
+        assert!(tags.is_sorted_by(|a, b| a.rank() < b.rank()), "{tags:?}");
+        assert_eq!(tags.map(Tag::priority), [0, 0, 1, 1], "queues find the level as before");
+        assert_eq!(tag(2, 0, 9, true), tags[1], "sent again, it is where its bytes were");
     }
 
     #[test]

@@ -227,7 +227,7 @@ mod tests {
             TaggerSpec::Demotion(Demotion { thresholds: vec![0] }),
             TaggerSpec::Climb(climbing),
             TaggerSpec::Levels(LevelParams { network: vec![0], own: Some(vec![0]) }),
-            TaggerSpec::KeptLevels(KeptLevelParams { thresholds: vec![0], levels: 8, cap: None }),
+            TaggerSpec::KeptLevels(KeptLevelParams { thresholds: vec![0], levels: 8, by_age: false, cap: None }),
             TaggerSpec::Bytes(Bytes::ToTheEnd),
             TaggerSpec::Bytes(Bytes::Attained),
             TaggerSpec::Ends(Ends { sent: true }),

@@ -171,7 +171,7 @@ mod tests {
     }
 
     fn host() -> Pieces {
-        let kept = KeptLevelParams { thresholds: vec![150, 450], levels: 3, cap: None }.build();
+        let kept = KeptLevelParams { thresholds: vec![150, 450], levels: 3, by_age: false, cap: None }.build();
         let mut host = Pieces::new(Tagger::KeptLevels(kept.into()), KB);
         let message = Message { id: 1, bytes: 2_500, ..Message::default() };
         host.on_event(&FlowEvent::MessageStart { flow: 4, message, idle: Time::NEVER }, Time::ZERO);

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use flowsieve_core::Time;
 use flowsieve_experiment::{Error, Point};
-use flowsieve_lab::linux::{Congestion, HostSettings};
+use flowsieve_lab::linux::{Congestion, DctcpWindow, HostSettings};
 use flowsieve_schemes::scheme::{Class, Nic};
 use flowsieve_settings::{Key, Origin, Scope, SettingsError};
 use flowsieve_sim::FctEnd;
 use flowsieve_transport::TransportSpec;
 use flowsieve_transport::tcp::congestion::CongestionSpec;
-use flowsieve_transport::tcp::params::{LossDetection, Restart, RtoRule};
+use flowsieve_transport::tcp::params::{LossDetection, Restart, RtoRule, TcpParams};
 use flowsieve_transport::tcp::{Connections, Handshake, TcpRules};
 
 use super::Sender;
@@ -24,9 +24,11 @@ const MOST_HOSTS: u32 = 64;
 /// The kernel's gain of DCTCP's estimate, and the estimate of a new connection.
 const DCTCP: (f64, f64) = (1.0 / 16.0, 1.0);
 
+/// The largest window that no setting and no scheme has made smaller. Memory of sockets ends the kernel's about there.
+const MOST_WINDOW: u32 = 4_096;
+
 /// Settings of a sender that the kernel decides by itself.
-const THE_KERNELS_OWN: [(&str, &str); 19] = [
-    ("max_window", "it is limited by the memory of sockets"),
+const THE_KERNELS_OWN: [(&str, &str); 16] = [
     ("initial_rto", "it is 1 s"),
     ("max_backoff", "timeouts double up to 120 s"),
     ("loss_detection", "it has RACK, with tail loss probes"),
@@ -36,8 +38,6 @@ const THE_KERNELS_OWN: [(&str, &str); 19] = [
     ("delayed_ack", "it acknowledges at once"),
     ("probe_after", "it has tail loss probes"),
     ("nic_backlog", "a host's port is the scheme's"),
-    ("nic_order", "a host's port is the scheme's"),
-    ("min_window", "it is 2"),
     ("halves", "a loss halves the window"),
     ("reduction", "it is proportional"),
     ("whole_windows", "it counts whole segments"),
@@ -104,9 +104,12 @@ pub(super) fn replaced(setup: &Setup) -> Option<String> {
 fn of_rules(point: &Point, scope: &Scope<'_>, rules: &TcpRules, sends: bool) -> Result<Sender, Error> {
     let params = &rules.params;
     let congestion = match &params.congestion {
-        CongestionSpec::NewReno(_) => Congestion::Reno,
-        CongestionSpec::Cubic(_) => Congestion::Cubic,
-        CongestionSpec::Dctcp(own) if (own.gain, own.initial_alpha) == DCTCP => Congestion::Dctcp,
+        CongestionSpec::NewReno(_) => with_its_own_window(scope, params, Congestion::Reno)?,
+        CongestionSpec::Cubic(_) => with_its_own_window(scope, params, Congestion::Cubic)?,
+        CongestionSpec::Dctcp(own) if (own.gain, own.initial_alpha) == DCTCP => {
+            let growth = DctcpWindow::growth_of(params.growth.unwrap_or(1.0));
+            Congestion::Dctcp(DctcpWindow { growth, most: params.max_window, least: params.min_window })
+        }
         CongestionSpec::Dctcp(_) => {
             let problem = "the lab's DCTCP has a gain of 1/16, and an estimate that begins at 1";
             let expected = "parameters = \"rfc\" in [run], and neither `dctcp_g` nor `initial_alpha`";
@@ -150,6 +153,34 @@ fn of_rules(point: &Point, scope: &Scope<'_>, rules: &TcpRules, sends: bool) -> 
         slow_start_after_idle: params.restart != Restart::Off,
     };
     Ok(Sender { host, congestion })
+}
+
+/// Refuses windows that are not the kernel's own.
+fn with_its_own_window(
+    scope: &Scope<'_>,
+    params: &TcpParams,
+    kernels: Congestion,
+) -> Result<Congestion, SettingsError> {
+    let given = |name| key(name).is_some_and(|key| scope.is_given(key));
+    let refuse = |name, problem: String| {
+        let expected = format!("no `{name}`, or transport = \"dctcp\", which the lab brings along");
+        Err(scope_error(scope, name, &problem).expected(expected))
+    };
+    if let Some(growth) = params.growth {
+        return refuse(
+            "window_growth",
+            format!("a growth of {growth} packets a round trip, and the kernel's window grows in its own way"),
+        );
+    }
+    if given("max_window") || params.max_window < MOST_WINDOW {
+        let problem =
+            format!("at most {} packets, and the kernel's window ends with the memory of sockets", params.max_window);
+        return refuse("max_window", problem);
+    }
+    if given("min_window") {
+        return refuse("min_window", "the kernel's TCP decides this by itself: it is 2".to_owned());
+    }
+    Ok(kernels)
 }
 
 /// Refuses settings that are given and that the kernel does not ask for.

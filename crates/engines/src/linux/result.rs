@@ -195,6 +195,7 @@ fn counts(outcome: &Outcome) -> BTreeMap<String, u64> {
         ("lab datagrams", outcome.hosts.datagrams),
         ("lab messages not kept", outcome.hosts.not_kept),
         ("lab programs ended", outcome.ended_programs as u64),
+        ("lab widest window at the end", outcome.widest_window.into()),
         ("lab CPU us of the fabric", outcome.cpu.as_micros() as u64),
     ];
     let own = own.map(|(name, count)| (name.to_owned(), count));

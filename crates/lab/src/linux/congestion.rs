@@ -24,7 +24,30 @@ pub enum Congestion {
     /// CUBIC, the kernel's.
     Cubic,
     /// DCTCP, the lab's.
-    Dctcp,
+    Dctcp(DctcpWindow),
+}
+
+/// How the window of the lab's DCTCP differs from the RFC's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DctcpWindow {
+    /// Packets by which it grows in a round trip without marks, in 1024ths.
+    pub growth: u32,
+    /// The largest window, in packets.
+    pub most: u32,
+    /// The smallest window that marks leave, in packets; the kernel keeps two in any case.
+    pub least: u32,
+}
+
+impl DctcpWindow {
+    /// The RFC's growth, by one packet.
+    pub const ONE: u32 = 1_024;
+    /// The RFC's growth, and a window that nothing but the network limits.
+    pub const RFC: DctcpWindow = DctcpWindow { growth: DctcpWindow::ONE, most: u32::MAX, least: 2 };
+
+    /// Returns a growth in packets as a whole number of 1024ths, at least one; a growth beyond what fits is the largest.
+    pub fn growth_of(packets: f64) -> u32 {
+        (packets * f64::from(DctcpWindow::ONE)).round().max(1.0) as u32
+    }
 }
 
 /// A congestion control that is there as long as this lives.
@@ -39,7 +62,7 @@ impl Registered {
         match congestion {
             Congestion::Reno => Ok(Registered { name: "reno".to_owned(), holder: None }),
             Congestion::Cubic => Ok(Registered { name: "cubic".to_owned(), holder: None }),
-            Congestion::Dctcp => dctcp(),
+            Congestion::Dctcp(window) => dctcp(window),
         }
     }
 }
@@ -54,7 +77,7 @@ impl Drop for Registered {
     }
 }
 
-fn dctcp() -> Result<Registered, LabError> {
+fn dctcp(window: DctcpWindow) -> Result<Registered, LabError> {
     // At most 15 bytes.
     let name = format!("fsl{:x}dctcp", process::id());
     let folder = tempfile::tempdir().doing(|| "make a temporary folder".to_owned())?;
@@ -66,8 +89,14 @@ fn dctcp() -> Result<Registered, LabError> {
     // The kernel's headers of the machine, which a compiler for another target does not look for.
     let headers = format!("-I/usr/include/{}-linux-gnu", std::env::consts::ARCH);
     let defined = format!("-DNAME=\"{name}\"");
-    let for_bpf = ["-O2", "-g", "-target", "bpf", "-mcpu=v3", &headers, &defined, "-c", "dctcp.bpf.c", "-o", "dctcp.o"];
-    clang(folder.path(), &for_bpf)?;
+    let parameters = [
+        format!("-DGROWTH={}u", window.growth),
+        format!("-DMAX_WINDOW={}u", window.most),
+        format!("-DMIN_WINDOW={}u", window.least),
+    ];
+    let defined = [&headers, &defined, &parameters[0], &parameters[1], &parameters[2]].map(String::as_str);
+    let for_bpf = ["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-c", "dctcp.bpf.c", "-o", "dctcp.o"];
+    clang(folder.path(), &[for_bpf.as_slice(), &defined].concat())?;
     clang(folder.path(), &["-O2", "hold.c", "-o", "hold", "-lbpf"])?;
     let mut command = Command::new(at("hold"));
     command.arg(at("dctcp.o")).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -76,8 +105,14 @@ fn dctcp() -> Result<Registered, LabError> {
     if let Some(output) = holder.stdout.take() {
         BufReader::new(output).read_line(&mut line).doing(|| "register DCTCP".to_owned())?;
     }
-    if line.trim() == "ready" {
+    let wanted = format!("ready {} {} {}", window.growth, window.most, window.least);
+    if line.trim() == wanted {
         return Ok(Registered { name, holder: Some(holder) });
+    }
+    if line.starts_with("ready") {
+        drop(holder.stdin.take());
+        drop(holder.wait());
+        return Err(LabError::failed("set DCTCP up", format!("the kernel has `{}`, not `{wanted}`", line.trim())));
     }
     let output = holder.wait_with_output().doing(|| "register DCTCP".to_owned())?;
     let said = String::from_utf8_lossy(&output.stderr);

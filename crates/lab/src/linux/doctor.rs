@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use super::congestion::{Congestion, Registered};
+use super::congestion::{Congestion, DctcpWindow, Registered};
 use super::devices::Devices;
 use super::enter;
 use super::network::{HostSettings, Network, Senders};
@@ -67,7 +67,7 @@ pub fn permissions() -> Vec<Permission> {
         },
         Permission {
             what: "DCTCP as a program of BPF",
-            problem: problem(Registered::new(Congestion::Dctcp).map(drop)),
+            problem: problem(Registered::new(Congestion::Dctcp(DctcpWindow::RFC)).map(drop)),
             without: "schemes with transport = \"tcp\" alone",
             needed: false,
         },

@@ -104,6 +104,8 @@ pub(super) struct Sent {
     pub(super) counters: Vec<(&'static str, u64)>,
     /// Segments that connections have sent again.
     pub(super) retransmitted: u64,
+    /// The largest congestion window of a connection at the end, in segments.
+    pub(super) widest: u32,
 }
 
 /// The connections of all hosts, and who uses them.
@@ -262,6 +264,12 @@ impl Pools {
             let wanted = (host.ecn, false, host.segment());
             if found != wanted {
                 let problem = format!("(ECN, timestamps, bytes of a segment) are {found:?}, and not {wanted:?}");
+                return Err(LabError::failed(format!("set up a connection of host{}", open.from), problem));
+            }
+            // One byte has passed. A window of one segment has grown by it, and a timeout is no fault of the route's.
+            let window = host.initial_window.max(1);
+            if info.retransmitted == 0 && !(window..=window + 1).contains(&info.window) {
+                let problem = format!("its initial window is {}, and not {window}", info.window);
                 return Err(LabError::failed(format!("set up a connection of host{}", open.from), problem));
             }
         }
@@ -448,6 +456,7 @@ impl Pools {
         for open in &self.connections {
             let info = flowsieve_linux::tcp_info(&open.sender).unwrap_or_default();
             self.sent.retransmitted += u64::from(info.retransmitted);
+            self.sent.widest = self.sent.widest.max(info.window);
         }
         self.sent
     }

@@ -100,6 +100,8 @@ pub struct Outcome {
     pub counters: Vec<(&'static str, u64)>,
     /// Segments that the kernel has sent again.
     pub retransmitted: u64,
+    /// The largest congestion window of the lab's connections at the end, in segments.
+    pub widest_window: u32,
     /// Whether the threads ran with real-time priority.
     pub real_time: bool,
     /// Length of the measured part.
@@ -196,6 +198,7 @@ pub fn run(plan: &Plan<'_>, hear: &mut dyn FnMut(f64) -> ControlFlow<()>) -> Res
             one_way_ns: sent.one_way_ns,
             counters: sent.counters,
             retransmitted: sent.retransmitted,
+            widest_window: sent.widest,
             ended_programs,
             ..outcome
         })

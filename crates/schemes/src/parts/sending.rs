@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use flowsieve_core::Time;
+use flowsieve_core::{TaggerSpec, Time};
 use flowsieve_transport::TransportSpec;
 use flowsieve_transport::open_loop::OpenLoopRules;
 use flowsieve_transport::tcp::NicOrder;
@@ -205,7 +205,8 @@ declare! {
         Section::Network,
         "nic_order",
         &[("turns", NicOrder::Turns), ("tag", NicOrder::Tag), ("tag, then age", NicOrder::TagThenAge)],
-        "nic = \"backpressure\": which connection sends next: each in turn, the most urgent by tag, or the oldest of the most urgent",
+        "which connection of a host sends next if its port pushes back: each in turn, the most urgent by tag, or the oldest of the most urgent; \
+        with nic = \"scheme\" \"tag, then age\" sorts the packets in the host's port, which loses and marks nothing",
     );
 }
 
@@ -456,6 +457,32 @@ pub(super) fn nic_order(
     };
     Arc::make_mut(&mut rules).order = order;
     Ok(TransportSpec::Tcp(rules))
+}
+
+/// Returns whether a host's own port sorts what the host hands over: by level, and in a level by the age of the message.
+/// It is the host's order where nothing pauses the senders. Then nothing is lost or marked there, as under backpressure.
+pub(super) fn sorts_host_ports(scope: &Scope<'_>, parts: &Parts, nic: Nic) -> Result<bool, SettingsError> {
+    let order = match (nic, parts.nic_order) {
+        (Nic::Backpressure { .. }, _) => return Ok(false),
+        (Nic::Scheme, own @ NicOrder::TagThenAge) => scope.read_or(&NIC_ORDER, own)?,
+        // If not given, it is not part of the configuration.
+        (Nic::Scheme, _) => scope.optional(&NIC_ORDER)?.unwrap_or(NicOrder::Turns),
+    };
+    match order {
+        NicOrder::Turns => Ok(false),
+        NicOrder::TagThenAge => Ok(true),
+        NicOrder::Tag => Err(scope.invalid(&NIC_ORDER, "\"turns\" or \"tag, then age\" with nic = \"scheme\"")),
+    }
+}
+
+/// Refuses an order by level and age of packets that have neither.
+pub(super) fn refuse_unsorted(scope: &Scope<'_>, tagger: &TaggerSpec) -> Result<(), SettingsError> {
+    if matches!(tagger, TaggerSpec::AgedLevels(_)) {
+        return Ok(());
+    }
+    let expected = "\"turns\", or nic = \"backpressure\": hosts' own ports sort only the packets of schemes that demote flows, such as \
+                    `pias`, with tagger = \"demotion, then age\"";
+    Err(scope.invalid(&NIC_ORDER, expected))
 }
 
 /// Reads the host's port. A message that arrives whole needs a port that takes it whole. Other messages come from hosts

@@ -52,9 +52,10 @@ struct TaggerSettings<'a> {
     demotes: bool,
 }
 
-/// Reads the tagger of a scheme's hosts; `tags`: some part reads what it writes.
-pub(super) fn tagger(scope: &Scope<'_>, parts: &Parts, tags: bool) -> Result<TaggerSpec, SettingsError> {
+/// Reads the tagger of a scheme's hosts; `tags`: some part reads what it writes; `sorts`: hosts' ports sort by level and age.
+pub(super) fn tagger(scope: &Scope<'_>, parts: &Parts, tags: bool, sorts: bool) -> Result<TaggerSpec, SettingsError> {
     let default = match &parts.tagger {
+        Part::Named(TaggerName::Demotion) if sorts => TaggerName::DemotionThenAge,
         Part::Named(name) => *name,
         Part::Own(_) if scope.is_given(&TAGGER) => {
             let expected = format!("no `tagger` for `{}`, which writes its own tags into packets", scope.variant());
@@ -63,7 +64,8 @@ pub(super) fn tagger(scope: &Scope<'_>, parts: &Parts, tags: bool) -> Result<Tag
         Part::Own(own) => return Ok(own.clone()),
     };
     let name = if tags { scope.read_or(&TAGGER, default)? } else { default };
-    name.make(&TaggerSettings { scope, demotes: default == TaggerName::Demotion })
+    let demotes = matches!(default, TaggerName::Demotion | TaggerName::DemotionThenAge);
+    name.make(&TaggerSettings { scope, demotes })
 }
 
 /// Returns a demotion without thresholds, which the scheme fills in.

@@ -536,6 +536,18 @@ fn nic__hosts_push_back_unless_a_file_says_otherwise() {
 }
 
 #[test]
+fn nic_order__of_a_hosts_own_port_needs_levels() {
+    let sorted = none_given().with(None, "nic", "scheme").with(None, "nic_order", "tag, then age");
+    let pias = scheme("pias", &sorted).unwrap();
+    assert!(matches!(pias.ports.at(Place::Nic).kind, PortKind::Pifo(_)));
+    assert!(matches!(pias.classes[0].tagger, TaggerSpec::AgedLevels(_)));
+    for name in ["dctcp", "qc-las", "awafs", "nos2", "pcoflow"] {
+        let error = scheme(name, &sorted).map(|scheme| format!("{:?}", scheme.ports.at(Place::Nic))).unwrap_err();
+        assert!(matches!(error.key(), Some("nic_order" | "tagger")), "{name}: {error}");
+    }
+}
+
+#[test]
 fn linux__is_what_the_kernel_does() {
     let linux = none_given().with(None, "parameters", "linux");
     let dctcp = scheme("dctcp", &linux).unwrap();
