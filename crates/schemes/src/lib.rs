@@ -44,6 +44,7 @@ pub const SETTINGS: &[&[&flowsieve_settings::Key]] = &[
     parts::SETTINGS,
     parts::BALANCING_SETTINGS,
     parts::SENDING_SETTINGS,
+    parts::HOST_PORT_SETTINGS,
     parts::REPAIR_SETTINGS,
     messages::SETTINGS,
     pfabric::SETTINGS,

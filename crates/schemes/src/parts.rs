@@ -25,6 +25,7 @@ macro_rules! names {
 }
 
 mod balancing;
+mod host_port;
 mod port;
 mod repair;
 mod sending;
@@ -41,6 +42,7 @@ use flowsieve_transport::{TransportFacts, TransportSpec};
 pub(crate) use balancing::SETTINGS as BALANCING_SETTINGS;
 pub(crate) use balancing::balancing;
 pub use balancing::{BalancingName, LOAD_BALANCING};
+pub(crate) use host_port::SETTINGS as HOST_PORT_SETTINGS;
 pub use port::QUEUES;
 pub(crate) use port::SETTINGS as PORT_SETTINGS;
 pub use port::{AdmissionName, DisciplineName, MarkingName};
@@ -213,11 +215,11 @@ pub fn build(context: &Context<'_>, parts: &Parts) -> Result<Scheme, SettingsErr
     let sprayed = [Place::Leaf, Place::Spine, Place::Core].iter().any(|&place| balancers.at(place).splits_flows());
     let transport = sending::transport(scope, parts, set, sprayed)?;
     let sets_priorities = transport.facts().sets_priorities;
-    let nic = sending::nic(scope, parts, &transport, set)?;
-    let transport = sending::nic_order(scope, parts, nic, transport)?;
+    let nic = host_port::nic(scope, parts, &transport, set)?;
+    let transport = host_port::nic_order(scope, parts, nic, transport)?;
     // A sender that sends everything at once does not react to marks.
     let reacts = !matches!(transport, TransportSpec::OpenLoop(_));
-    let sorts = sending::sorts_host_ports(scope, parts, nic)?;
+    let sorts = host_port::sorts_host_ports(scope, parts, nic)?;
     let ports = ByPlace::try_from_fn(|place| match (place, nic) {
         (Place::Nic, _) if sorts => Ok(PortSpec::unlimited(PortKind::Pifo(PifoRules { fifo_from: None }))),
         (Place::Nic, Nic::Backpressure { .. }) => port::port(scope, place, parts, false, reacts),
@@ -238,7 +240,7 @@ pub fn build(context: &Context<'_>, parts: &Parts) -> Result<Scheme, SettingsErr
     }
     let tagger = tagging::tagger(scope, parts, tags, sorts)?;
     if sorts {
-        sending::refuse_unsorted(scope, &tagger)?;
+        host_port::refuse_unsorted(scope, &tagger)?;
     }
     Ok(Scheme {
         name: scope.variant().to_owned(),

@@ -166,7 +166,7 @@ fn with_its_own_window(
         let expected = format!("no `{name}`, or transport = \"dctcp\", which the lab brings along");
         Err(scope_error(scope, name, &problem).expected(expected))
     };
-    if let Some(growth) = params.growth {
+    if let Some(growth) = params.growth.filter(|growth| *growth != 1.0) {
         return refuse(
             "window_growth",
             format!("a growth of {growth} packets a round trip, and the kernel's window grows in its own way"),

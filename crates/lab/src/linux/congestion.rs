@@ -139,3 +139,14 @@ fn clang(folder: &Path, arguments: &[&str]) -> Result<(), LabError> {
         Err(error) => Err(missing(format!("clang: {error}"))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn growth_of__whole_1024ths() {
+        assert_eq!([1.0, 1.25, 8.375].map(DctcpWindow::growth_of), [DctcpWindow::ONE, 1_280, 8_576]);
+        assert_eq!([1e-9, 1e9].map(DctcpWindow::growth_of), [1, u32::MAX], "never none");
+    }
+}
