@@ -259,7 +259,7 @@ fn number_before(text: &str, word: &str) -> Option<u64> {
 #[test]
 fn reproductions_have_the_totals_with_which_their_pages_begin() {
     let readme = read("docs/reproduce/README.md");
-    for paper in ["qcluster", "nos2", "awafs", "qclimb", "pcoflow", "sieve"] {
+    for paper in ["qcluster", "nos2", "awafs", "qclimb", "pcoflow", "lab", "sieve"] {
         let page = read(&format!("docs/reproduce/{paper}.md"));
         let head = page.split("\n## ").next().unwrap();
         // A line for each verdict that some claim has: "- agrees: 24 (14 of them in runs shorter ...)".

@@ -104,8 +104,8 @@ pub(super) fn replaced(setup: &Setup) -> Option<String> {
 fn of_rules(point: &Point, scope: &Scope<'_>, rules: &TcpRules, sends: bool) -> Result<Sender, Error> {
     let params = &rules.params;
     let congestion = match &params.congestion {
-        CongestionSpec::NewReno(_) => with_its_own_window(scope, params, Congestion::Reno)?,
-        CongestionSpec::Cubic(_) => with_its_own_window(scope, params, Congestion::Cubic)?,
+        CongestionSpec::NewReno(_) => Congestion::Reno,
+        CongestionSpec::Cubic(_) => Congestion::Cubic,
         CongestionSpec::Dctcp(own) if (own.gain, own.initial_alpha) == DCTCP => {
             let growth = DctcpWindow::growth_of(params.growth.unwrap_or(1.0));
             Congestion::Dctcp(DctcpWindow { growth, most: params.max_window, least: params.min_window })
@@ -134,6 +134,9 @@ fn of_rules(point: &Point, scope: &Scope<'_>, rules: &TcpRules, sends: bool) -> 
         let problem = format!("an ACK for {} packets: the kernel decides this by itself from 2 on", params.ack_every);
         return Err(scope_error(scope, "ack_every", &problem).expected("ack_every = 1 in [transport]").into());
     }
+    if !matches!(congestion, Congestion::Dctcp(_)) {
+        refuse_other_windows(scope, params)?;
+    }
     // Programs open connections as they like.
     if sends && !matches!(rules.connections, Connections::Pool | Connections::Warm) {
         let problem = "the lab has connections that are open before the first flow";
@@ -156,11 +159,7 @@ fn of_rules(point: &Point, scope: &Scope<'_>, rules: &TcpRules, sends: bool) -> 
 }
 
 /// Refuses windows that are not the kernel's own.
-fn with_its_own_window(
-    scope: &Scope<'_>,
-    params: &TcpParams,
-    kernels: Congestion,
-) -> Result<Congestion, SettingsError> {
+fn refuse_other_windows(scope: &Scope<'_>, params: &TcpParams) -> Result<(), SettingsError> {
     let given = |name| key(name).is_some_and(|key| scope.is_given(key));
     let refuse = |name, problem: String| {
         let expected = format!("no `{name}`, or transport = \"dctcp\", which the lab brings along");
@@ -180,7 +179,7 @@ fn with_its_own_window(
     if given("min_window") {
         return refuse("min_window", "the kernel's TCP decides this by itself: it is 2".to_owned());
     }
-    Ok(kernels)
+    Ok(())
 }
 
 /// Refuses settings that are given and that the kernel does not ask for.
