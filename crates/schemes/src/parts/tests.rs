@@ -541,7 +541,7 @@ fn nic_order__of_a_hosts_own_port_needs_levels() {
     let pias = scheme("pias", &sorted).unwrap();
     assert!(matches!(pias.ports.at(Place::Nic).kind, PortKind::Pifo(_)));
     assert!(matches!(pias.classes[0].tagger, TaggerSpec::AgedLevels(_)));
-    for name in ["dctcp", "qc-las", "awafs", "nos2", "pcoflow"] {
+    for name in ["dctcp", "qc-las", "awafs", "nos2", "pcoflow-drop"] {
         let error = scheme(name, &sorted).map(|scheme| format!("{:?}", scheme.ports.at(Place::Nic))).unwrap_err();
         assert!(matches!(error.key(), Some("nic_order" | "tagger")), "{name}: {error}");
     }
