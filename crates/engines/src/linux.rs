@@ -164,6 +164,7 @@ impl Engine for Linux {
         warnings.extend(run.duration_in_words());
         warnings.extend(run.apart.map(programs::in_words));
         warnings.extend(refusals::replaced(&run.setup));
+        warnings.extend(refusals::unordered(point, &run.setup));
         Ok(Reading { warnings, ..reading })
     }
 

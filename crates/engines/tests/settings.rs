@@ -149,3 +149,21 @@ fn scale_times__at_ten_gigabits_and_above() {
     assert_eq!(hula("100Mbps"), ["20ms", "50ms", "60ms", "40ms"]);
     assert_eq!(hula("40Gbps"), ["50us", "125us", "150us", "100us"]);
 }
+
+/// A port of a host's own has Sieve's order if the file says so, and on Linux each host has one.
+#[cfg(target_os = "linux")]
+#[test]
+fn nic_order__on_linux_of_sieve_is_asked_for() {
+    let said = |given: &str, engine| {
+        let text =
+            slow(&format!("[sweep]\nscheme = [\"sieve\"]\n[schemes.sieve]\nobserve_least = 50\n{given}"), engine);
+        planned(&text, &[], &built_in()).unwrap().warnings.join("\n")
+    };
+    const ON_LINUX: &str = "engine = \"linux\"";
+    let warning = "a level of sieve in the order of arrival; nic_order = \"tag, then age\" sorts in them";
+    assert!(said("", ON_LINUX).contains(warning), "{}", said("", ON_LINUX));
+    for (given, engine) in [("", ""), ("nic_order = \"turns\"", ON_LINUX), ("nic_order = \"tag, then age\"", ON_LINUX)]
+    {
+        assert!(!said(given, engine).contains("in the order of arrival"), "{given}, {engine}");
+    }
+}

@@ -54,13 +54,18 @@ fn papers__have_each_claim_once() {
     }
 }
 
-/// What the lab claims is what papers claim, word by word, and their pages show what it measured.
+/// What the lab claims is what papers claim, word by word, and their pages show what it measured. Only Sieve's claims about
+/// Linux are its own.
 #[cfg(target_os = "linux")]
 #[test]
 fn lab__repeats_claims_of_the_papers() {
     let mut catalogues = BTreeMap::new();
     for figure in planned("lab", Scale::Quick).figures {
         for claim in &figure.plan.experiment.claims {
+            if figure.name == "sieve" {
+                assert!(claim.repeats.is_none() && claim.id.starts_with("sieve-"), "{}", claim.id);
+                continue;
+            }
             let (paper, id) = claim.repeats.as_deref().and_then(|id| id.split_once('/')).expect("a claim of a paper");
             let catalogue = catalogues.entry(paper.to_owned()).or_insert_with(|| planned(paper, Scale::Smoke));
             let literal = catalogue.figures.iter().flat_map(|figure| &figure.plan.experiment.claims);

@@ -199,6 +199,7 @@ fn lab_run__sieve_learns_its_thresholds() {
 scheme = "sieve"
 
 [schemes.sieve]
+nic_order = "tag, then age"
 controller_period = "50ms"
 observe_least = 20
 "#,

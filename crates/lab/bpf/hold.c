@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Registers a congestion control by a link, says "ready" and the parameters that the kernel has for it, and holds the link until its input ends: when the process that has
-// the other end is gone, however it ended, the kernel lets go of the congestion control.
+// Registers a congestion control by a link, says "ready" and the parameters that the kernel has for it, and holds the link
+// until its input ends: when the process that has the other end is gone, however it ended, the kernel lets go of the
+// congestion control.
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <linux/bpf.h>

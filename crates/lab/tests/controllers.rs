@@ -75,7 +75,8 @@ fn controllers__nos2s_central_one() {
 fn controllers__sieves_central_one_and_alone() {
     for rule in ["survival", "survival, alone"] {
         let given = [("controller", Raw::from(rule)), ("controller_period", Raw::from("20ms"))];
-        plays("sieve", &[&given[..], &[("observe_least", Raw::from(10))]].concat(), |_, scheme| {
+        let sorted = [("observe_least", Raw::from(10)), ("nic_order", Raw::from("tag, then age"))];
+        plays("sieve", &[given, sorted].concat(), |_, scheme| {
             assert!(matches!(scheme.ports.at(Place::Nic).kind, PortKind::Pifo(_)));
         });
     }

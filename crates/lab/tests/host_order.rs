@@ -12,6 +12,9 @@ use flowsieve_lab::hosts::{Begin, Hosts};
 use flowsieve_lab::wire::{Connection, Protocol};
 use flowsieve_lab::{Event, InMemory};
 
+/// Hosts' own ports sort by level and age.
+const SORTED: (&str, &str) = ("nic_order", "tag, then age");
+
 /// Host 0, with a connection to each of three others. Its line takes 1 ms for a full packet.
 struct Host {
     hosts: Hosts,
@@ -88,22 +91,24 @@ fn trace(host: &mut Host) {
 
 #[test]
 fn host_port__sends_the_best_level_and_in_it_the_oldest_message() {
-    let mut host = Host::new(&[]);
+    let mut host = Host::new(&[SORTED]);
     trace(&mut host);
     assert_eq!(host.line().0, [(3, 0), (3, 0), (2, 0), (2, 0), (1, 0), (1, 0), (2, 1), (1, 1)]);
 }
 
 #[test]
-fn host_port__of_turns_is_the_switchs_first_come_first_in_a_level() {
-    let mut host = Host::new(&[("nic_order", "turns")]);
-    trace(&mut host);
-    assert_eq!(host.line().0, [(3, 0), (1, 0), (1, 0), (2, 0), (2, 0), (3, 0), (1, 1), (2, 1)]);
+fn host_port__without_it_is_the_switchs_first_come_first_in_a_level() {
+    for given in [&[][..], &[("nic_order", "turns")]] {
+        let mut host = Host::new(given);
+        trace(&mut host);
+        assert_eq!(host.line().0, [(3, 0), (1, 0), (1, 0), (2, 0), (2, 0), (3, 0), (1, 1), (2, 1)]);
+    }
 }
 
 /// The switch's port of 30 KB holds twenty packets and marks from 3 KB.
 #[test]
 fn host_port__is_deep_and_marks_nothing() {
-    let mut host = Host::new(&[]);
+    let mut host = Host::new(&[SORTED]);
     host.begin(0, 1, 60 * 1_460);
     host.send(10, 1, 0..60);
     let (line, marked) = host.line();

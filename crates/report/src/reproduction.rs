@@ -101,7 +101,7 @@ pub fn reproduction(
         let _ = writeln!(text, "{}\n", summary.trim());
     }
     let stated = || claims.iter().flatten().filter(|claim| claim.repeats.is_none());
-    // The lab's claims are all other papers'.
+    // Where all claims are another paper's, its own page counts them.
     if stated().next().is_some() || figures.is_empty() {
         let _ = writeln!(text, "{} claims:\n", stated().count());
         for (verdict, count, shorter) in counts(&claims) {

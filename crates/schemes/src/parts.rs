@@ -116,7 +116,7 @@ pub struct Parts {
     pub fifo_from: Option<u64>,
     /// Smallest retransmission timeout. `None`: the parameter set's.
     pub rto_min: Option<Time>,
-    /// Which connection a host serves next if its port pushes back. [`NicOrder::TagThenAge`] also sorts a host's own port.
+    /// Which connection a host serves next if its port pushes back.
     pub nic_order: NicOrder,
     /// How its TCP differs from that of the parameter set.
     pub sender: Sender,
@@ -219,7 +219,7 @@ pub fn build(context: &Context<'_>, parts: &Parts) -> Result<Scheme, SettingsErr
     let transport = host_port::nic_order(scope, parts, nic, transport)?;
     // A sender that sends everything at once does not react to marks.
     let reacts = !matches!(transport, TransportSpec::OpenLoop(_));
-    let sorts = host_port::sorts_host_ports(scope, parts, nic)?;
+    let sorts = host_port::sorts_host_ports(scope, nic)?;
     let ports = ByPlace::try_from_fn(|place| match (place, nic) {
         (Place::Nic, _) if sorts => Ok(PortSpec::unlimited(PortKind::Pifo(PifoRules { fifo_from: None }))),
         (Place::Nic, Nic::Backpressure { .. }) => port::port(scope, place, parts, false, reacts),

@@ -170,8 +170,14 @@ mod tests {
     }
 
     #[test]
-    fn hosts__with_their_own_port_sort_in_it_unless_told_otherwise() {
+    fn hosts__with_their_own_port_sort_in_it_if_told_to() {
         let own = none_given().with(None, "parameters", "rfc").with(None, "nic", "scheme").with(None, "buffer", "90KB");
+        let turns = built(&own).unwrap();
+        assert_eq!(
+            format!("{turns:?}"),
+            format!("{:?}", built(&own.clone().with(None, "nic_order", "turns")).unwrap())
+        );
+        let own = own.with(None, "nic_order", "tag, then age");
         let sorts = built(&own).unwrap();
         let port = sorts.ports.at(Place::Nic);
         assert!(matches!(port.kind, PortKind::Pifo(_)), "{port:?}");
@@ -183,14 +189,10 @@ mod tests {
         assert!(levels(&sorts));
         let given = built(&own.clone().with(None, "controller", "none")).unwrap();
         assert!(matches!(&given.classes[0].tagger, TaggerSpec::AgedLevels(aged) if aged.thresholds.len() == 7));
-        let turns = built(&own.clone().with(None, "nic_order", "turns")).unwrap();
         let port = turns.ports.at(Place::Nic);
         assert!(matches!(port.kind, PortKind::Bank(_)), "{port:?}");
         assert_eq!(port.admission, Admission::PerPort { limit: 90_000 }, "a host's port shares no memory");
         assert!(!levels(&turns));
-        // Under Linux hosts have their own ports, and PIAS's may sort, too.
-        let linux = built(&none_given().with(None, "parameters", "linux")).unwrap();
-        assert!(matches!(linux.ports.at(Place::Nic).kind, PortKind::Pifo(_)));
         for (key, value) in [("nic_order", "tag"), ("tagger", "attained"), ("controller", "optimal")] {
             assert!(built(&own.clone().with(None, key, value)).is_err(), "{key} = {value}");
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use flowsieve_core::Time;
+use flowsieve_core::{TaggerSpec, Time};
 use flowsieve_experiment::{Error, Point};
 use flowsieve_lab::linux::{Congestion, DctcpWindow, HostSettings};
 use flowsieve_schemes::scheme::{Class, Nic};
@@ -88,6 +88,17 @@ pub(super) fn sender(point: &Point, setup: &Setup, sends: bool) -> Result<Sender
         sender = Some(of_class);
     }
     sender.ok_or_else(|| refused(point, "has no senders"))
+}
+
+/// Says where a scheme's hosts have no order in their ports, although their levels are Sieve's and nothing is said of it.
+pub(super) fn unordered(point: &Point, setup: &Setup) -> Option<String> {
+    let scope = point.settings.scheme(&point.variant.name);
+    let is_silent = key("nic_order").is_some_and(|key| !scope.is_given(key));
+    let levels = |class: &Class| matches!(&class.tagger, TaggerSpec::KeptLevels(params) if !params.by_age);
+    (is_silent && setup.scheme.classes.iter().any(levels)).then(|| {
+        let instead = "nic_order = \"tag, then age\" sorts in them, and \"turns\" says that nothing is to";
+        format!("on Linux hosts' ports serve a level of {} in the order of arrival; {instead}", setup.scheme.name)
+    })
 }
 
 /// Says what of a scheme's senders the kernel's replace.

@@ -54,18 +54,17 @@ pub(super) fn nic_order(
 }
 
 /// Returns whether a host's own port sorts what the host hands over: by level, and in a level by the age of the message.
-/// It is the host's order where nothing pauses the senders. Then nothing is lost or marked there, as under backpressure.
-pub(super) fn sorts_host_ports(scope: &Scope<'_>, parts: &Parts, nic: Nic) -> Result<bool, SettingsError> {
-    let order = match (nic, parts.nic_order) {
-        (Nic::Backpressure { .. }, _) => return Ok(false),
-        (Nic::Scheme, own @ NicOrder::TagThenAge) => scope.read_or(&NIC_ORDER, own)?,
-        // If not given, it is not part of the configuration.
-        (Nic::Scheme, _) => scope.optional(&NIC_ORDER)?.unwrap_or(NicOrder::Turns),
-    };
-    match order {
-        NicOrder::Turns => Ok(false),
-        NicOrder::TagThenAge => Ok(true),
-        NicOrder::Tag => Err(scope.invalid(&NIC_ORDER, "\"turns\" or \"tag, then age\" with nic = \"scheme\"")),
+/// It is the host's order where nothing pauses the senders. Then nothing is lost or marked there, as under backpressure. No
+/// port does unless a file says so: `nic = "scheme"` alone is the switch's port.
+pub(super) fn sorts_host_ports(scope: &Scope<'_>, nic: Nic) -> Result<bool, SettingsError> {
+    if nic != Nic::Scheme {
+        return Ok(false);
+    }
+    // If not given, it is not part of the configuration.
+    match scope.optional(&NIC_ORDER)? {
+        None | Some(NicOrder::Turns) => Ok(false),
+        Some(NicOrder::TagThenAge) => Ok(true),
+        Some(NicOrder::Tag) => Err(scope.invalid(&NIC_ORDER, "\"turns\" or \"tag, then age\" with nic = \"scheme\"")),
     }
 }
 
