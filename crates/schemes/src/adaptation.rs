@@ -65,8 +65,8 @@ declare! {
     .with_default(Time::from_us(1_000).0);
     static LEVEL_CAP: Setting<f64> = Setting::number(
         Section::Scheme, "level_cap", 0.001, 1_000.0,
-        "controller = \"survival\": the most that a host sends in a level, over the level's share of all bytes and of its \
-         line's rate, in a controller_period at once; the rest goes to the next level",
+        "controller = \"survival\": the most that a host sends in a level, over the level's share of all bytes on the \
+         fastest host's line, and in a controller_period at once; the rest goes to the next level",
     );
     static OBSERVE_WINDOW: Setting<u64> = Setting::time(
         Section::Scheme, "observe_window", 1, MAX_TIME_PS,

@@ -1,5 +1,5 @@
 //! A cap on what a host sends in each level, against applications that split their messages: each piece begins in the best
-//! level, and whoever tags cannot tell that it is a piece.
+//! level, and what tags cannot tell that it is a piece.
 //!
 //! A level's share is that part of all bytes which messages send in it, by the controller's sketch. A host may send a
 //! multiple of the share in the level, of what its line carries. The shares are of bytes, so a host that splits raises them
@@ -14,7 +14,7 @@ use crate::units::Time;
 pub struct LevelCap {
     /// A level's rate over its share of the line's, in thousandths.
     pub thousandths: u64,
-    /// A host's line, in bit/s.
+    /// The line of the fastest host, in bit/s.
     pub line_bps: u64,
     /// A host may send at once what the cap permits in this time.
     pub burst: Time,
