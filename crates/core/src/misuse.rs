@@ -23,7 +23,7 @@ impl Misuse {
     }
 
     /// Passes on what controllers hear of an event at a host. Of a message in pieces they hear all ends when its last one
-    /// ends.
+    /// ends, as of [`MOST_PIECES`] larger ones if there are more.
     pub fn heard(&self, event: HostEvent, mut hear: impl FnMut(HostEvent)) {
         match (self.is_by(event.host), self.piece) {
             (false, _) => hear(event),
@@ -39,9 +39,13 @@ impl Misuse {
     }
 }
 
+/// The most pieces of a message that controllers hear of.
+pub const MOST_PIECES: u64 = 1 << 16;
+
 /// Returns the sizes of the pieces of a message: all full but the last.
-pub(crate) fn pieces(bytes: u64, piece: NonZeroU64) -> impl Iterator<Item = u64> {
-    (0..bytes.div_ceil(piece.get())).map(move |number| piece.get().min(bytes - number * piece.get()))
+fn pieces(bytes: u64, piece: NonZeroU64) -> impl Iterator<Item = u64> {
+    let piece = piece.get().max(bytes.div_ceil(MOST_PIECES));
+    (0..bytes.div_ceil(piece)).map(move |number| piece.min(bytes - number * piece))
 }
 
 #[cfg(test)]
@@ -68,6 +72,12 @@ mod tests {
         assert_eq!(heard(splits, end(1, 900)), [end(1, 400), end(1, 400), end(1, 100)]);
         assert_eq!(heard(splits, end(1, 400)), [end(1, 400)]);
         assert_eq!(heard(splits, end(2, 900)), [end(2, 900)]);
+        let huge = heard(splits, end(1, u64::MAX));
+        let bytes = |event: &HostEvent| match event.event {
+            FlowEvent::MessageEnd { message, .. } => u128::from(message.bytes),
+            _ => 0,
+        };
+        assert_eq!((huge.len() as u64, huge.iter().map(bytes).sum::<u128>()), (MOST_PIECES, u64::MAX.into()));
         let other = HostEvent { event: FlowEvent::Timeout { flow: 3 }, ..end(1, 1) };
         assert_eq!(heard(splits, other), [other]);
         assert_eq!(heard(Misuse::default(), end(0, 900)), [end(0, 900)]);

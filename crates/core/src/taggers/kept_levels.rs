@@ -78,7 +78,11 @@ impl TagPackets for KeptLevels {
     #[inline]
     fn tag(&mut self, facts: &FlowFacts) -> Tag {
         let by_offset = self.by_offset(facts.offset);
-        let mut capped = |level| self.cap.as_mut().map_or(level, |cap| cap.admit(level, facts.payload, facts.now));
+        let last = self.levels.saturating_sub(1) as u8;
+        let mut capped = |level| match &mut self.cap {
+            Some(cap) => cap.admit(level, facts.payload, facts.now).min(last),
+            None => level,
+        };
         if facts.retransmission {
             let level = capped(by_offset);
             return self.tag_of(level, facts.start);

@@ -24,6 +24,8 @@ pub struct LevelCap {
 #[derive(Clone, Debug)]
 pub struct CappedLevels {
     rules: LevelCap,
+    /// The version of the shares.
+    version: u64,
     /// By level but the last: the time between two bytes, and when what was sent is paid for.
     levels: Vec<(Time, Time)>,
 }
@@ -31,15 +33,16 @@ pub struct CappedLevels {
 impl CappedLevels {
     /// Builds the cap of a host that has sent nothing.
     pub fn new(rules: LevelCap) -> CappedLevels {
-        CappedLevels { rules, levels: Vec::new() }
+        CappedLevels { rules, version: 0, levels: Vec::new() }
     }
 
-    /// Returns the level of a packet that would have `level`, and counts it.
+    /// Returns the level of a packet that would have `level`, and counts it. A level that has been idle for long enough has
+    /// room for a packet, however long that takes of it.
     pub fn admit(&mut self, level: u8, payload: u32, now: Time) -> u8 {
         let latest = now + self.rules.burst;
         for (number, (byte, paid)) in (level..).zip(self.levels.iter_mut().skip(level.into())) {
             let after = Time(byte.0.saturating_mul(payload.into()).saturating_add(now.max(*paid).0));
-            if after <= latest {
+            if after <= latest || (*paid <= now && byte.0 < u64::MAX) {
                 *paid = after;
                 return number;
             }
@@ -49,9 +52,10 @@ impl CappedLevels {
 
     /// Takes the shares of levels, in millionths.
     pub fn on_table(&mut self, published: &Published) {
-        if published.table.name != LEVEL_SHARE {
+        if published.table.name != LEVEL_SHARE || published.version <= self.version {
             return;
         }
+        self.version = published.version;
         let shares = &published.table.values;
         self.levels.resize(shares.len().saturating_sub(1), (Time::ZERO, Time::ZERO));
         for ((byte, _), (_, share)) in self.levels.iter_mut().zip(shares) {
@@ -97,5 +101,10 @@ mod tests {
         assert_eq!([0, 7].map(|level| host.admit(level, u32::MAX, Time(5))), [0, 7]);
         host.on_table(&Published { version: 1, table: Table::of_thresholds(LEVEL_SHARE, &[0, 1_000_000]) });
         assert_eq!([0, 1, 2].map(|level| host.admit(level, 1, Time(5))), [1, 1, 2]);
+        // A thousandth of half the line: a byte takes 1.6 us, and the next waits for that.
+        host.on_table(&Published { version: 2, table: Table::of_thresholds(LEVEL_SHARE, &[500_000, 500_000]) });
+        host.on_table(&Published { version: 1, table: Table::of_thresholds(LEVEL_SHARE, &[0, 1_000_000]) });
+        let at = |us| Time::from_us(us);
+        assert_eq!([10, 1_609, 1_610].map(|us| host.admit(0, 1_000, at(us))), [0, 1, 0]);
     }
 }

@@ -31,8 +31,10 @@ struct UnderWay {
     message: Message,
     /// The number of the piece that it is in.
     number: u64,
-    /// When that piece began.
+    /// When that piece began: when the last packet of the one before was sent.
     begun: Time,
+    /// When its last new packet was sent.
+    sent: Time,
 }
 
 impl Pieces {
@@ -73,8 +75,8 @@ impl Pieces {
     fn go_on(&mut self, facts: &FlowFacts) {
         let number = facts.offset / self.piece;
         let Some(under_way) = self.under_way.get_mut(&facts.message) else { return };
-        let UnderWay { flow, message, number: before, .. } = *under_way;
-        *under_way = UnderWay { number, begun: facts.now, ..*under_way };
+        let UnderWay { flow, message, number: before, sent, .. } = *under_way;
+        *under_way = UnderWay { number, begun: sent, ..*under_way };
         let ended = FlowEvent::MessageEnd { flow, message: self.piece_of(&message, before), effort: None };
         self.of.on_event(&ended, facts.now);
         let begun = FlowEvent::MessageStart { flow, message: self.piece_of(&message, number), idle: Time::ZERO };
@@ -90,8 +92,11 @@ impl TagPackets for Pieces {
         if self.begins(facts) {
             self.go_on(facts);
         }
-        let facts = self.facts(facts);
-        self.of.tag(|| facts)
+        let of_piece = self.facts(facts);
+        if let Some(under_way) = self.under_way.get_mut(&facts.message).filter(|_| !facts.retransmission) {
+            under_way.sent = facts.now;
+        }
+        self.of.tag(|| of_piece)
     }
 
     fn urgency(&self, facts: &FlowFacts) -> u64 {
@@ -104,8 +109,8 @@ impl TagPackets for Pieces {
     }
 
     fn began(&self, facts: &FlowFacts) -> Time {
-        let under_way = self.under_way.get(&facts.message).filter(|_| !self.begins(facts));
-        under_way.map_or(facts.now, |under_way| under_way.begun)
+        let Some(under_way) = self.under_way.get(&facts.message) else { return facts.start };
+        if self.begins(facts) { under_way.sent } else { under_way.begun }
     }
 
     fn holds(&self, message: &Message) -> bool {
@@ -120,7 +125,10 @@ impl TagPackets for Pieces {
     fn on_event(&mut self, event: &FlowEvent, now: Time) {
         let event = match *event {
             FlowEvent::MessageStart { flow, message, idle } => {
-                self.under_way.insert(message.id, UnderWay { flow, message, number: 0, begun: message.start });
+                self.under_way.insert(
+                    message.id,
+                    UnderWay { flow, message, number: 0, begun: message.start, sent: message.start },
+                );
                 FlowEvent::MessageStart { flow, message: self.piece_of(&message, 0), idle }
             }
             FlowEvent::MessageEnd { flow, message, effort } => {
@@ -189,10 +197,11 @@ mod tests {
         let mut host = host();
         let offsets = [0, 100, 200, 500, 900, 1_000, 1_200, 1_500, 2_000, 2_100, 2_400];
         let levels = offsets.map(|offset| {
+            // It waits for as long as its offset says, and asks in between.
             let facts = FlowFacts { now: Time(offset), ..data(offset) };
             let (urgency, began) = (host.urgency(&facts), host.began(&facts));
             let tag = host.tag(&facts).priority();
-            assert_eq!((urgency, began), (tag.into(), Time(offset / 1_000 * 1_000)), "at {offset}");
+            assert_eq!((urgency, began), (tag.into(), Time([0, 900, 1_500][offset as usize / 1_000])), "at {offset}");
             tag
         });
         assert_eq!(levels, [0, 0, 1, 2, 2, 0, 1, 2, 0, 0, 1]);
