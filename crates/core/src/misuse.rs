@@ -8,7 +8,7 @@ use crate::message::{FlowEvent, Message};
 /// How the first hosts of a fabric misuse a scheme.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Misuse {
-    /// So many do, from host 0 on.
+    /// The number of these hosts, counted from host 0.
     pub hosts: u32,
     /// Bytes of a piece: these hosts split each message into pieces, which they send one after another on its connection.
     /// Tags and controllers take each piece for a message. `None`: these hosts claim the highest priority for all that they

@@ -113,9 +113,7 @@ fn namespaces_of(process: u32) -> Vec<String> {
 #[test]
 fn lab_run__all_flows_finish() {
     let Some(_machine) = machine("lab_run__all_flows_finish", &NEEDS) else { return };
-    let folder = tempfile::tempdir().expect("a folder");
-    let (file, out) = (written(folder.path(), SECOND), folder.path().join("out"));
-    let Some(_) = printed(flowsieve().args(["lab", "run"]).arg(&file).arg("--out").arg(&out)) else { return };
+    let Some((_folder, out)) = ran(SECOND) else { return };
     for scheme in ["fifo", "pias"] {
         assert_eq!(value(&out, scheme, "all", "flows"), 150.0);
         assert!(value(&out, scheme, "all", "slowdown_mean") > 1.0);
@@ -138,6 +136,14 @@ fn lab_run__the_demonstration() {
     assert!(p50("fifo") > 5.0 * p50("pias") && p50("fifo") > 5.0 * p50("qc-las"));
 }
 
+/// Runs an experiment in the lab. Returns its folder, which lasts as long as that is kept, and the folder of its result.
+fn ran(text: &str) -> Option<(tempfile::TempDir, std::path::PathBuf)> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, out) = (written(folder.path(), text), folder.path().join("out"));
+    printed(flowsieve().args(["lab", "run"]).arg(file).arg("--out").arg(&out))?;
+    Some((folder, out))
+}
+
 /// A value of `summary.csv`.
 fn value(out: &Path, scheme: &str, class: &str, name: &str) -> f64 {
     let summary = fs::read_to_string(out.join("summary.csv")).expect("a summary");
@@ -153,7 +159,6 @@ fn value(out: &Path, scheme: &str, class: &str, name: &str) -> f64 {
 #[test]
 fn lab_run__controllers_act() {
     let Some(_machine) = machine("lab_run__controllers_act", &NEEDS) else { return };
-    let folder = tempfile::tempdir().expect("a folder");
     let text = second_with(
         r#"
 [sweep]
@@ -172,9 +177,7 @@ update_period = "100ms"
 update_window = "500ms"
 "#,
     );
-    let out = folder.path().join("out");
-    let file = written(folder.path(), &text);
-    let Some(_) = printed(flowsieve().args(["lab", "run"]).arg(&file).arg("--out").arg(&out)) else { return };
+    let Some((_folder, out)) = ran(&text) else { return };
     for scheme in ["nos2", "awafs"] {
         assert_eq!(value(&out, scheme, "all", "flows"), 150.0);
         assert_eq!(value(&out, scheme, "all", "unfinished"), 0.0);
@@ -192,7 +195,6 @@ update_window = "500ms"
 #[test]
 fn lab_run__sieve_learns_its_thresholds() {
     let Some(_machine) = machine("lab_run__sieve_learns_its_thresholds", &NEEDS_OF_DCTCP) else { return };
-    let folder = tempfile::tempdir().expect("a folder");
     let text = second_with(
         r#"
 [sweep]
@@ -204,8 +206,7 @@ controller_period = "50ms"
 observe_least = 20
 "#,
     );
-    let (file, out) = (written(folder.path(), &text), folder.path().join("out"));
-    let Some(_) = printed(flowsieve().args(["lab", "run"]).arg(&file).arg("--out").arg(&out)) else { return };
+    let Some((_folder, out)) = ran(&text) else { return };
     assert_eq!((value(&out, "sieve", "all", "flows"), value(&out, "sieve", "all", "unfinished")), (150.0, 0.0));
     let measured = &measured(&out)[0];
     assert!(measured["periodic"][0]["ticks"].as_u64() >= Some(1), "{}", measured["periodic"]);
@@ -272,9 +273,7 @@ connections_per_pair = 2
 #[test]
 fn lab_run__the_window_grows_and_ends_as_asked() {
     let Some(_machine) = machine("lab_run__the_window_grows_and_ends_as_asked", &NEEDS_OF_DCTCP) else { return };
-    let folder = tempfile::tempdir().expect("a folder");
-    let (file, out) = (written(folder.path(), ALONE), folder.path().join("out"));
-    let Some(_) = printed(flowsieve().args(["lab", "run"]).arg(&file).arg("--out").arg(&out)) else { return };
+    let Some((_folder, out)) = ran(ALONE) else { return };
     let of = |measured: serde_json::Value| {
         let widest = measured["counts"]["lab widest window at the end"].as_u64().expect("a window");
         (measured["links"][0]["marks"].as_u64().expect("a count"), widest)

@@ -31,8 +31,8 @@ declare! {
     );
     static MISUSE_PIECE: Setting<u64> = Setting::size(
         Section::Scheme, "misuse_piece", 1_000, 1_000_000_000,
-        "misusing_hosts claim nothing and split their messages into pieces of this size, one after another on a connection, \
-         each of which is tagged as a message",
+        "misusing_hosts claim nothing; they split their messages into pieces of this size, which they send one after another \
+         on a connection; each piece is tagged as a message",
     );
 }
 

@@ -98,7 +98,7 @@ impl TaggerSpec {
 
     /// Returns what a host writes that claims the highest priority for everything it sends: priority 0 and rank 0. The mark
     /// of a connection's end alone is not a claim, since it is the transport's own, a FIN. With `piece`: what a host writes
-    /// that splits its messages into pieces of so many bytes.
+    /// that splits its messages into pieces of that size, in bytes.
     #[must_use]
     pub fn misused(&self, piece: Option<NonZeroU64>) -> TaggerSpec {
         match (piece, self) {
