@@ -2,7 +2,7 @@
 
 /// SplitMix64's finaliser (Steele, Lea and Flood, OOPSLA 2014): every bit of the word flips about half of the hash's bits.
 #[inline]
-pub(crate) fn mix(word: u64) -> u64 {
+pub fn mix(word: u64) -> u64 {
     let word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     word ^ word >> 31

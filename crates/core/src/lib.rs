@@ -21,7 +21,7 @@ pub mod controllers;
 pub mod discipline;
 pub mod fifo;
 pub mod forest;
-mod hash;
+pub mod hash;
 mod intake;
 pub mod marker;
 pub mod message;

@@ -92,13 +92,24 @@ impl Estimate {
     }
 }
 
-/// Plans `PAPER` or `PAPER/FIGURE` of the catalogue in `folder`, with the measured values of their runs unless all are
-/// to be made again; everything is checked before anything runs.
+/// Which measured values are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Take {
+    /// None: all runs are made again.
+    None,
+    /// Those of this program's model, to which runs may be added.
+    OfThisModel,
+    /// Those of any model, to be shown.
+    OfAny,
+}
+
+/// Plans `PAPER` or `PAPER/FIGURE` of the catalogue in `folder`, with the measured values of their runs; everything is
+/// checked before anything runs.
 pub fn read(
     folder: &Path,
     what: &str,
     changes: &Changes,
-    fresh: bool,
+    take: Take,
     engines: &Engines,
 ) -> Result<Reproduction, Error> {
     let (paper, figure) = what.split_once('/').map_or((what, None), |(paper, figure)| (paper, Some(figure)));
@@ -115,7 +126,7 @@ pub fn read(
         refuse_orphans(&folder.join(paper).join(MEASURED), &files)?;
     }
     let read_all = |files: Vec<(String, PathBuf)>, changes: &Changes| -> Result<Vec<Figure>, Error> {
-        files.into_iter().map(|(name, file)| read_figure(name, file, changes, fresh, engines)).collect()
+        files.into_iter().map(|(name, file)| read_figure(name, file, changes, take, engines)).collect()
     };
     let figures = read_all(wanted, changes)?;
     if figure.is_none() {
@@ -143,12 +154,19 @@ fn read_figure(
     name: String,
     file: PathBuf,
     changes: &Changes,
-    fresh: bool,
+    take: Take,
     engines: &Engines,
 ) -> Result<Figure, Error> {
     let mut plan = plan::read(&file, changes, engines)?;
     let kept_in = kept_in(&name, &file, changes);
-    let kept = if fresh { Kept::none(&plan.experiment) } else { read_kept(&kept_in, &plan.experiment)? };
+    let none = || Ok(Kept::none(&plan.experiment));
+    let mut kept = if take == Take::None { none() } else { read_kept(&kept_in, &plan.experiment) }?;
+    if kept.other_model(&plan.experiment).is_some() {
+        match take {
+            Take::OfAny => kept.rename(&plan.experiment, |point, seed| plan.key(point, seed)),
+            Take::None | Take::OfThisModel => kept = none()?,
+        }
+    }
     if changes.resolve {
         take_seeds(&mut plan, &kept);
     }
@@ -265,6 +283,7 @@ impl Figure {
             measured: self.measured(),
             notes: self.kept.notes().to_vec(),
             made: self.kept.made().to_vec(),
+            other_model: self.kept.other_model(&self.plan.experiment).map(str::to_owned),
         }
     }
 
@@ -323,6 +342,11 @@ impl Reproduction {
         left_out(&open_claims(&resolving, None))
     }
 
+    /// Says which model made the shown values, if it is not the program's own.
+    pub fn other_models(&self) -> Option<String> {
+        flowsieve_report::other_models(&self.page_figures())
+    }
+
     /// Returns the claims of its figures next to the measured values, for a terminal.
     pub fn text(&self) -> String {
         flowsieve_report::reproduction_text(&self.page_figures())
@@ -354,7 +378,7 @@ mod tests {
         std::fs::create_dir(folder.path().join("pias")).unwrap();
         std::fs::write(folder.path().join("pias/fig-9.toml"), "title = \"x\"\n").unwrap();
         let refused = |what: &str| {
-            read(folder.path(), what, &Changes::default(), false, &Made::default().engines()).unwrap_err().details()
+            read(folder.path(), what, &Changes::default(), Take::OfAny, &Made::default().engines()).unwrap_err().details()
         };
         assert_eq!(refused("pais").nearest.as_deref(), Some("pias"));
         assert_eq!(refused("pias/fig-8").nearest.as_deref(), Some("fig-9"));

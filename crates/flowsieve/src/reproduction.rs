@@ -9,7 +9,7 @@ use flowsieve_experiment::bundle;
 use flowsieve_experiment::engine::Engines;
 use flowsieve_experiment::execute::{How, execute_sharing};
 use flowsieve_experiment::plan::{Changes, Plan};
-use flowsieve_experiment::reproduce::{self, Figure, Reproduction};
+use flowsieve_experiment::reproduce::{self, Figure, Reproduction, Take};
 use flowsieve_experiment::shards::hops_in_words;
 use flowsieve_experiment::{Error, lookup};
 use flowsieve_files::{self as files, Existing};
@@ -37,7 +37,8 @@ pub(crate) fn reproduce(args: &Reproduce, engines: &Engines) -> Result<(), Error
         let problem = "--keep: the experiments are built in, so there is no folder to keep measurements in";
         return Err(Error::Input(format!("{problem}; expected --folder with a folder of experiments")));
     }
-    let mut reproduction = reproduce::read(&folder, &args.what, &changes, args.fresh || !args.keep, engines)?;
+    let take = if args.fresh || !args.keep { Take::None } else { Take::OfThisModel };
+    let mut reproduction = reproduce::read(&folder, &args.what, &changes, take, engines)?;
     let out = out(args, &reproduction);
     if out.join("manifest.json").exists() {
         return Err(Error::Input(format!(
@@ -123,6 +124,9 @@ fn show_kept(args: &Reproduce, folder: &Path, changes: &Changes, engines: &Engin
         )));
     }
     tell(format!("{}: {kept} of {runs} runs at {scale} scale were measured before; none is made", args.what));
+    if let Some(models) = reproduction.other_models() {
+        tell(models);
+    }
     if kept < runs {
         tell("a figure with missing runs has no values; run without --from-measured to make them");
     }
@@ -141,7 +145,7 @@ fn kept_runs(figure: &Figure) -> usize {
 fn kept(args: &Reproduce, folder: &Path, changes: &Changes, engines: &Engines) -> Result<Reproduction, Error> {
     let read = |resolve| {
         let changes = Changes { resolve, seeds: None, ..changes.clone() };
-        reproduce::read(folder, &args.what, &changes, false, engines)
+        reproduce::read(folder, &args.what, &changes, Take::OfAny, engines)
     };
     let mut kept = read(true)?;
     if !is_whole(&kept) {
@@ -178,9 +182,10 @@ fn other_totals(args: &Reproduce, folder: &Path, reproduction: &Reproduction, en
     };
     (is_whole(&kept) && ours != theirs).then(|| {
         format!(
-            "The runs kept next to the experiments (--from-measured) have {}, these have {}. The kept runs say: {theirs}.",
+            "The runs kept next to the experiments (--from-measured) have {}, these have {}. {}The kept runs say: {theirs}.",
             seeds(&kept),
             seeds(reproduction),
+            kept.other_models().map(|models| models + " ").unwrap_or_default(),
         )
     })
 }

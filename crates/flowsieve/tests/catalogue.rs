@@ -4,7 +4,7 @@ use assert_cmd::Command;
 use flowsieve_engines::built_in;
 use flowsieve_experiment::Scale;
 use flowsieve_experiment::plan::Changes;
-use flowsieve_experiment::reproduce::{self, Figure, Reproduction};
+use flowsieve_experiment::reproduce::{self, Figure, Reproduction, Take};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ fn experiments() -> PathBuf {
 
 fn planned(paper: &str, scale: Scale) -> Reproduction {
     let changes = Changes { scale, ..Changes::default() };
-    reproduce::read(&experiments(), paper, &changes, true, &built_in()).unwrap_or_else(|error| panic!("{error}"))
+    reproduce::read(&experiments(), paper, &changes, Take::None, &built_in()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// What tells the runs of a figure from others.

@@ -3,7 +3,7 @@
 use assert_cmd::Command;
 use flowsieve_engines::built_in;
 use flowsieve_experiment::plan::{self, Changes, Plan};
-use flowsieve_experiment::reproduce;
+use flowsieve_experiment::reproduce::{self, Take};
 use flowsieve_experiment::{Scale, lookup};
 use std::path::Path;
 
@@ -111,7 +111,7 @@ fn plan__of_a_built_in_experiment_is_that_of_its_file() {
     }
     let read = |folder: &Path| {
         let changes = Changes { scale: Scale::Quick, ..Changes::default() };
-        reproduce::read(folder, "nos2", &changes, false, &built_in()).unwrap()
+        reproduce::read(folder, "nos2", &changes, Take::OfAny, &built_in()).unwrap()
     };
     let (built_in, file) = (read(&lookup::catalogue(Some(Path::new("built-in:")))), read(root));
     assert!(built_in.checks == file.checks && !file.checks.is_empty());

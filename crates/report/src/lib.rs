@@ -53,7 +53,7 @@ pub use doctor::{doctor, doctor_json};
 pub use flowsieve_files::printable;
 pub use format::size;
 pub use json::table_json;
-pub use reproduction::{LeftOut, PageFigure, Texts, reproduction, reproduction_text, totals};
+pub use reproduction::{LeftOut, PageFigure, Texts, other_models, reproduction, reproduction_text, totals};
 pub use terminal::table;
 pub use ticks::ticks;
 

@@ -34,6 +34,8 @@ pub struct PageFigure {
     pub notes: Vec<String>,
     /// The machines that measured it.
     pub made: Vec<Made>,
+    /// The model that made its runs, if it is not that of the program.
+    pub other_model: Option<String>,
 }
 
 impl PageFigure {
@@ -228,6 +230,22 @@ fn totals_of(claims: &[Vec<ClaimRow>]) -> String {
     format!("{all} claims: {}", counts.into_iter().map(part).collect::<Vec<_>>().join(", "))
 }
 
+/// Which model made the runs, if it is not that of the program: what they show may be different now.
+pub fn other_models(figures: &[PageFigure]) -> Option<String> {
+    let models: BTreeSet<&str> = figures.iter().filter_map(|figure| figure.other_model.as_deref()).collect();
+    let now = figures.iter().find_map(|figure| figure.experiment.versions.get("model"))?;
+    let of = match figures.iter().filter(|figure| figure.other_model.is_some()).count() {
+        0 => return None,
+        some if some == figures.len() => "The runs".to_owned(),
+        some => format!("The runs of {some} of {} experiments", figures.len()),
+    };
+    let models: Vec<&str> = models.into_iter().collect();
+    Some(format!(
+        "{of} were made by model {}. This program has model {now}, whose results may differ (CHANGELOG.md says where).",
+        models.join(" and ")
+    ))
+}
+
 /// When, on what machine, and in how much time the runs were made.
 fn made(text: &mut String, figures: &[PageFigure]) {
     let mut all: Vec<Made> = Vec::new();
@@ -243,6 +261,9 @@ fn made(text: &mut String, figures: &[PageFigure]) {
     all.sort_by(|a, b| (&a.date, &a.machine).cmp(&(&b.date, &b.machine)));
     if all.is_empty() {
         return;
+    }
+    if let Some(models) = other_models(figures) {
+        let _ = writeln!(text, "\n{models}");
     }
     let one = |made: &Made| {
         let Made { date, machine, runs, cpu_seconds } = made;

@@ -53,8 +53,7 @@ impl Placement {
         };
         let switches = cut.switches.iter().map(halves).collect();
         let switches_in = numbers.0;
-        // Of arrivals at one instant the link's number decides, so records are in the order of links everywhere. Records
-        // at which none arrives come last, outside the event queue.
+        // Records are in the order of links everywhere. Those at which none arrives come last, outside the event queue.
         let mut numbers = Numbers(vec![0; cut.count]);
         let mut placement = Placement { hosts, switches, from: Vec::new(), to: Vec::new(), turned: Vec::new() };
         for link in &fabric.links {
@@ -178,6 +177,7 @@ pub(crate) fn build<K: Key>(run_spec: &RunSpec<'_>) -> Result<Built<K>, SimError
             links: Vec::new(),
             ports: Vec::new(),
             beyond: Vec::new(),
+            tied: Vec::new(),
             turns: Arc::clone(&cut.turns),
             classes: vec![ClassCount::default(); fabric.classes.len()],
             routes: Vec::new(),

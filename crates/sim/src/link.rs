@@ -8,6 +8,7 @@ use flowsieve_core::meta::Held;
 use flowsieve_core::{ByteTime, Meta, NONE, PortContext, PortScheduler, Scheduler, Time, Verdict, Victims};
 use flowsieve_record::Drops;
 use flowsieve_workload::random::{Purpose, Xoshiro256PlusPlus, stream};
+use rand_core::Rng;
 
 use crate::queued_before::QueuedBefore;
 use flowsieve_fabric::ideal::CUT_THROUGH_BYTES;
@@ -90,6 +91,10 @@ pub(crate) struct Port {
     pub(crate) drops: Drops,
     /// Bytes put on the line, with preamble and gap, if [`Features::counts`].
     pub(crate) sent_bytes: u64,
+    /// Time for which the line would have been busy, had it not failed.
+    pub(crate) cut_short: Time,
+    /// Its link's place among arrivals of one instant is drawn from this.
+    pub(crate) salt: u64,
 }
 
 /// Features that few links have.
@@ -151,6 +156,8 @@ impl Port {
             drops: Drops::default(),
             most_backlog: 0,
             sent_bytes: 0,
+            cut_short: Time::ZERO,
+            salt: stream(seed, Purpose::Ties, number.into()).next_u64(),
         }
     }
 }
@@ -285,6 +292,12 @@ impl LinkState {
     /// Takes the line out of use, so that nothing is due, or takes it into use again.
     pub(crate) fn set_down(&mut self, down: bool, now: Time) {
         self.busy_until = if down { Time::NEVER } else { now };
+    }
+
+    /// Returns how much longer than to `now` the line is busy with what it has begun to send. A line that is down is
+    /// busy with nothing: its [`LinkState::busy_until`] is no instant.
+    pub(crate) fn rest(&self, now: Time) -> Time {
+        if self.busy_until == Time::NEVER { Time::ZERO } else { self.busy_until.since(now) }
     }
 }
 

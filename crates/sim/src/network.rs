@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use flowsieve_core::admission::Pool;
+use flowsieve_core::hash::mix;
 use flowsieve_core::{Balancer, Meta, NONE, PortScheduler, Time, Verdict, Victims};
 use flowsieve_record::PacketEvent;
 use flowsieve_workload::random::Xoshiro256PlusPlus;
@@ -90,6 +91,8 @@ pub(crate) struct Network<K> {
     pub(crate) ports: Vec<Port>,
     /// By link: where its packets continue.
     pub(crate) beyond: Vec<Beyond>,
+    /// Packets that arrive at one instant, while they are put in order: the place, the link, the packet, the end.
+    pub(crate) tied: Vec<(u64, u32, u32, Endpoint)>,
     /// By switch of the whole fabric, then by rack: whether packets that come from below turn round there.
     pub(crate) turns: Arc<[bool]>,
     /// By class of links.
@@ -397,6 +400,13 @@ impl<K: Key> Network<K> {
             self.queued_with_features(link);
         }
         self.send_or_wait(link);
+    }
+
+    /// Returns the place of a link among those at which packets arrive now.
+    ///
+    /// Real hosts and lines are never in step to the picosecond, so no link is always the first of equals.
+    pub(crate) fn order_now(&self, link: u32) -> u64 {
+        mix(self.now.0 ^ self.ports[link as usize].salt)
     }
 
     /// Takes the first packet in flight on a link; returns `None` if it is lost, or if none arrives yet.

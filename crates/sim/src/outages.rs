@@ -188,6 +188,7 @@ impl<K: Key> Network<K> {
         // None of them was sent with a mark.
         port.marks = marks;
         port.features.down = true;
+        port.cut_short += self.links[link as usize].rest(self.now);
         debug_assert_eq!(port.scheduler.backlog_bytes(), 0);
         self.links[link as usize].set_down(true, self.now);
         if port.features.crosses {

@@ -4,12 +4,14 @@
 //! counters, connections. The result is the same for any partitioning of the fabric.
 //!
 //! The order of events of one instant is part of the model: a port's departures come before what arrives there;
-//! arrivals by link; then messages that begin, by number; then departures that hosts hear, and timers, by host.
+//! arrivals in an order drawn for the instant ([`Network::order_now`]); then messages that begin, by number; then
+//! departures that hosts hear, and timers, by host.
 
 use flowsieve_core::Time;
 
 use crate::event::Key;
 use crate::hosts::Hosts;
+use crate::link::Endpoint;
 use crate::network::Network;
 use crate::programs::Programs;
 use crate::source::Source;
@@ -72,8 +74,37 @@ impl<K: Key> Partition<K> {
         let network = &mut self.network;
         let Some((packet, to)) = network.arrive(link) else { return };
         match to.get() {
+            // Other packets arrive now, too. Only at switches they may compete.
+            Ok(_) if network.events.first().time() == network.now => self.on_tied(link, packet, to),
             Ok(switch) => network.forward(&mut self.programs, switch, link, packet),
             Err(host) => self.hosts.on_packet(network, host, packet),
         }
+    }
+
+    /// Handles a packet together with all others that arrive at this instant.
+    #[inline(never)]
+    fn on_tied(&mut self, link: u32, packet: u32, to: Endpoint) {
+        let network = &mut self.network;
+        let mut tied = std::mem::take(&mut network.tied);
+        tied.push((network.order_now(link), link, packet, to));
+        loop {
+            let key = network.events.first();
+            let link = key.source();
+            if key.time() != network.now || !network.sources.is_link(link) {
+                break;
+            }
+            network.events_handled += 1;
+            if let Some((packet, to)) = network.arrive(link) {
+                tied.push((network.order_now(link), link, packet, to));
+            }
+        }
+        tied.sort_unstable_by_key(|&(order, link, ..)| (order, link));
+        for (_, link, packet, to) in tied.drain(..) {
+            match to.get() {
+                Ok(switch) => self.network.forward(&mut self.programs, switch, link, packet),
+                Err(host) => self.hosts.on_packet(&mut self.network, host, packet),
+            }
+        }
+        self.network.tied = tied;
     }
 }

@@ -7,6 +7,7 @@ use flowsieve_engines::built_in;
 use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::execute::{How, execute_sharing};
 use flowsieve_experiment::plan::{Changes, Plan, plan};
+use flowsieve_experiment::reproduce::Take;
 use flowsieve_experiment::{Error, ExperimentText, Scale, reproduce};
 use flowsieve_report as report;
 use flowsieve_results::ResultDir;
@@ -267,7 +268,7 @@ fn reproduce__figures_share_their_points() {
 
     std::fs::write(paper.join("summary.md"), "\nFour of six hold.\n").unwrap();
     std::fs::write(paper.join("checks.md"), "- `first`: at twice the load the same.\n").unwrap();
-    let mut all = reproduce::read(folder.path(), "paper", &Changes::default(), false, &built_in()).unwrap();
+    let mut all = reproduce::read(folder.path(), "paper", &Changes::default(), Take::OfAny, &built_in()).unwrap();
     let parts = folder.path().join("out/parts");
     let before = all.estimate(&parts);
     // The textbook's FCFS reads no threshold of ECN, so that its points are the same for both.
@@ -290,7 +291,7 @@ fn reproduce__figures_share_their_points() {
         "{page}"
     );
     assert!(page.contains("\n![One load](fig-2.svg)\n") && page.contains("[first](#fig-1-good)"), "{page}");
-    let one = reproduce::read(folder.path(), "paper/fig-2", &Changes::default(), false, &built_in()).unwrap();
+    let one = reproduce::read(folder.path(), "paper/fig-2", &Changes::default(), Take::OfAny, &built_in()).unwrap();
     assert_eq!(one.figures.len(), 1);
 }
 
@@ -300,7 +301,7 @@ fn reproduce__claims_that_more_seeds_would_resolve_are_listed_with_their_price()
     std::fs::create_dir(folder.path().join("paper")).unwrap();
     std::fs::write(folder.path().join("paper/fig-1.toml"), GOOD).unwrap();
     let changes = Changes { resolve: true, ..Changes::default() };
-    let mut all = reproduce::read(folder.path(), "paper", &changes, false, &built_in()).unwrap();
+    let mut all = reproduce::read(folder.path(), "paper", &changes, Take::OfAny, &built_in()).unwrap();
     make(&mut all, &folder.path().join("out"));
     let (page, left_out) = (all.page(&|figure| figure.name.clone()), all.left_out());
     // Five seeds each, and none more: the page does not say that seeds were added until claims were resolved.
@@ -336,7 +337,7 @@ fn kept_in_part(folder: &Path, text: &str) {
     std::fs::create_dir_all(&paper).unwrap();
     std::fs::write(paper.join("fig-1.toml"), text).unwrap();
     let three = Changes { seeds: Some(3), ..Changes::default() };
-    let mut some = reproduce::read(folder, "paper", &three, false, &built_in()).unwrap();
+    let mut some = reproduce::read(folder, "paper", &three, Take::OfAny, &built_in()).unwrap();
     make(&mut some, &folder.join("elsewhere"));
     some.figures[0].keep().unwrap();
 }
@@ -346,9 +347,9 @@ fn reproduce__goes_on_with_what_another_machine_has_kept() {
     let folder = tempfile::tempdir().unwrap();
     kept_in_part(folder.path(), GOOD);
     let resolve = Changes { resolve: true, ..Changes::default() };
-    let read = |fresh| reproduce::read(folder.path(), "paper", &resolve, fresh, &built_in()).unwrap();
+    let read = |take| reproduce::read(folder.path(), "paper", &resolve, take, &built_in()).unwrap();
     let path = |figure: &report::PageFigure| figure.name.clone();
-    let (mut all, mut anew) = (read(false), read(true));
+    let (mut all, mut anew) = (read(Take::OfThisModel), read(Take::None));
     let out = folder.path().join("out");
     let (estimate, whole) = (all.estimate(&out), anew.estimate(&out));
     assert_eq!((estimate.kept, whole.kept), (24, 0));
@@ -360,7 +361,7 @@ fn reproduce__goes_on_with_what_another_machine_has_kept() {
         |page: String| page.lines().filter(|line| !line.starts_with("Runs made: ")).collect::<Vec<_>>().join("\n");
     assert_eq!(without_times(all.page(&path)), without_times(anew.page(&path)));
     all.figures[0].keep().unwrap();
-    let done = read(false);
+    let done = read(Take::OfThisModel);
     assert!(done.figures[0].left(&out).is_none());
     assert_eq!(without_times(done.page(&path)), without_times(anew.page(&path)));
 }
@@ -371,7 +372,7 @@ fn reproduce__other_settings_are_other_runs() {
     kept_in_part(folder.path(), GOOD);
     let left = |text: &str| {
         std::fs::write(folder.path().join("paper/fig-1.toml"), text).unwrap();
-        let read = reproduce::read(folder.path(), "paper", &Changes::default(), false, &built_in()).unwrap();
+        let read = reproduce::read(folder.path(), "paper", &Changes::default(), Take::OfAny, &built_in()).unwrap();
         read.estimate(Path::new("nowhere")).left
     };
     assert_eq!(left(GOOD), 0);
@@ -387,11 +388,9 @@ fn reproduce__what_does_not_fit_together_is_refused() {
     let kept = measured.join("fig-1.paper.json");
     let text = std::fs::read_to_string(&kept).unwrap();
     let refused = || {
-        let read = reproduce::read(folder.path(), "paper", &Changes::default(), false, &built_in());
+        let read = reproduce::read(folder.path(), "paper", &Changes::default(), Take::OfAny, &built_in());
         read.unwrap_err().render(false)
     };
-    std::fs::write(&kept, text.replacen("\"model\":\"", "\"model\":\"0", 1)).unwrap();
-    assert!(refused().contains("fig-1.paper.json: runs of model 0"), "{}", refused());
     std::fs::write(&kept, text.replacen("\"values\":[", "\"values\":[1.0,", 1)).unwrap();
     assert!(refused().contains("values, expected"), "{}", refused());
     std::fs::write(&kept, &text[..text.len() / 2]).unwrap();
@@ -407,11 +406,50 @@ fn reproduce__what_does_not_fit_together_is_refused() {
     let out = folder.path().join("elsewhere");
     let manifest = out.join("fig-1/manifest.json");
     let text = std::fs::read_to_string(&manifest).unwrap();
-    let whole = || reproduce::read(folder.path(), "paper", &Changes::default(), false, &built_in()).unwrap();
+    let whole = || reproduce::read(folder.path(), "paper", &Changes::default(), Take::OfAny, &built_in()).unwrap();
     whole().refuse_other_models(&out).unwrap();
     std::fs::write(&manifest, text.replacen("\"model\": \"", "\"model\": \"0", 1)).unwrap();
     let problem = whole().refuse_other_models(&out).unwrap_err().to_string();
     assert!(problem.contains("runs of model 0") && problem.contains("--fresh"), "{problem}");
+}
+
+#[test]
+fn reproduce__runs_of_another_model_are_shown_and_never_mixed() {
+    let folder = tempfile::tempdir().unwrap();
+    kept_in_part(folder.path(), GOOD);
+    let kept = folder.path().join("paper/measured/fig-1.paper.json");
+    let own = std::fs::read_to_string(&kept).unwrap();
+    let own_model = own.split('"').nth(5).unwrap();
+    // The keys of another model are other ones.
+    let others: String = own.replacen(&format!("\"model\":\"{own_model}\""), "\"model\":\"7\"", 1);
+    let others = others.replace("{\"key\":\"", "{\"key\":\"0f");
+    std::fs::write(&kept, &others).unwrap();
+    let three = Changes { seeds: Some(3), ..Changes::default() };
+    let read = |changes: &Changes, take| reproduce::read(folder.path(), "paper", changes, take, &built_in()).unwrap();
+    let path = |figure: &report::PageFigure| figure.name.clone();
+
+    // They are shown as they would be by their own model, with a mark.
+    let shown = read(&three, Take::OfAny);
+    assert_eq!(shown.estimate(Path::new("nowhere")).left, 0);
+    let mark = format!("The runs were made by model 7. This program has model {own_model}, whose results may differ");
+    assert!(shown.other_models().is_some_and(|models| models.starts_with(&mark)), "{:?}", shown.other_models());
+    let page = shown.page(&path);
+    let (marked, others_lines): (Vec<&str>, Vec<&str>) = page.lines().partition(|line| line.starts_with(&mark));
+    assert_eq!(marked.len(), 1);
+    std::fs::write(&kept, &own).unwrap();
+    let plain = read(&three, Take::OfAny);
+    assert_eq!(plain.other_models(), None);
+    let without_blank = |lines: Vec<&str>| lines.into_iter().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
+    assert_eq!(without_blank(others_lines), without_blank(plain.page(&path).lines().collect()));
+
+    // No new run joins them: all are made anew, and what is kept then is of one model.
+    std::fs::write(&kept, &others).unwrap();
+    let mut anew = read(&Changes::default(), Take::OfThisModel);
+    assert_eq!(anew.estimate(Path::new("nowhere")).kept, 0);
+    make(&mut anew, &folder.path().join("anew"));
+    anew.figures[0].keep().unwrap();
+    let written = std::fs::read_to_string(&kept).unwrap();
+    assert!(written.contains(&format!("\"model\":\"{own_model}\"")) && !written.contains("\"0f"), "{written}");
 }
 
 #[test]

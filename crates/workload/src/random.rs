@@ -61,6 +61,8 @@ pub enum Purpose {
     CoflowOrder = 26,
     /// The seeds of several workloads of one run.
     Workloads = 30,
+    /// The order of packets that arrive at one instant; the entity is the link.
+    Ties = 31,
 }
 
 /// The stream of `entity` for `purpose` under the run's `seed`.

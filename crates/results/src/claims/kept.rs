@@ -15,6 +15,9 @@
 //!
 //! A run is found by the key of its part, so a change of its settings makes it another run. One line holds one run, so a change
 //! of a run shows as a change of its line.
+//!
+//! The runs of another model are found by their points' words and their seeds. They can be shown, marked as what they are, and
+//! nothing is ever added to them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -27,7 +30,7 @@ use super::measured::{Found, Measured, Quantity, Row};
 use crate::controls::Controls;
 use crate::files::{parse_json, read_text, write_whole};
 use crate::manifest::RUN_SCHEMA;
-use crate::{Experiment, ResultDir, ResultError, RunInfo};
+use crate::{Experiment, PointInfo, ResultDir, ResultError, RunInfo};
 
 /// A run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -99,7 +102,7 @@ impl Kept {
     /// The runs in a file; none if there is no file.
     ///
     /// # Errors
-    /// If it is not such a file, or another model made it.
+    /// If it is not such a file.
     pub fn read(path: &Path, experiment: &Experiment) -> Result<Kept, ResultError> {
         if !path.try_exists().map_err(ResultError::io("read", path))? {
             return Ok(Kept::none(experiment));
@@ -110,13 +113,10 @@ impl Kept {
     /// The runs in a text that was read from `path`. Runs that lack a quantity which the experiment's claims need are left out.
     ///
     /// # Errors
-    /// If it is not such a text, or another model made it.
+    /// If it is not such a text.
     pub fn parse(path: &Path, text: &str, experiment: &Experiment) -> Result<Kept, ResultError> {
-        let none = Kept::none(experiment);
         let Data { model, quantities, notes, made, runs } = parse_json(path, text, RUN_SCHEMA)?;
-        if model != none.model {
-            return Err(ResultError::Model { path: path.into(), found: model, expected: none.model });
-        }
+        let none = Kept { model, ..Kept::none(experiment) };
         let count = quantities.len();
         if let Some(run) = runs.iter().find(|run| run.values.len() != count) {
             let why = format!("run {:?} has {} values, expected {count}", run.key, run.values.len());
@@ -131,6 +131,22 @@ impl Kept {
             (run.key.clone(), KeptRun { values, ..run })
         };
         Ok(Kept { notes, made, runs: runs.into_iter().map(again).collect(), ..none })
+    }
+
+    /// The model that made the runs, if it is not the program's own.
+    pub fn other_model(&self, experiment: &Experiment) -> Option<&str> {
+        (self.model != model(experiment)).then_some(&self.model)
+    }
+
+    /// Gives the runs of another model the keys that the experiment's runs have now; `key` names them by point and seed. Runs of
+    /// points that are no longer there are dropped.
+    pub fn rename(&mut self, experiment: &Experiment, key: impl Fn(usize, u64) -> String) {
+        let points: BTreeMap<String, usize> = experiment.points.iter().map(in_words).zip(0..).collect();
+        let renamed = std::mem::take(&mut self.runs).into_values().filter_map(|run| {
+            let key = key(*points.get(&run.point)?, run.seed);
+            Some((key.clone(), KeptRun { key, ..run }))
+        });
+        self.runs = renamed.collect();
     }
 
     /// Whether it has the run of a part.
@@ -148,9 +164,7 @@ impl Kept {
         let experiment = &result.manifest().experiment;
         let measured = Measured::of(self.quantities.clone(), result.manifest(), result.summary());
         for (point, info) in experiment.points.iter().enumerate() {
-            let load = info.load.map(|load| format!(", load {load}")).unwrap_or_default();
-            let axes: String = info.axes.iter().map(|axis| format!(", {} = {}", axis.key, axis.value)).collect();
-            let label = format!("{}{load}{axes}", info.scheme);
+            let label = in_words(info);
             for (part, row) in info.parts.iter().zip(measured.rows(point)) {
                 let Row { seed, flows, controls, values } = row.clone();
                 let run = KeptRun { key: part.key.clone(), point: label.clone(), seed, flows, controls, values };
@@ -218,6 +232,13 @@ impl Kept {
         );
         write_whole(path, |file| file.write_all(text.as_bytes()).map_err(ResultError::io("write", path)))
     }
+}
+
+/// Names a point for readers of the file.
+fn in_words(point: &PointInfo) -> String {
+    let load = point.load.map(|load| format!(", load {load}")).unwrap_or_default();
+    let axes: String = point.axes.iter().map(|axis| format!(", {} = {}", axis.key, axis.value)).collect();
+    format!("{}{load}{axes}", point.scheme)
 }
 
 /// A line of JSON for each.

@@ -116,9 +116,11 @@ impl Rates {
         for link in &mut self.links {
             built.advance((link.partition, link.index), Time(at.0 - 1));
             let network = &built.partitions[link.partition as usize].network;
-            let sent_ps = 8e12 * network.ports[link.index as usize].sent_bytes as f64 / link.bps;
-            // The rest of the packet on the line belongs to the next step.
-            let busy_ps = sent_ps - network.links[link.index as usize].busy_until.since(at).0 as f64;
+            let port = &network.ports[link.index as usize];
+            let sent_ps = 8e12 * port.sent_bytes as f64 / link.bps;
+            // The rest of the packet on the line belongs to the next step, or was never sent.
+            let rest = network.links[link.index as usize].rest(at) + port.cut_short;
+            let busy_ps = sent_ps - rest.0 as f64;
             link.values.push((busy_ps - link.busy_ps) / step.0 as f64);
             link.busy_ps = busy_ps;
         }

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use flowsieve_core::admission::Pool;
 use flowsieve_core::balancer::BalancerSite;
+use flowsieve_core::hash::mix;
 use flowsieve_core::scheduler::Line;
 use flowsieve_core::{Balancer, Message, Meta, PortContext, PortScheduler, Scheduler, SwitchProgram, Time, Victims};
 use flowsieve_fabric::topology::{Node, Sites};
@@ -42,6 +43,8 @@ pub(crate) enum Event {
         link: usize,
     },
     Arrival {
+        /// Drawn for the instant and the link.
+        place: u64,
         link: usize,
         nth: u64,
         packet: u32,
@@ -438,8 +441,9 @@ impl<'a> Twin<'a> {
         self.ports[link].busy_until = end;
         self.at(end, Event::LineFree { link });
         self.arrivals += 1;
-        let event = Event::Arrival { link, nth: self.arrivals, packet };
-        self.at(self.now + about.rate.serialise(seen) + about.delay, event);
+        let at = self.now + about.rate.serialise(seen) + about.delay;
+        let place = mix(at.0 ^ stream(self.run_spec.seed, Purpose::Ties, link as u64).next_u64());
+        self.at(at, Event::Arrival { place, link, nth: self.arrivals, packet });
         let flows_arrive = self.flows_arrive;
         let count = self.counts_of(link);
         count.packets += 1;

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A message's rank, its number, and its slot.
+/// A message's rank, its number among all that came, and its slot.
 pub(super) type Ranked = (u64, u32, u32);
 
 /// Messages that need grants.

@@ -20,6 +20,8 @@ use crate::endpoint::Timer;
 #[derive(Clone, Debug)]
 struct Incoming {
     message: u32,
+    /// Its number among all that came: of equals the one that came first is granted first.
+    nth: u32,
     peer: u16,
     size: u64,
     predicted: Option<NonZeroU64>,
@@ -104,6 +106,8 @@ pub(super) struct Receivers {
     over_since: VecDeque<(Time, u32)>,
     /// Slots of messages that may get a grant; kept for its memory.
     first: Vec<u32>,
+    /// How many messages came.
+    came: u32,
 }
 
 impl Receivers {
@@ -121,6 +125,7 @@ impl Receivers {
             over: BTreeMap::new(),
             over_since: VecDeque::new(),
             first: Vec::new(),
+            came: 0,
         }
     }
 
@@ -163,8 +168,10 @@ impl Receivers {
             self.levels = levels;
         }
         let packets = self.rules.packets(data.size);
+        self.came = self.came.wrapping_add(1);
         let incoming = Incoming {
             message,
+            nth: self.came,
             peer,
             size: data.size,
             predicted: data.predicted,
@@ -200,10 +207,10 @@ impl Receivers {
     fn rank(&mut self, slot: u32) {
         let incoming = &self.slots[slot as usize];
         let rank = (incoming.granted < incoming.packets).then(|| self.ungranted(incoming));
-        let (peer, message, before) = (incoming.peer, incoming.message, incoming.rank);
+        let (peer, nth, before) = (incoming.peer, incoming.nth, incoming.rank);
         if rank != before {
-            before.iter().for_each(|&rank| self.ranking.remove(peer, (rank, message, slot)));
-            rank.iter().for_each(|&rank| self.ranking.insert(peer, (rank, message, slot)));
+            before.iter().for_each(|&rank| self.ranking.remove(peer, (rank, nth, slot)));
+            rank.iter().for_each(|&rank| self.ranking.insert(peer, (rank, nth, slot)));
             self.slots[slot as usize].rank = rank;
         }
     }
@@ -213,7 +220,7 @@ impl Receivers {
         let Some(slot) = self.by_message.remove(&message) else { return };
         let incoming = &mut self.slots[slot as usize];
         if let Some(rank) = incoming.rank.take() {
-            self.ranking.remove(incoming.peer, (rank, message, slot));
+            self.ranking.remove(incoming.peer, (rank, incoming.nth, slot));
         }
         incoming.arrived = Arrived::default();
         self.free.push(slot);
