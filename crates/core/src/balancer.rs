@@ -14,7 +14,10 @@ pub trait ChooseWay {
     fn choose(&mut self, meta: &Meta, group: usize, ways: usize, now: Time, random: &mut dyn Rng) -> Option<usize>;
 
     /// Notes the path that the switch's program has chosen for a packet.
-    fn chosen(&mut self, _meta: &Meta, _way: usize, _now: Time) {}
+    fn chosen(&mut self, _meta: &Meta, _group: usize, _way: usize, _now: Time) {}
+
+    /// Forgets which flows take a path of a group.
+    fn forget(&mut self, _group: usize, _way: usize) {}
 }
 
 /// What a balancer knows about its switch.

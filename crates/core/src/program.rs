@@ -91,6 +91,10 @@ pub trait SwitchPorts {
 
     /// Sends a packet. It joins its port at once, which may drop it.
     fn send(&mut self, packet: ProgramPacket);
+
+    /// Ends the flowlets that take path `way` of group `group` of the site ([`crate::Site::groups`]): the program chooses
+    /// again for their next packets. It acts only if the program chooses by flowlet ([`Asked::Flowlets`]).
+    fn forget(&mut self, group: u16, way: u16);
 }
 
 /// A custom switch program. See the module for when each method is called.

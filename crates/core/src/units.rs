@@ -125,6 +125,12 @@ impl Rate {
     pub const fn serialise(self, bytes: u32) -> Time {
         self.byte_time.serialise(bytes)
     }
+
+    /// Returns the bytes that the line carries in a span of time, rounded up.
+    pub fn bytes_in(self, span: Time) -> u64 {
+        let bits = u128::from(span.0) * u128::from(self.bps);
+        u64::try_from(bits.div_ceil(8_000_000_000_000)).unwrap_or(u64::MAX)
+    }
 }
 
 impl fmt::Display for Rate {
@@ -149,6 +155,7 @@ mod tests {
         assert_eq!(gbps(40).serialise(40), Time(8_000));
         assert_eq!(gbps(800).serialise(1), Time(10));
         assert_eq!(Rate::new(1_000_000).unwrap().serialise(1), Time(8_000_000));
+        assert_eq!([0, 1, 1_200_000, 1_200_001].map(|ps| gbps(10).bytes_in(Time(ps))), [0, 1, 1_500, 1_501]);
     }
 
     #[test]

@@ -134,6 +134,11 @@ impl Plan {
         self.runs.iter().enumerate().filter(move |(_, run)| keys.insert(run.key.as_str()))
     }
 
+    /// Returns the first seed of its runs.
+    pub fn first_seed(&self) -> u64 {
+        self.runs.iter().map(|run| run.seed).min().unwrap_or(1)
+    }
+
     /// Raises a point's number of seeds to `seeds`.
     pub fn raise_seeds(&mut self, point: usize, seeds: usize) {
         let kept = kept(&self.experiment);

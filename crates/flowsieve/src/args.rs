@@ -222,9 +222,9 @@ pub(crate) struct Flows {
     /// Change a setting, by its name or path
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Seed of the flows
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) seed: u64,
+    /// Seed of the flows [default: the experiment's first]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
 }
 
 #[derive(Debug, Args)]
@@ -248,9 +248,9 @@ pub(crate) struct Vectors {
     /// Packets that arrive in each case
     #[arg(long, value_name = "N", default_value_t = 2_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) packets: u32,
-    /// Seed of the packets
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) seed: u64,
+    /// Seed of the packets [default: the experiment's first]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
 }
 
 /// The place of a port.

@@ -319,13 +319,14 @@ fn doctor(args: &Doctor) -> Result<(), Error> {
 fn write_flows(args: &Flows, engines: &Engines) -> Result<(), Error> {
     let changes = Changes { sets: args.set.clone(), ..Changes::default() };
     let plan = plan::read(&args.file, &changes, engines)?;
-    to_output(|out| export::flows(&plan, args.seed, out))
+    to_output(|out| export::flows(&plan, args.seed.unwrap_or(plan.first_seed()), out))
 }
 
 fn write_vectors(args: &Vectors, engines: &Engines, packets: &Packets) -> Result<(), Error> {
     let changes = Changes { sets: args.set.clone(), ..Changes::default() };
     let plan = plan::read(&args.file, &changes, engines)?;
-    let wanted = vectors::Wanted { place: args.place.into(), packets: args.packets, seed: args.seed };
+    let seed = args.seed.unwrap_or(plan.first_seed());
+    let wanted = vectors::Wanted { place: args.place.into(), packets: args.packets, seed };
     to_output(|out| vectors::vectors(&plan, packets, &wanted, out))
 }
 

@@ -41,7 +41,7 @@ impl Program {
         switch: u32,
         call: impl FnOnce(&mut dyn SwitchProgram, &mut Ports<'_, K>) -> R,
     ) -> R {
-        let result = call(&mut *self.own, &mut Ports { network, links: &self.links });
+        let result = call(&mut *self.own, &mut Ports { network, switch, links: &self.links });
         self.arm(network, switch);
         result
     }
@@ -89,7 +89,7 @@ impl Programs {
         let way = program.call(network, switch, |own, ports| own.choose(&meta, from, group, now, ports));
         let ways = &program.site.groups[usize::from(group)];
         let way = way.min(ways.len() - 1);
-        network.switches[switch as usize].balancer.chosen(&meta, way, now);
+        network.switches[switch as usize].balancer.chosen(&meta, group.into(), way, now);
         program.links[usize::from(ways[way])]
     }
 
@@ -120,6 +120,7 @@ impl Programs {
 /// The ports of a switch, as its program sees them.
 struct Ports<'a, K> {
     network: &'a mut Network<K>,
+    switch: u32,
     links: &'a [u32],
 }
 
@@ -147,5 +148,9 @@ impl<K: Key> SwitchPorts for Ports<'_, K> {
         let (meta, body) = pack_program_packet(&packet);
         let sent = self.network.slab.insert(meta, body);
         self.network.enqueue(self.links[usize::from(packet.port)], sent);
+    }
+
+    fn forget(&mut self, group: u16, way: u16) {
+        self.network.switches[self.switch as usize].balancer.forget(group.into(), way.into());
     }
 }

@@ -502,13 +502,19 @@ impl<K: Key> Run<'_, '_, K> {
         }
     }
 
-    /// Records what was sent while flows arrived.
+    /// Records what was sent while flows arrived, without the rest of packets on lines, or of those that failures cut short.
     fn note_arrivals_end(&mut self, at: Time) {
-        self.advance_all(at.min(Time(self.stop.0.saturating_sub(1))));
+        let at = at.min(Time(self.stop.0.saturating_sub(1)));
+        self.advance_all(at);
         for partition in &mut self.built.partitions {
             for class in &mut partition.network.classes {
                 class.wire_bytes_at_arrivals_end = class.wire_bytes;
             }
+        }
+        for (link, &(partition, index)) in self.run_spec.fabric.links.iter().zip(&self.built.placement.from) {
+            let network = &mut self.built.partitions[partition as usize].network;
+            let rest = network.links[index as usize].rest(at) + network.ports[index as usize].cut_short;
+            network.classes[usize::from(link.class)].wire_bytes_at_arrivals_end -= link.rate.bytes_in(rest);
         }
     }
 }

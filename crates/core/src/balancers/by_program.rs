@@ -29,9 +29,15 @@ impl ChooseWay for ByProgram {
         self.flowlets.as_mut()?.goes_on(meta, ways, now)
     }
 
-    fn chosen(&mut self, meta: &Meta, way: usize, now: Time) {
+    fn chosen(&mut self, meta: &Meta, group: usize, way: usize, now: Time) {
         if let Some(table) = &mut self.flowlets {
-            table.begin(meta, way as u16, now);
+            table.begin(meta, (group as u16, way as u16), now);
+        }
+    }
+
+    fn forget(&mut self, group: usize, way: usize) {
+        if let Some(table) = &mut self.flowlets {
+            table.forget((group as u16, way as u16));
         }
     }
 }

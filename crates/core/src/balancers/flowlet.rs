@@ -23,10 +23,13 @@ impl BalancerRules for Flowlet {
     }
 }
 
-/// Flowlet switching: a hashed table of the last packet's instant and path, as a switch's registers hold it. Flows that
-/// share an entry share their flowlets.
+/// The path of no flowlet.
+const NO_PATH: (u16, u16) = (u16::MAX, u16::MAX);
+
+/// Flowlet switching: a hashed table of the last packet's instant and path (the group and its way), as a switch's registers
+/// hold it. Flows that share an entry share their flowlets.
 pub struct FlowletTable {
-    entries: Vec<(Time, u16)>,
+    entries: Vec<(Time, (u16, u16))>,
     gap: Time,
 }
 
@@ -35,13 +38,13 @@ impl FlowletTable {
 
     /// Builds a table whose flowlets end after `gap` without a packet.
     pub fn new(gap: Time) -> FlowletTable {
-        FlowletTable { entries: vec![(Time::ZERO, u16::MAX); Self::ENTRIES], gap }
+        FlowletTable { entries: vec![(Time::ZERO, NO_PATH); Self::ENTRIES], gap }
     }
 
     /// Returns the path of the flowlet that this packet continues; `None` if the packet begins a flowlet.
     #[inline(always)]
     pub(super) fn goes_on(&mut self, meta: &Meta, ways: usize, now: Time) -> Option<usize> {
-        let (last, way) = &mut self.entries[Self::entry(meta)];
+        let (last, (_, way)) = &mut self.entries[Self::entry(meta)];
         let goes_on = usize::from(*way) < ways && now.since(*last) <= self.gap;
         goes_on.then(|| {
             *last = now;
@@ -49,8 +52,13 @@ impl FlowletTable {
         })
     }
 
-    pub(super) fn begin(&mut self, meta: &Meta, way: u16, now: Time) {
-        self.entries[Self::entry(meta)] = (now, way);
+    pub(super) fn begin(&mut self, meta: &Meta, path: (u16, u16), now: Time) {
+        self.entries[Self::entry(meta)] = (now, path);
+    }
+
+    /// Ends the flowlets of a path.
+    pub(super) fn forget(&mut self, path: (u16, u16)) {
+        self.entries.iter_mut().filter(|(_, of)| *of == path).for_each(|entry| entry.1 = NO_PATH);
     }
 
     #[inline(always)]
@@ -60,10 +68,10 @@ impl FlowletTable {
 }
 
 impl ChooseWay for FlowletTable {
-    fn choose(&mut self, meta: &Meta, _: usize, ways: usize, now: Time, random: &mut dyn Rng) -> Option<usize> {
+    fn choose(&mut self, meta: &Meta, group: usize, ways: usize, now: Time, random: &mut dyn Rng) -> Option<usize> {
         Some(self.goes_on(meta, ways, now).unwrap_or_else(|| {
             let way = reduce(random.next_u64(), ways);
-            self.begin(meta, way as u16, now);
+            self.begin(meta, (group as u16, way as u16), now);
             way
         }))
     }

@@ -25,6 +25,8 @@
 //!   always one of the ports to choose from.
 //! - Of equally good ports, the one that was first stays.
 //! - A best port that is silent stays until another probe arrives.
+//! - A flowlet leaves a path that has been silent for [`HulaParams::age`] as soon as another probe of its rack arrives. The
+//!   P4 code keeps it there until a pause, so that a flow without one would lose all that it sends.
 //! - A round has several probes where several paths meet. If only the first probe were
 //!   forwarded, switches behind would learn its path, and not the better one.
 
@@ -151,6 +153,8 @@ pub struct Hula {
     best: Vec<Option<Best>>,
     /// By rack: the last round that was passed on, and the least utilisation of its probes.
     passed: Vec<(u64, u32)>,
+    /// By rack, then by port: when its last probe arrived; [`Time::NEVER`]: none, or none since it was found dead.
+    heard: Vec<Vec<Time>>,
 }
 
 impl Hula {
@@ -174,7 +178,26 @@ impl Hula {
             lines: site.ports.iter().map(|port| Line::new(port.rate)).collect(),
             best: vec![None; racks],
             passed: vec![(0, 0); racks],
+            heard: vec![vec![Time::NEVER; site.ports.len()]; racks],
             site: site.clone(),
+        }
+    }
+
+    /// Ends the flowlets on paths to a rack that have been silent for too long. Packets that follow each other without a
+    /// pause would stay there for ever.
+    fn leave_dead_paths(&mut self, rack: usize, now: Time, ports: &mut dyn SwitchPorts) {
+        for (port, heard) in (0u16..).zip(&mut self.heard[rack]) {
+            if *heard == Time::NEVER || now.since(*heard) < self.params.age {
+                continue;
+            }
+            *heard = Time::NEVER;
+            for (group, ways) in (0..).zip(self.site.groups.iter()) {
+                if self.site.ways_to_rack(rack as u32) == ways.as_slice()
+                    && let Ok(way) = ways.binary_search(&port)
+                {
+                    ports.forget(group, way as u16);
+                }
+            }
         }
     }
 
@@ -207,6 +230,8 @@ impl SwitchProgram for Hula {
         }
         let own = self.lines[usize::from(port)].utilisation(ports.sent_bytes(port), now, self.params.memory);
         let (rack, used) = (probe.rack as usize, probe.used.max(own));
+        self.heard[rack][usize::from(port)] = now;
+        self.leave_dead_paths(rack, now, ports);
         let stays = self.best[rack]
             .is_some_and(|best| best.port != port && best.used <= used && now.since(best.at) < self.params.age);
         if stays {

@@ -56,6 +56,7 @@ fn aggregation() -> Hula {
 struct Ports {
     bytes: [u64; 4],
     sent: Vec<(u16, Probe)>,
+    forgotten: Vec<(u16, u16)>,
 }
 
 impl SwitchPorts for Ports {
@@ -70,6 +71,10 @@ impl SwitchPorts for Ports {
     fn send(&mut self, packet: ProgramPacket) {
         assert_eq!((packet.len, packet.priority), (64, 3));
         self.sent.push((packet.port, Probe::unpacked(packet.payload)));
+    }
+
+    fn forget(&mut self, group: u16, way: u16) {
+        self.forgotten.push((group, way));
     }
 }
 
@@ -165,6 +170,23 @@ fn on_program_packet__a_silent_way_gives_way_to_any() {
     assert_eq!(heard(2, 900_000, 799), 1, "silent for 599 us");
     assert_eq!(heard(2, 900_000, 800), 2, "silent for 600 us");
     assert_eq!(heard(1, 0, 1_000), 1, "it is back");
+}
+
+#[test]
+fn on_program_packet__flowlets_leave_a_path_that_is_silent() {
+    let (mut leaf, mut ports) = (leaf(), Ports::default());
+    // Both paths to rack 2 are heard every 200 us, then only that by port 1; the best is port 1 all the time.
+    for round in 1..=5 {
+        probe(&mut leaf, &mut ports, (2, round), (1, 0), 200 * round);
+        if round <= 2 {
+            probe(&mut leaf, &mut ports, (2, round), (2, 100), 200 * round);
+        }
+        // Port 2 was last heard at 400 us: 600 us later its flowlets end. Racks 1 to 3 have groups of the same two ports.
+        let ended: &[(u16, u16)] = if round < 5 { &[] } else { &[(1, 1), (2, 1), (3, 1)] };
+        assert_eq!(ports.forgotten, ended, "round {round}");
+    }
+    probe(&mut leaf, &mut ports, (2, 6), (1, 0), 1_200);
+    assert_eq!(ports.forgotten.len(), 3, "it is dead already");
 }
 
 #[test]

@@ -76,7 +76,12 @@ impl Balancer {
     }
 
     /// As [`ChooseWay::chosen`].
-    pub fn chosen(&mut self, meta: &Meta, way: usize, now: Time) {
-        each!(part self, balancer => balancer.chosen(meta, way, now));
+    pub fn chosen(&mut self, meta: &Meta, group: usize, way: usize, now: Time) {
+        each!(part self, balancer => balancer.chosen(meta, group, way, now));
+    }
+
+    /// As [`ChooseWay::forget`].
+    pub fn forget(&mut self, group: usize, way: usize) {
+        each!(part self, balancer => balancer.forget(group, way));
     }
 }

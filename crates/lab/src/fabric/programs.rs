@@ -156,15 +156,16 @@ impl InMemory {
     /// Asks a switch's program for the outgoing link of a packet that came by link `from`; `None`: it has no program.
     pub(super) fn choose_by_program(&mut self, switch: u32, from: u32, packet: u32) -> Option<u32> {
         let (meta, now, from) = (self.metas[packet as usize], self.now, *self.programs.back.get(from as usize)?);
-        let (link, way) = self.call(switch, |program, fabric| {
+        let (link, path) = self.call(switch, |program, fabric| {
             let group = program.site.next[usize::from(meta.dst)];
-            let mut ports = Ports { fabric, ports: &program.ports };
+            let mut ports = Ports { fabric, switch, ports: &program.ports };
             let way = program.own.choose(&meta, from, group, now, &mut ports);
             let ways = &program.site.groups[usize::from(group)];
             let way = way.min(ways.len() - 1);
-            (program.ports[usize::from(ways[way])].0, way)
+            (program.ports[usize::from(ways[way])].0, (group, way))
         })?;
-        self.switches[switch as usize].balancer.chosen(&meta, way, now);
+        let (group, way) = path;
+        self.switches[switch as usize].balancer.chosen(&meta, group.into(), way, now);
         Some(link)
     }
 
@@ -175,7 +176,7 @@ impl InMemory {
         let heard = ProgramPacket { port, len: meta.len, priority: meta.tag.priority(), payload };
         self.programs.received(packet);
         self.call(switch, |program, fabric| {
-            program.own.on_program_packet(&heard, now, &mut Ports { fabric, ports: &program.ports });
+            program.own.on_program_packet(&heard, now, &mut Ports { fabric, switch, ports: &program.ports });
         });
     }
 
@@ -186,7 +187,7 @@ impl InMemory {
         self.programs.counts.ticks += 1;
         self.call(switch, |program, fabric| {
             program.scheduled = None;
-            program.own.on_timer(at, &mut Ports { fabric, ports: &program.ports });
+            program.own.on_timer(at, &mut Ports { fabric, switch, ports: &program.ports });
         });
     }
 
@@ -229,6 +230,7 @@ impl InMemory {
 /// The ports of a switch, as its program sees them.
 struct Ports<'a> {
     fabric: &'a mut InMemory,
+    switch: u32,
     /// By port: its link, and whether it counts.
     ports: &'a [(u32, bool)],
 }
@@ -248,6 +250,10 @@ impl SwitchPorts for Ports<'_> {
     fn send(&mut self, packet: ProgramPacket) {
         let (link, _) = self.ports[usize::from(packet.port)];
         self.fabric.send_program_packet(link, &packet);
+    }
+
+    fn forget(&mut self, group: u16, way: u16) {
+        self.fabric.switches[self.switch as usize].balancer.forget(group.into(), way.into());
     }
 }
 

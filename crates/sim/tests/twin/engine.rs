@@ -316,10 +316,12 @@ impl<'a> Twin<'a> {
             let before_arrivals =
                 matches!(event, Event::LineFree { .. } | Event::Controllers { .. } | Event::Table { .. });
             if time.0 > last_start || time.0 == last_start && !before_arrivals {
-                self.flows_arrive = false;
+                self.end_arrivals(Time(last_start));
             }
-            if self.waiting_ended.is_some_and(|ended| ended.0 / QUERY_EPOCH.0 < time.0 / QUERY_EPOCH.0) {
-                self.flows_arrive = false;
+            if let Some(epoch) = self.waiting_ended.map(|ended| ended.0 / QUERY_EPOCH.0)
+                && epoch < time.0 / QUERY_EPOCH.0
+            {
+                self.end_arrivals(Time((epoch + 1) * QUERY_EPOCH.0 - 1));
             }
             self.now = time;
             match event {
@@ -425,6 +427,17 @@ impl<'a> Twin<'a> {
     }
 
     /// The line is free: the scheduler's next packet goes on it.
+    /// From here on bytes are not of the time in which flows arrive, and neither is the rest of what is on the lines.
+    fn end_arrivals(&mut self, at: Time) {
+        if std::mem::take(&mut self.flows_arrive) {
+            for link in 0..self.ports.len() {
+                let rest = self.ports[link].busy_until.since(at);
+                let bits = u128::from(rest.0) * u128::from(self.run_spec.fabric.links[link].rate.bps());
+                self.counts_of(link).while_flows_arrive -= bits.div_ceil(8_000_000_000_000) as u64;
+            }
+        }
+    }
+
     fn send_next(&mut self, link: usize) {
         let next = self.with_scheduler(link, &mut Victims::default(), |scheduler, metas, context| {
             scheduler.dequeue(metas, context)

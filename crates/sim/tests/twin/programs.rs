@@ -44,6 +44,10 @@ impl SwitchPorts for Ports<'_, '_> {
         let sent = self.twin.new_packet(meta, Body::OfSwitch { payload });
         self.twin.enqueue(self.link(port), sent);
     }
+
+    fn forget(&mut self, group: u16, way: u16) {
+        self.twin.switches[self.switch].0.forget(group.into(), way.into());
+    }
 }
 
 impl Twin<'_> {
@@ -90,7 +94,7 @@ impl Twin<'_> {
             program.choose(meta, from, group, now, ports).min(ways - 1)
         };
         let way = self.call_program(switch, choose)?;
-        self.switches[switch].0.chosen(meta, way, self.now);
+        self.switches[switch].0.chosen(meta, group.into(), way, self.now);
         Some(way)
     }
 
