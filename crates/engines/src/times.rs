@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use flowsieve_experiment::Error;
 use flowsieve_fabric::topology::Fabric;
-use flowsieve_schemes::parameters::Reference;
+use flowsieve_schemes::parameters::fastest_host_bps;
 use flowsieve_settings::units::format_rate;
 use flowsieve_settings::{Section, Setting, Settings, Table, Value, declare};
 
@@ -16,7 +16,7 @@ declare! {
     static SCALE_TIMES: Setting<bool> = Setting::flag(
         Section::Lab, "scale_times",
         "whether default times that schemes state for faster links follow the rate of the hosts' links; also in the \
-         simulator; not given: true with engine = \"linux\"",
+         simulator; not given: true with engine = \"linux\" or parameters = \"scaled\"",
     )
     .needs("a scheme or load balancing whose times are stated for faster links, such as qc-las, and not all of them given");
 }
@@ -28,11 +28,12 @@ const ENTRY: &str = "lab.scale_times";
 pub(crate) fn scale(settings: &Settings, fabric: &Fabric) {
     let given = |section: Section, name| settings.given(&(Table::Section(section), name)).map(|(value, _)| value);
     let on_linux = || matches!(given(Section::Run, "engine"), Some(Value::Text(engine)) if engine == "linux");
+    let is_scaled = || matches!(given(Section::Run, "parameters"), Some(Value::Text(set)) if set == "scaled");
     let wanted = match given(SCALE_TIMES.section, SCALE_TIMES.name) {
         Some(value) => *value == Value::Flag(true),
-        None => on_linux(),
+        None => on_linux() || is_scaled(),
     };
-    settings.scale_times(wanted.then(|| Reference::of(fabric).host_bps));
+    settings.scale_times(wanted.then(|| fastest_host_bps(fabric)));
 }
 
 /// Adds to the effective configuration that times were scaled. Where none is, it is as without `scale_times`; where there
@@ -58,7 +59,7 @@ pub(crate) fn in_words(settings: &Settings, fabric: &Fabric) -> Option<String> {
     let each: BTreeSet<String> =
         scaled.map(|(name, value, _)| format!("{} {value}", name.rsplit('.').next().unwrap_or(&name))).collect();
     let each: Vec<String> = each.into_iter().collect();
-    let rate = format_rate(Reference::of(fabric).host_bps);
+    let rate = format_rate(fastest_host_bps(fabric));
     (!each.is_empty()).then(|| {
         format!("times that are stated for other links are scaled to {rate} (`scale_times`): {}", each.join(", "))
     })

@@ -200,6 +200,12 @@ impl Fabric {
         self.base_rtt
     }
 
+    /// Returns whether any switch of a place chooses among several equal next hops.
+    pub fn has_choice(&self, place: Place) -> bool {
+        let of_place = self.switches.iter().zip(&self.routes).filter(|(switch, _)| switch.place == place);
+        of_place.flat_map(|(_, routes)| &routes.groups).any(|group| group.len() > 1)
+    }
+
     /// Returns the kinds of path by number of links, each with the two hosts that are farthest apart on such a path.
     pub fn reaches(&self) -> &[Reach] {
         &self.reaches

@@ -40,7 +40,7 @@ impl TagPackets for FirstWindow {
 }
 
 fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
-    let Reference { host_bps, round_trip } = context.workload.fabric().map_or(Reference::PAPERS, Reference::of);
+    let Reference { host_bps, round_trip } = Reference::read(context)?;
     let bdp = host_bps as f64 / 8.0 * round_trip.0 as f64 / 1e12;
     let bytes = (context.scope.read(&FIRST_BDPS)? * bdp).round() as u64;
     context.scope.note("scheme.first_bytes", bytes);
@@ -63,10 +63,10 @@ fn setting__of_ones_own_is_read_with_the_fabric_and_stands_in_the_result() {
         let settings = planned(&engines, sets).unwrap().experiment.points[0].settings.clone();
         (settings["scheme.first_bdps"].clone(), settings["scheme.first_bytes"].clone())
     };
-    // 10 Gbit/s over 80 us is 100 KB.
-    assert_eq!(effective(&[]), ("1".to_owned(), "100000".to_owned()));
-    assert_eq!(effective(&["first_bdps=0.1"]), ("0.1".to_owned(), "10000".to_owned()));
-    assert_eq!(effective(&["first_bdps=2", "host_link=100Gbps"]), ("2".to_owned(), "2000000".to_owned()));
+    // 10 Gbit/s over 80 us is 100 KB; a packet and its ACK take 2.464 us over two links.
+    assert_eq!(effective(&[]), ("1".to_owned(), "103080".to_owned()));
+    assert_eq!(effective(&["first_bdps=0.1"]), ("0.1".to_owned(), "10308".to_owned()));
+    assert_eq!(effective(&["first_bdps=2", "host_link=100Gbps"]), ("2".to_owned(), "2006160".to_owned()));
 }
 
 #[test]

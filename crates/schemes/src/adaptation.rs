@@ -230,7 +230,7 @@ pub(crate) fn survival(
 ) -> Result<TaggerSpec, SettingsError> {
     let scope = &context.scope;
     let period = Time(scope.read(&CONTROLLER_PERIOD)?);
-    let reference = context.workload.fabric().map_or(Reference::PAPERS, Reference::of);
+    let reference = Reference::read(context)?;
     let cap = scope.optional(&LEVEL_CAP)?;
     if cap.is_some() && rule == Rule::SurvivalAlone {
         let expected = "none where each host has a controller of its own: a host that splits would set its own cap";

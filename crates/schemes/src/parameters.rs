@@ -3,15 +3,19 @@
 //!
 //! `ns2` is the lineage in which PIAS, pFabric and QCluster were measured (ns-2 scripts of HKUST-SING/PIAS-NS2), `rfc` is
 //! today's standards, `linux` is `rfc` with what the TCP of Linux does beyond them. `scaled` is `ns2` for other rates and round trips: its windows, buffers and marking thresholds are
-//! numbers of packets for hosts of 10 Gbit/s, 80 us apart, and scale with the product of the two ([`Reference`]).
+//! numbers of packets for hosts of 10 Gbit/s, 80 us apart, and scale with the product of the two ([`Reference`]). Its timers scale
+//! with the round trip.
 
 use std::num::NonZeroU16;
 
 use flowsieve_core::Time;
 
+use flowsieve_fabric::round_trip::Exchange;
 use flowsieve_fabric::topology::Fabric;
 use flowsieve_settings::declare;
 use flowsieve_settings::{MTU, Scope, Section, Setting, SettingsError};
+
+use crate::entry::Context;
 
 declare! {
     /// The source of defaults; the same for all schemes.
@@ -99,19 +103,28 @@ impl ParameterSet {
 pub struct Reference {
     /// Rate of the hosts' links, in bit/s.
     pub host_bps: u64,
-    /// Base round trip between the farthest hosts, without serialisation.
+    /// Base round trip between the farthest hosts, with the serialisation of a full packet and its ACK.
     pub round_trip: Time,
 }
 
 impl Reference {
     /// The network for which the papers' numbers of packets are meant: hosts of 10 Gbit/s, 80 us apart (pFabric's
-    /// rescaled set in the comparisons of PIAS and QCluster, whose fabrics have 80 and 85.2 us).
-    pub const PAPERS: Reference = Reference { host_bps: 10_000_000_000, round_trip: Time(80_000_000) };
+    /// rescaled set in the comparisons of PIAS and QCluster, whose fabrics have 80 and 85.2 us). A packet of 1,500 bytes and its
+    /// ACK of 40 take 3.08 us over two links of 10 Gbit/s and two of 40.
+    pub const PAPERS: Reference = Reference { host_bps: 10_000_000_000, round_trip: Time(83_080_000) };
 
-    /// Returns the reference of a fabric: its fastest host, and its farthest ones.
-    pub fn of(fabric: &Fabric) -> Reference {
-        let rates = fabric.host_uplink.iter().map(|&link| fabric.links[link as usize].rate.bps());
-        Reference { host_bps: rates.max().unwrap_or(0), round_trip: fabric.base_rtt() }
+    /// Returns the reference of a scheme's fabric: its fastest host, and its farthest ones. Without a fabric it is that of the
+    /// papers.
+    pub fn read(context: &Context<'_>) -> Result<Reference, SettingsError> {
+        let (scope, Some(fabric)) = (&context.scope, context.workload.fabric()) else { return Ok(Reference::PAPERS) };
+        let overhead = ParameterSet::read(scope)?.wire_overhead(scope)?;
+        Ok(Reference::of(fabric, Exchange::new(segment(scope)?.get(), header(scope)?, overhead)))
+    }
+
+    /// Returns the reference of a fabric for packets of these sizes.
+    pub fn of(fabric: &Fabric, exchange: Exchange) -> Reference {
+        let round_trips = fabric.reaches().iter().map(|reach| fabric.round_trip(reach.from, reach.to, exchange).time);
+        Reference { host_bps: fastest_host_bps(fabric), round_trip: round_trips.max().unwrap_or(Time::ZERO) }
     }
 
     /// Returns the product of rate and round trip, in bytes.
@@ -126,6 +139,22 @@ impl Reference {
         let scaled = (u128::from(packets) * product(self)).div_ceil(product(Reference::PAPERS));
         u64::try_from(scaled).unwrap_or(u64::MAX).max(1)
     }
+
+    /// Scales a timer of the papers to this network's round trip, rounded up to a microsecond. A timer waits for queues, too:
+    /// what buffers hold beyond their part of the product, `more` bytes, is added.
+    pub(crate) fn timer(self, papers: Time, more: u64) -> Time {
+        const US: u128 = 1_000_000;
+        let round_trips = u128::from(papers.0) * u128::from(self.round_trip.0);
+        let queued = u128::from(more) * 8_000_000_000_000 / u128::from(self.host_bps.max(1));
+        let ps = round_trips.div_ceil(u128::from(Reference::PAPERS.round_trip.0)) + queued;
+        Time(u64::try_from(ps.div_ceil(US) * US).unwrap_or(u64::MAX))
+    }
+}
+
+/// Returns the rate of a fabric's fastest host, in bit/s.
+pub fn fastest_host_bps(fabric: &Fabric) -> u64 {
+    let rates = fabric.host_uplink.iter().map(|&link| fabric.links[link as usize].rate.bps());
+    rates.max().unwrap_or(0)
 }
 
 /// Reads the bytes of a packet's headers.
@@ -163,12 +192,26 @@ mod tests {
 
     #[test]
     fn scaled__follows_rate_and_round_trip() {
-        let at = |gbps: u64, us: u64| Reference { host_bps: gbps * 1_000_000_000, round_trip: Time::from_us(us) };
-        assert_eq!(at(10, 80).scaled(70), 70);
-        assert_eq!(at(100, 80).scaled(70), 700);
-        assert_eq!(at(10, 300).scaled(140), 525);
-        assert_eq!(at(1, 8).scaled(70), 1, "never none");
-        assert_eq!([at(10, 80).bdp_bytes(), at(400, 8).bdp_bytes()], [100_000, 400_000]);
+        let papers = Reference::PAPERS;
+        let at = |tenths_of_rate: u64, times: f64| Reference {
+            host_bps: papers.host_bps / 10 * tenths_of_rate,
+            round_trip: Time((papers.round_trip.0 as f64 * times) as u64),
+        };
+        assert_eq!(at(10, 1.0).scaled(70), 70);
+        assert_eq!(at(100, 1.0).scaled(70), 700);
+        assert_eq!(at(10, 3.75).scaled(140), 525);
+        assert_eq!(at(1, 0.1).scaled(70), 1, "never none");
+        assert_eq!([at(10, 1.0).bdp_bytes(), at(400, 0.1).bdp_bytes()], [103_850, 415_400]);
+    }
+
+    #[test]
+    fn timer__follows_the_round_trip_and_what_buffers_hold_beyond_it() {
+        let (ms, us) = (Time::from_us(2_000), Time::from_us);
+        assert_eq!(Reference::PAPERS.timer(ms, 0), ms);
+        // A quarter of the round trip: 500 us. 125 KB take 100 us at 10 Gbit/s.
+        let near = Reference { round_trip: Time(Reference::PAPERS.round_trip.0 / 4), ..Reference::PAPERS };
+        assert_eq!([near.timer(ms, 0), near.timer(ms, 125_000)], [us(500), us(600)]);
+        assert_eq!(Reference { round_trip: Time(1), ..near }.timer(ms, 0), us(1), "never none");
     }
 
     #[test]

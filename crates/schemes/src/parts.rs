@@ -49,6 +49,7 @@ pub use port::{AdmissionName, DisciplineName, MarkingName};
 pub(crate) use port::{PortSettings, own_queues};
 pub(crate) use repair::SETTINGS as REPAIR_SETTINGS;
 pub(crate) use sending::SETTINGS as SENDING_SETTINGS;
+pub(crate) use sending::RTO_MIN_OF_NS2;
 pub use sending::{RTO_MIN, ReorderingName, TransportName};
 pub use tagging::TaggerName;
 pub(crate) use tagging::{SETTINGS as TAGGING_SETTINGS, TAGGER};
@@ -178,20 +179,22 @@ impl Parts {
     /// Returns the defaults for another rate and round trip than the papers'. The threshold follows the one rule for K
     /// ([`crate::marking_rule`]), in proportion if a scheme's is not the papers' 65 packets. Windows and buffers follow the
     /// product of rate and round trip. A buffer keeps at least the papers' proportion to the threshold, so that it still
-    /// marks before it drops if the fabric's bursts raise the threshold.
+    /// marks before it drops if the fabric's bursts raise the threshold. Schemes without marks get the same buffer, unless
+    /// their paper states another: all that compete for one fabric compete with the same memory.
     fn scaled(&self, to: Reference, mtu: u64) -> Parts {
         let papers = Parts::DEFAULT;
         let threshold = ecn_threshold_bytes(to.host_bps, to.round_trip.0, mtu) / mtu.max(1);
         let mark_packets = (self.mark_packets * threshold).div_ceil(papers.mark_packets);
-        let least = if self.marking == MarkingName::Off {
-            1
-        } else {
-            (self.buffer_packets * threshold).div_ceil(papers.mark_packets)
-        };
+        let own_buffer = self.marking == MarkingName::Off && self.buffer_packets != papers.buffer_packets;
+        let least = if own_buffer { 1 } else { (self.buffer_packets * threshold).div_ceil(papers.mark_packets) };
+        let of_product = to.scaled(self.buffer_packets);
+        let buffer_packets = of_product.max(least);
+        let more = (buffer_packets - of_product) * mtu;
         Parts {
             mark_packets,
-            buffer_packets: to.scaled(self.buffer_packets).max(least),
+            buffer_packets,
             initial_packets: to.scaled(self.initial_packets),
+            rto_min: Some(to.timer(self.rto_min.unwrap_or(RTO_MIN_OF_NS2), more)),
             ..self.clone()
         }
     }
@@ -206,13 +209,15 @@ pub fn build(context: &Context<'_>, parts: &Parts) -> Result<Scheme, SettingsErr
         ParameterSet::Ns2 | ParameterSet::Rfc | ParameterSet::Linux => parts,
         ParameterSet::Scaled if parts.fitted => parts,
         ParameterSet::Scaled => {
-            let reference = context.workload.fabric().map_or(Reference::PAPERS, Reference::of);
-            scaled = parts.scaled(reference, scope.read(&MTU)?);
+            scaled = parts.scaled(Reference::read(context)?, scope.read(&MTU)?);
             &scaled
         }
     };
     let balancers = balancing::balancers(scope, parts, set)?;
-    let sprayed = [Place::Leaf, Place::Spine, Place::Core].iter().any(|&place| balancers.at(place).splits_flows());
+    // Where there is one path, nothing is split.
+    let fabric = context.workload.fabric();
+    let splits = |place| balancers.at(place).splits_flows() && fabric.is_none_or(|fabric| fabric.has_choice(place));
+    let sprayed = [Place::Leaf, Place::Spine, Place::Core].into_iter().any(splits);
     let transport = sending::transport(scope, parts, set, sprayed)?;
     let sets_priorities = transport.facts().sets_priorities;
     let nic = host_port::nic(scope, parts, &transport, set)?;

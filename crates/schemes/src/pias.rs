@@ -118,7 +118,7 @@ pub(crate) fn thresholds(
     match scope.read_or(&THRESHOLDS, SizesOr::Named(start.unwrap_or(or_else)))? {
         SizesOr::Sizes(sizes) => adaptation::given(scope, &THRESHOLDS, sizes, queues),
         SizesOr::Named(Start::Unknown) => Ok(Vec::new()),
-        SizesOr::Named(Start::Spread) => Ok(spread(context, queues)),
+        SizesOr::Named(Start::Spread) => spread(context, queues),
         SizesOr::Named(Start::Computed(rule)) => compute(context, rule, queues),
         SizesOr::Named(Start::Published) => published.ok_or_else(|| {
             let expected = "sizes or another rule, such as \"equal-split\": thresholds were published for 8 queues, and for web-search, \

@@ -32,7 +32,7 @@ pub const ENTRY: Entry = Entry {
 };
 
 fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
-    let reference = context.workload.fabric().map_or(Reference::PAPERS, Reference::of);
+    let reference = Reference::read(context)?;
     let parts = parts(reference, context.scope.read(&MTU)?);
     pias::build_with(context, &parts, Some(Start::Spread), Some(Rule::Survival))
 }

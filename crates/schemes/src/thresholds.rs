@@ -68,12 +68,12 @@ pub fn sizes(scope: &Scope<'_>) -> Result<Option<Vec<u64>>, SettingsError> {
 
 /// Returns thresholds in bytes that know nothing of the workload: a quarter of a bandwidth-delay product of the fabric's
 /// farthest hosts, or of the papers' if there is no fabric, and each √10 times the one before.
-pub(crate) fn spread(context: &Context<'_>, queues: usize) -> Vec<u64> {
+pub(crate) fn spread(context: &Context<'_>, queues: usize) -> Result<Vec<u64>, SettingsError> {
     /// 1,000 √10.
     const STEP: u128 = 3_162;
     /// No size is larger.
     const MOST: u128 = 1_000_000_000_000_000;
-    let reference = context.workload.fabric().map_or(Reference::PAPERS, Reference::of);
+    let reference = Reference::read(context)?;
     let quarter = (u128::from(reference.bdp_bytes()) / 4).max(1);
     let half_decades = |i: u32| {
         let decades = 10u128.saturating_pow(i / 2).saturating_mul(quarter);
@@ -85,7 +85,7 @@ pub(crate) fn spread(context: &Context<'_>, queues: usize) -> Vec<u64> {
         least = threshold + 1;
         threshold
     };
-    (0..queues.saturating_sub(1) as u32).map(threshold).collect()
+    Ok((0..queues.saturating_sub(1) as u32).map(threshold).collect())
 }
 
 /// Computes the thresholds in bytes, rising, for the point's workload.

@@ -241,7 +241,7 @@ pub(super) fn transport(
     let min_window = min_window(scope, ecn && !ns2, max_window)?;
     let growth = growth(scope, parts, &congestion)?;
     let loss_detection = loss_detection(scope, parts, set, sprayed)?;
-    let of_the_set = Time::from_us(if ns2 { 2_000 } else { 10_000 });
+    let of_the_set = if ns2 { RTO_MIN_OF_NS2 } else { Time::from_us(10_000) };
     let rto_min = Time(scope.read_or(&RTO_MIN, parts.rto_min.unwrap_or(of_the_set).0)?);
     let rto_name = scope.read_or(&RTO, rto_of_the_set(parts, set))?;
     let constant = rto_name == RtoName::Constant;
@@ -291,6 +291,9 @@ pub(super) fn transport(
     };
     Ok(TransportSpec::Tcp(Arc::new(TcpRules { params, connections, handshake, header, order: NicOrder::Turns })))
 }
+
+/// The smallest timeout of the papers' simulations.
+pub(crate) const RTO_MIN_OF_NS2: Time = Time::from_us(2_000);
 
 /// Reads the smallest window that marks leave. Not given, it is 2 where marks act under `rfc`, as in Linux (`dctcp_ssthresh` in
 /// `tcp_dctcp.c`), and 1 otherwise, as in ns-2 (`slowdown` in `tcp.cc`).
