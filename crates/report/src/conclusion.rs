@@ -5,6 +5,7 @@ use flowsieve_results::claims::{Measured, Quantity};
 use flowsieve_results::{ClassSummary, Count, Dimension, Figure, Metric, Ratio, ResultDir, Statistic};
 
 use crate::cases::{At, Case, Layout, in_words};
+use crate::configuration::uneven;
 use crate::format::count;
 use crate::group::Group;
 use crate::naming::Naming;
@@ -61,6 +62,7 @@ pub(crate) fn opening(dir: &ResultDir, layout: &Layout, naming: Naming) -> Vec<S
             opening.extend(answers(dir, layout, &Dimension::Scheme, &asked, naming));
         }
     }
+    opening.extend(uneven(&dir.manifest().experiment, naming));
     opening
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use flowsieve_results::Experiment;
+use flowsieve_results::{Experiment, PointInfo};
 
 use crate::naming::Naming;
 
@@ -41,6 +41,41 @@ pub(crate) fn settings(experiment: &Experiment, naming: Naming) -> (Vec<Common<'
         }
     }
     (common, differing)
+}
+
+/// Says in which buffers and timers compared schemes differ, in one sentence: what a table shows may be these, and not how the
+/// schemes schedule. `None`: they are alike.
+pub(crate) fn uneven(experiment: &Experiment, naming: Naming) -> Option<String> {
+    let first = experiment.points.first()?;
+    let compared = || experiment.points.iter().filter(|point| point.load == first.load && point.axes == first.axes);
+    let buffer = |point: &PointInfo| {
+        let of = |key: &str| point.settings.get(&format!("scheme.{key}")).cloned();
+        match of("admission").as_deref() {
+            Some("shared") => of("shared_buffer").map(|bytes| bytes + " shared"),
+            Some("per-queue") => of("buffer").map(|bytes| bytes + " a queue"),
+            _ => of("buffer"),
+        }
+    };
+    let timer = |point: &PointInfo| {
+        let of = |key: &str| Some(format!("{key} {}", point.settings.get(&format!("scheme.{key}"))?));
+        of("rto_min").or_else(|| of("resend_after"))
+    };
+    let differing = |kind: &str, value: &dyn Fn(&PointInfo) -> Option<String>| {
+        let mut values: Vec<(String, Vec<&str>)> = Vec::new();
+        for point in compared() {
+            let (Some(value), scheme) = (value(point), naming.scheme(experiment, &point.scheme)) else { continue };
+            match values.iter_mut().find(|(other, _)| *other == value) {
+                Some((_, schemes)) => schemes.push(scheme),
+                None => values.push((value, vec![scheme])),
+            }
+        }
+        let said: Vec<String> =
+            values.iter().map(|(value, schemes)| format!("{value} ({})", schemes.join(", "))).collect();
+        (said.len() > 1).then(|| format!("{kind} {}", said.join(", ")))
+    };
+    let parts: Vec<String> =
+        [differing("buffers", &buffer), differing("timers", &timer)].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| format!("Schemes differ in more than scheduling: {}.", parts.join("; ")))
 }
 
 /// Points in words: by scheme, load and axes if these single them out ("pias at load 0.6, load 0.8"), otherwise one by one.
@@ -93,8 +128,6 @@ fn attributes(experiment: &Experiment, index: usize, naming: Naming) -> Vec<Stri
 mod tests {
     use std::collections::BTreeMap;
 
-    use flowsieve_results::PointInfo;
-
     use super::*;
 
     fn experiment() -> Experiment {
@@ -121,6 +154,34 @@ mod tests {
         assert_eq!(words(&[2, 3]), "load 0.8");
         assert_eq!(words(&[1]), "pias at load 0.6");
         assert_eq!(words(&[0, 3]), "dctcp at load 0.6; pias at load 0.8");
+    }
+
+    #[test]
+    fn uneven__names_buffers_and_timers_that_differ() {
+        let point = |scheme: &str, settings: &[(&str, &str)]| PointInfo {
+            scheme: scheme.into(),
+            settings: settings.iter().map(|(key, value)| (format!("scheme.{key}"), (*value).to_owned())).collect(),
+            ..PointInfo::default()
+        };
+        let all = [
+            point("dctcp", &[("admission", "per-port"), ("buffer", "360KB"), ("rto_min", "2ms")]),
+            point("pias", &[("admission", "per-port"), ("buffer", "360KB"), ("rto_min", "2ms")]),
+            point("sp-pifo", &[("admission", "per-queue"), ("buffer", "27KB"), ("rto_min", "2ms")]),
+            point("homa", &[("admission", "per-port"), ("buffer", "360KB"), ("resend_after", "5ms")]),
+            point("fifo", &[]),
+        ];
+        let of = |points: &[PointInfo]| {
+            uneven(&Experiment { points: points.to_vec(), ..Experiment::default() }, Naming::Names)
+        };
+        assert_eq!(of(&all[..2]), None);
+        assert_eq!(
+            of(&all).as_deref(),
+            Some(
+                "Schemes differ in more than scheduling: buffers 360KB (dctcp, pias, homa), 27KB a queue (sp-pifo); timers \
+                 rto_min 2ms (dctcp, pias, sp-pifo), resend_after 5ms (homa)."
+            )
+        );
+        assert_eq!(of(&[]), None);
     }
 
     #[test]

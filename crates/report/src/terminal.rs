@@ -6,7 +6,7 @@ use flowsieve_results::{ClassSummary, Metric, ResultDir, Statistic};
 use crate::cases::{At, Case, Layout, in_words as value_in_words};
 use crate::claims::{ClaimRow, claim_rows};
 use crate::conclusion::sentences;
-use crate::configuration::in_words;
+use crate::configuration::{in_words, uneven};
 use crate::format::{UNTOLD, Unit, count, decimals, spread, with_decimals};
 use crate::group::Group;
 use crate::links::{flow_level_cct_ps, has_load, mean_links, run_row, shares_over};
@@ -34,6 +34,9 @@ pub fn table(dir: &ResultDir, layout: &Layout, colour: bool) -> String {
     }
     if sentences.len() > SENTENCES {
         text += &format!("… {} more sentences in the report\n", sentences.len() - SENTENCES);
+    }
+    if let Some(uneven) = uneven(experiment, Naming::Names) {
+        text += &format!("{}\n", paragraph(&uneven, "  "));
     }
     for warning in dir.warnings() {
         let points = warning.points.iter().map(|&point| point as usize).collect();
