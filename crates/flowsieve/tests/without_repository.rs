@@ -98,6 +98,16 @@ fn reproduce__has_no_folder_to_keep_into() {
     }
 }
 
+/// At a scale, a setting that nothing reads is a warning; a run as the file is refuses it.
+#[test]
+fn plan__of_each_built_in_experiment_as_it_is() {
+    let refused = lookup::found(Path::new(lookup::ROOT)).into_iter().filter_map(|path| {
+        let planned = plan::read(&path, &Changes::default(), &built_in());
+        planned.err().map(|error| format!("{}: {error}", path.display()))
+    });
+    assert_eq!(refused.collect::<Vec<_>>(), [""; 0]);
+}
+
 /// Experiments with files next to them: lists, coflow traces and forests, also of other folders.
 #[test]
 fn plan__of_a_built_in_experiment_is_that_of_its_file() {
