@@ -24,7 +24,7 @@ use flowsieve_transport::homa::{HomaEndpoint, HomaRules, IncastRules, Levels, Si
 use flowsieve_transport::{HostSite, TransportFacts, TransportSpec};
 
 use crate::entry::{Context, Entry, Follows, Knows};
-use crate::parameters::{ParameterSet, Reference};
+use crate::parameters::{ParameterSet, Reference, fastest_host_bps};
 use crate::parts::{self, DisciplineName, MarkingName, Part, Parts, QUEUES};
 use crate::pfabric::OUTLIVED;
 use crate::scheme::Scheme;
@@ -207,7 +207,7 @@ fn rtt_bytes(context: &Context<'_>, facts: TransportFacts, overhead: u16) -> Res
         Some(fabric) => {
             let exchange = Exchange::new(facts.segment, facts.header, overhead);
             let farthest = fabric.reaches().iter().map(|reach| fabric.round_trip(reach.from, reach.to, exchange).time);
-            carried(Reference::of(fabric).host_bps, farthest.max().unwrap_or(Time::ZERO))
+            carried(fastest_host_bps(fabric), farthest.max().unwrap_or(Time::ZERO))
         }
         None => carried(Reference::PAPERS.host_bps, Reference::PAPERS.round_trip),
     };

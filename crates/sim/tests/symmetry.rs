@@ -8,6 +8,7 @@ mod by_hand;
 
 use by_hand::{Trial, fcts, flow, rack, scheme, sent, settings};
 use flowsieve_core::Time;
+use flowsieve_record::PacketRow;
 use flowsieve_settings::Settings;
 use flowsieve_sim::{Flows, Partitioning, RunSpec, run};
 use flowsieve_workload::Flow;
@@ -60,12 +61,12 @@ fn fcts_of(trial: &Trial, flows: &[Flow], seed: u64) -> Vec<u64> {
     rows.iter().map(|row| row.fct_ps.expect("a finished flow")).collect()
 }
 
-/// Two hosts send 4 MB at once to a third.
+/// Two hosts send 32 MiB at once to a third.
 #[test]
 fn two_senders__neither_is_ahead() {
     for name in SCHEMES {
         let trial = fast_rack(3, name);
-        let flows = [flow(0, (0, 2), 2_740), flow(0, (1, 2), 2_740)];
+        let flows = [flow(0, (0, 2), 22_983), flow(0, (1, 2), 22_983)];
         let each: Vec<Vec<u64>> = (1..=20).map(|seed| fcts_of(&trial, &flows, seed)).collect();
         let ahead = |first: usize| each.iter().filter(|fcts| fcts[first] < fcts[1 - first]).count();
         let sum = |host: usize| each.iter().map(|fcts| fcts[host]).sum::<u64>() as f64;
@@ -133,12 +134,14 @@ fn spray__flows_in_step_take_all_paths() {
         .with(None, "load_balancing", "spray");
     let trial = Trial::new(&settings, scheme("dctcp", &settings));
     let flows: Vec<Flow> = (0..8).map(|host| flow(0, (host, host + 8), 685)).collect();
-    for spine in 0..4 {
-        let sent = sent(&trial, &flows, &format!("leaf0 to spine{spine}"));
-        for number in 0..8 {
-            let packets = sent.iter().filter(|(flow, _)| *flow == number).count();
-            assert!((169..=173).contains(&packets), "flow {number} over spine{spine}: {packets} of 685");
-        }
+    let over_spine = |spine| sent(&trial, &flows, &format!("leaf0 to spine{spine}"));
+    let over: Vec<Vec<(u32, PacketRow)>> = (0..4).map(over_spine).collect();
+    for number in 0..8 {
+        let packets: Vec<usize> = over.iter().map(|sent| sent.iter().filter(|(flow, _)| *flow == number).count()).collect();
+        // Some packets are sent again.
+        let quarter = packets.iter().sum::<usize>() as f64 / 4.0;
+        assert!(quarter >= 685.0 / 4.0, "flow {number}: {packets:?}");
+        assert!(packets.iter().all(|&packets| (packets as f64 - quarter).abs() <= 2.0), "flow {number}: {packets:?}");
     }
     // None of them waits for another at the hosts, so that they end together but for the queues at the spines.
     let ends = fcts(&trial.run(&flows));

@@ -37,7 +37,7 @@ impl ChooseWay for ByProgram {
 
     fn forget(&mut self, group: usize, way: usize) {
         if let Some(table) = &mut self.flowlets {
-            table.forget((group as u16, way as u16));
+            table.end((group as u16, way as u16));
         }
     }
 }

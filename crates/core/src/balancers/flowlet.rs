@@ -57,7 +57,7 @@ impl FlowletTable {
     }
 
     /// Ends the flowlets of a path.
-    pub(super) fn forget(&mut self, path: (u16, u16)) {
+    pub(super) fn end(&mut self, path: (u16, u16)) {
         self.entries.iter_mut().filter(|(_, of)| *of == path).for_each(|entry| entry.1 = NO_PATH);
     }
 
