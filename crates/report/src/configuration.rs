@@ -49,7 +49,11 @@ pub(crate) fn uneven(experiment: &Experiment, naming: Naming) -> Option<String> 
     let first = experiment.points.first()?;
     let compared = || experiment.points.iter().filter(|point| point.load == first.load && point.axes == first.axes);
     let buffer = |point: &PointInfo| {
-        let of = |key: &str| point.settings.get(&format!("scheme.{key}")).cloned();
+        // Those of the ports nearest to hosts that are switches'.
+        let of = |key: &str| {
+            let places = ["leaf.", "spine.", "core.", ""].iter();
+            places.map(|place| format!("scheme.{place}{key}")).find_map(|key| point.settings.get(&key)).cloned()
+        };
         match of("admission").as_deref() {
             Some("shared") => of("shared_buffer").map(|bytes| bytes + " shared"),
             Some("per-queue") => of("buffer").map(|bytes| bytes + " a queue"),
@@ -164,10 +168,11 @@ mod tests {
             ..PointInfo::default()
         };
         let all = [
-            point("dctcp", &[("admission", "per-port"), ("buffer", "360KB"), ("rto_min", "2ms")]),
-            point("pias", &[("admission", "per-port"), ("buffer", "360KB"), ("rto_min", "2ms")]),
-            point("sp-pifo", &[("admission", "per-queue"), ("buffer", "27KB"), ("rto_min", "2ms")]),
-            point("homa", &[("admission", "per-port"), ("buffer", "360KB"), ("resend_after", "5ms")]),
+            point("dctcp", &[("leaf.admission", "per-port"), ("leaf.buffer", "360KB"), ("rto_min", "2ms")]),
+            point("pias", &[("leaf.admission", "per-port"), ("leaf.buffer", "360KB"), ("rto_min", "2ms")]),
+            point("sp-pifo", &[("leaf.admission", "per-queue"), ("leaf.buffer", "27KB"), ("rto_min", "2ms")]),
+            point("homa", &[("leaf.admission", "per-port"), ("leaf.buffer", "360KB"), ("resend_after", "5ms")]),
+            point("sieve", &[("leaf.admission", "shared"), ("shared_buffer", "4MB"), ("rto_min", "2ms")]),
             point("fifo", &[]),
         ];
         let of = |points: &[PointInfo]| {
@@ -177,8 +182,8 @@ mod tests {
         assert_eq!(
             of(&all).as_deref(),
             Some(
-                "Schemes differ in more than scheduling: buffers 360KB (dctcp, pias, homa), 27KB a queue (sp-pifo); timers \
-                 rto_min 2ms (dctcp, pias, sp-pifo), resend_after 5ms (homa)."
+                "Schemes differ in more than scheduling: buffers 360KB (dctcp, pias, homa), 27KB a queue (sp-pifo), 4MB \
+                 shared (sieve); timers rto_min 2ms (dctcp, pias, sp-pifo, sieve), resend_after 5ms (homa)."
             )
         );
         assert_eq!(of(&[]), None);
