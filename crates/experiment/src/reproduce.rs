@@ -150,13 +150,7 @@ fn kept_in(name: &str, file: &Path, changes: &Changes) -> PathBuf {
     file.with_file_name(MEASURED).join(format!("{name}.{}.json", changes.scale.name()))
 }
 
-fn read_figure(
-    name: String,
-    file: PathBuf,
-    changes: &Changes,
-    take: Take,
-    engines: &Engines,
-) -> Result<Figure, Error> {
+fn read_figure(name: String, file: PathBuf, changes: &Changes, take: Take, engines: &Engines) -> Result<Figure, Error> {
     let mut plan = plan::read(&file, changes, engines)?;
     let kept_in = kept_in(&name, &file, changes);
     let none = || Ok(Kept::none(&plan.experiment));
@@ -378,7 +372,9 @@ mod tests {
         std::fs::create_dir(folder.path().join("pias")).unwrap();
         std::fs::write(folder.path().join("pias/fig-9.toml"), "title = \"x\"\n").unwrap();
         let refused = |what: &str| {
-            read(folder.path(), what, &Changes::default(), Take::OfAny, &Made::default().engines()).unwrap_err().details()
+            read(folder.path(), what, &Changes::default(), Take::OfAny, &Made::default().engines())
+                .unwrap_err()
+                .details()
         };
         assert_eq!(refused("pais").nearest.as_deref(), Some("pias"));
         assert_eq!(refused("pias/fig-8").nearest.as_deref(), Some("fig-9"));

@@ -106,6 +106,26 @@ fn hula__hears_by_its_probes_that_a_link_failed() {
 }
 
 #[test]
+fn hula__flowlets_leave_a_link_that_failed() {
+    // As above, with one flow of 1,000 packets without a pause from 250 us on: its packets are at the second leaf at 251.4 us +
+    // 1.2 n. Those from 300 us on are lost at the dead port, until the slow way's probe of 1,000.9 us ends the flowlet, or that
+    // of 600.9 us if 300 us of silence are enough.
+    for (age, until_us) in [("600us", 1_000.9), ("300us", 600.9)] {
+        let mut settings = fabric().with(None, "hula_age", age);
+        let event: [(&str, Raw); 3] = [("at", "300us".into()), ("link", "leaf1-spine1".into()), ("down", true.into())];
+        for (name, value) in event {
+            let key = settings.find(name).expect("a setting");
+            settings.give(Table::Event(0), key, &value, Origin::Default).expect("a value");
+        }
+        let result = trial(&settings).run(&[flow(250 * US, (1, 0), 1_000)]);
+        let arrived = result.links.iter().find(|link| link.name == "host-down").map(|link| link.packets);
+        let lost = (until_us - 300.0) / 1.2;
+        // At 300 us one packet may be on the line, and one at the port.
+        assert!((1_000.0 - lost - arrived.unwrap() as f64).abs() <= 2.0, "{arrived:?}, not 1,000 without {lost}");
+    }
+}
+
+#[test]
 fn hula__probes_in_the_first_or_the_last_priority() {
     // Hosts send at 2 Gbit/s, so that a packet takes 6 us and flow 1's 120 packets come to the slow line until 736 us, where one
     // leaves each 12 us. Of two queues they have the first. A probe there waits for half of the packets that came before

@@ -4,6 +4,8 @@
 mod by_hand;
 #[allow(dead_code, reason = "other tests use the rest")]
 mod common;
+#[path = "common/outage.rs"]
+mod outage;
 
 use by_hand::{fcts, flow, rack, scheme};
 use common::{Case, case, config};
@@ -14,6 +16,7 @@ use flowsieve_sim::sample::{GOODPUT, LEAST_BACKLOG, MOST_BACKLOG, MOST_VALUES, S
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec, run, run_sampled};
 use flowsieve_transport::tcp::congestion::{ALPHA, WINDOW};
 use flowsieve_workload::Flow;
+use outage::outage_case;
 use proptest::prelude::*;
 
 /// Flows over one switch, with what `sampling` of its fabric asks for.
@@ -156,7 +159,7 @@ proptest! {
 
     /// Each byte of a flow that finished has arrived once, whatever was lost and sent again; and rates change nothing else.
     #[test]
-    fn goodput__is_the_payload(case in case(40), interval_ns in 100u64..100_000) {
+    fn goodput__is_the_payload(case in prop_oneof![case(40), outage_case(40)], interval_ns in 100u64..100_000) {
         let links: Vec<u32> = (0..case.fabric.links.len() as u32).collect();
         let sampling = Sampling {
             interval: Time(interval_ns * 1_000), utilised: links, flows: (0..40).collect(), ..Sampling::default()
@@ -179,6 +182,17 @@ proptest! {
         }
         for link in rated.series.iter().filter(|series| series.name == UTILISATION) {
             prop_assert!(link.values.iter().all(|share| (-1e-9..=1.0 + 1e-9).contains(share)), "{}: {:?}", link.of, link.values);
+            // While it is down, a link is not used.
+            let [fails, returns] = &case.fabric.events[..] else { continue };
+            if !fails.links.iter().any(|number| case.fabric.link_name(*number) == link.of) {
+                continue;
+            }
+            let down = (fails.at.0.div_ceil(link.step_ps) as usize).min(link.values.len());
+            let up = ((returns.at.0 / link.step_ps) as usize).clamp(down, link.values.len());
+            prop_assert!(link.values[down..up].iter().all(|share| share.abs() < 1e-9), "{}: {:?}", link.of, link.values);
+        }
+        for class in &rated.links {
+            prop_assert!((0.0..=1.0 + 1e-9).contains(&class.utilisation), "{}: {}", class.name, class.utilisation);
         }
     }
 }

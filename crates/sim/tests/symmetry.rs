@@ -137,7 +137,8 @@ fn spray__flows_in_step_take_all_paths() {
     let over_spine = |spine| sent(&trial, &flows, &format!("leaf0 to spine{spine}"));
     let over: Vec<Vec<(u32, PacketRow)>> = (0..4).map(over_spine).collect();
     for number in 0..8 {
-        let packets: Vec<usize> = over.iter().map(|sent| sent.iter().filter(|(flow, _)| *flow == number).count()).collect();
+        let packets: Vec<usize> =
+            over.iter().map(|sent| sent.iter().filter(|(flow, _)| *flow == number).count()).collect();
         // Some packets are sent again.
         let quarter = packets.iter().sum::<usize>() as f64 / 4.0;
         assert!(quarter >= 685.0 / 4.0, "flow {number}: {packets:?}");

@@ -439,7 +439,8 @@ fn reproduce__runs_of_another_model_are_shown_and_never_mixed() {
     std::fs::write(&kept, &own).unwrap();
     let plain = read(&three, Take::OfAny);
     assert_eq!(plain.other_models(), None);
-    let without_blank = |lines: Vec<&str>| lines.into_iter().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
+    let without_blank =
+        |lines: Vec<&str>| lines.into_iter().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
     assert_eq!(without_blank(others_lines), without_blank(plain.page(&path).lines().collect()));
 
     // No new run joins them: all are made anew, and what is kept then is of one model.

@@ -120,21 +120,29 @@ fn find(fabric: &Fabric, scope: &Scope<'_>, text: &str) -> Result<Vec<u32>, Sett
         let switch = switches.map(|(number, _)| Node::Switch(number));
         switch.or_else(|| (0..fabric.hosts).map(Node::Host).find(|host| fabric.name(*host) == name))
     };
-    let ends =
-        text.match_indices('-').find_map(|(at, _)| Some((node(text[..at].trim())?, node(text[at + 1..].trim())?)));
+    let splits =
+        text.match_indices('-').filter_map(|(at, _)| Some((node(text[..at].trim())?, node(text[at + 1..].trim())?)));
+    let joins = |(a, b): &(Node, Node), link: &super::Link| {
+        (link.from, link.to) == (*a, *b) || (link.from, link.to) == (*b, *a)
+    };
+    let (linked, apart): (Vec<_>, Vec<_>) = splits.partition(|ends| fabric.links.iter().any(|link| joins(ends, link)));
     let wrong = |problem: String| {
         let names = fabric.links.iter().map(|link| format!("{}-{}", fabric.name(link.from), fabric.name(link.to)));
         scope.error(&LINK, problem).expected("two linked ends by name, such as \"leaf0-spine1\"").names(text, names)
     };
-    let Some((a, b)) = ends else {
-        return Err(wrong(format!("`link` = {text:?} does not name two ends of this fabric")));
-    };
-    let joins = |link: &super::Link| (link.from, link.to) == (a, b) || (link.from, link.to) == (b, a);
-    let links: Vec<u32> = (0..).zip(&fabric.links).filter(|(_, link)| joins(link)).map(|(number, _)| number).collect();
-    if links.is_empty() {
-        return Err(wrong(format!("there is no link between {} and {}", fabric.name(a), fabric.name(b))));
+    let names = |(a, b): &(Node, Node)| format!("{} and {}", fabric.name(*a), fabric.name(*b));
+    match (&linked[..], &apart[..]) {
+        ([ends], _) => {
+            Ok((0..).zip(&fabric.links).filter(|(_, link)| joins(ends, link)).map(|(number, _)| number).collect())
+        }
+        ([], []) => Err(wrong(format!("`link` = {text:?} does not name two ends of this fabric"))),
+        ([], [ends, ..]) => Err(wrong(format!("there is no link between {}", names(ends)))),
+        (several, _) => {
+            let fits: Vec<String> = several.iter().map(names).collect();
+            let problem = format!("`link` = {text:?} fits several links: {}", fits.join("; "));
+            Err(scope.error(&LINK, problem).expected("a name that fits one: give these switches other names"))
+        }
     }
-    Ok(links)
 }
 
 /// Reads the time after which routes follow events.

@@ -79,6 +79,24 @@ fn reroutes__avoid_what_is_down_and_come_back() {
     );
 }
 
+/// Names of nodes may have the sign that joins them.
+#[test]
+fn events__a_name_that_fits_two_links_is_refused() {
+    let text = "host0,leaf,25Gbps,1us\nhost1,leaf-1,25Gbps,1us\nhost2,up,25Gbps,1us\nhost3,1-up,25Gbps,1us\n\
+                leaf,1-up,100Gbps,1us\nleaf-1,up,100Gbps,1us\nleaf,leaf-1,100Gbps,1us\n1-up,up,100Gbps,1us\n";
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("fabric.csv"), text).unwrap();
+    let with = |link: &str| {
+        let settings = shape("custom", &[]).with(None, "file", "fabric.csv");
+        Fabric::from_settings_in(&with_events(settings, &[("300us", link, true)]), folder.path())
+    };
+    let refused = with("leaf-1-up").unwrap_err().to_string();
+    assert!(refused.contains("fits several links: leaf and 1-up; leaf-1 and up"), "{refused}");
+    // One that names two ends in two ways, of which one pair is linked.
+    let fabric = with("leaf-leaf-1").unwrap();
+    assert_eq!(names(&fabric, &fabric.events[0].links), ["leaf to leaf-1", "leaf-1 to leaf"]);
+}
+
 #[test]
 fn events__refused_with_the_reason() {
     let refused = |events: &[(&str, &str, bool)]| refused(&with_events(leaf_spine(), events));
