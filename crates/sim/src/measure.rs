@@ -15,7 +15,6 @@ use crate::build::Built;
 use crate::event::Key;
 use crate::link::Tally;
 use crate::observations::Observations;
-use crate::partition::Partition;
 use crate::queued_before::QueuedBefore;
 use crate::records::{Ends, Record, Records};
 use crate::run_spec::{FctEnd, Measure, RunSpec, SimError};
@@ -59,8 +58,12 @@ pub(crate) fn is_finished<K: Key>(
     matters: impl Fn(&Flow) -> bool,
 ) -> bool {
     let ends = Ends::new(built, flows);
-    let over = |p: &Partition<K>| p.network.lost_messages.iter().chain(&p.hosts.given_up).copied();
-    let lost_messages: BTreeSet<u32> = built.partitions.iter().flat_map(over).collect();
+    let lost_messages: BTreeSet<u32> = built
+        .partitions
+        .iter()
+        .flat_map(|p| p.network.lost_messages.iter().chain(&p.hosts.given_up))
+        .copied()
+        .collect();
     flows.iter().all(|flow| {
         !matters(flow) || lost_messages.contains(&flow.id) || ends.has(flow, ends_acknowledged(run_spec, flow))
     })

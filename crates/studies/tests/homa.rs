@@ -32,7 +32,11 @@ const LOSSY: &str = "[topology]\nkind = \"custom\"\nfile = \"links.csv\"\n[workl
 /// 10 MB over a line of 10 Gbit/s that loses a packet in a thousand.
 fn lossy() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    write(folder.path(), "links.csv", &["from,to,rate,delay,loss", "host0,sw,10Gbps,1us,0", "host1,sw,10Gbps,1us,0.001"]);
+    write(
+        folder.path(),
+        "links.csv",
+        &["from,to,rate,delay,loss", "host0,sw,10Gbps,1us,0", "host1,sw,10Gbps,1us,0.001"],
+    );
     write(folder.path(), "flows.csv", &["start_s,src,dst,bytes", "0,host0,host1,10000000"]);
     folder
 }
@@ -94,13 +98,17 @@ fn failure__costs_a_flow_two_silences_at_most() {
 fn failure__costs_a_collective_two_silences_at_most() {
     let folder = tempfile::tempdir().unwrap();
     let last = |events: &str, pattern: &str, sizes: &str| {
-        let workload = format!("pattern = \"{pattern}\"\nsizes = \"fixed({sizes})\"\ncollectives = 1\ngrouping = \"apart\"\n");
+        let workload =
+            format!("pattern = \"{pattern}\"\nsizes = \"fixed({sizes})\"\ncollectives = 1\ngrouping = \"apart\"\n");
         let result = &runs(folder.path(), &format!("{FABRIC}{events}[workload]\n{workload}"), 1)[0].1;
         result.flows.iter().map(|row| row.start_ps + row.fct_ps.unwrap()).max().unwrap() as f64 / 1e9
     };
     for (pattern, sizes) in [("all-reduce-ring", "8MB"), ("all-to-all-v", "1MB"), ("all-reduce-tree", "2MB")] {
         let (failing, whole) = (last(FAILURE, pattern, sizes), last("", pattern, sizes));
-        assert!(failing > whole && failing < whole + 2.0 * 5.0 + 1.0, "{pattern}: {failing} ms, {whole} without a failure");
+        assert!(
+            failing > whole && failing < whole + 2.0 * 5.0 + 1.0,
+            "{pattern}: {failing} ms, {whole} without a failure"
+        );
     }
 }
 
@@ -147,7 +155,8 @@ fn round_trip__that_is_longer_than_all_attempts_is_said_before_and_after() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), "flows.csv", &["start_s,src,dst,bytes", "0,0,1,20000", "0,0,1,2000000"]);
     let warnings = planned(folder.path(), FAR).warnings;
-    let said = |words: &str| warnings.iter().find(|text| text.contains(words)).unwrap_or_else(|| panic!("{warnings:#?}"));
+    let said =
+        |words: &str| warnings.iter().find(|text| text.contains(words)).unwrap_or_else(|| panic!("{warnings:#?}"));
     assert!(said("`resend_after` = 5ms").contains("messages are given up although nothing is lost"));
     assert!(said("`resend_after` = 5ms").contains("try resend_after = \"460ms\""), "{warnings:#?}");
     assert!(said("`rtt_bytes` = 100KB").contains("does not fill its path"));

@@ -207,7 +207,7 @@ fn lost_data__every_gap_is_asked_for_after_one_silence() {
     // A gap that is asked for twice before it is sent is sent once.
     sender.hears(1, &resends[1..]);
     sender.hears(1, &resends);
-    let again = sender.until(ms(6));
+    let again: Vec<Packet> = sender.until(ms(6)).into_iter().filter(|packet| packet.kind == Kind::Data).collect();
     assert_eq!(again.iter().map(|packet| packet.words[0]).collect::<Vec<_>>(), [1, 3, 4, 6, 7]);
     receiver.hears(0, &again);
     assert_eq!(receiver.events(), [FlowEvent::Delivered { message: 7, out_of_order: 3 }]);

@@ -133,7 +133,10 @@ impl Check<'_> {
             }
         }
         let of_timers = found.into_iter().map(|(_, text)| text);
-        of_timers.chain([self.narrow_window(), self.few_for_an_answer()].into_iter().flatten()).chain(self.of_ports()).collect()
+        of_timers
+            .chain([self.narrow_window(), self.few_for_an_answer()].into_iter().flatten())
+            .chain(self.of_ports())
+            .collect()
     }
 
     /// Finds a timer that fires before what it waits for can be there.
@@ -160,11 +163,16 @@ impl Check<'_> {
         }
         let with_answer = if wait.awaits == Awaits::Added { Time::ZERO } else { round_trip };
         let needed = wait.held + with_answer;
-        // A measured timer that is shorter than a round trip never fires that early.
+        // A receiver holds the ACK of a first window that is smaller than what it waits for. Later, only a packet that is
+        // alone after a timeout is so few; a measured timer that is shorter than a round trip never fires that early.
+        let effect = match (wait.awaits, self.first_is_few()) {
+            (Awaits::Measured | Awaits::Added, _) => "a packet that is alone after a timeout is sent once more",
+            (_, true) => "packets whose ACK is held back are sent again",
+            (_, false) => return None,
+        };
         (wait.held > Time::ZERO && wait.time < needed && wait.time >= with_answer).then(|| {
             format!(
-                "{has} is shorter than `delayed_ack` = {} after {longest}, so a packet that is alone in flight is sent \
-                 again; {}",
+                "{has} is shorter than `delayed_ack` = {} after {longest}, so {effect}; {}",
                 units::format_time(wait.held.0),
                 would_do(needed.0)
             )
@@ -211,10 +219,10 @@ impl Check<'_> {
 
     /// Finds a receiver that waits for more packets than a sender may send before the first answer.
     fn few_for_an_answer(&self) -> Option<String> {
-        let (every, held) = (u64::from(self.facts.packets_per_answer?.get()), self.constants.first_answer_held);
-        let first = self.constants.unasked.filter(|first| first.amount != Amount::RoundTrip)?;
+        let (every, held) = (self.facts.packets_per_answer?, self.constants.first_answer_held);
+        let first = self.constants.unasked?;
         let has = self.packets(first.amount);
-        (held > Time::ZERO && has < every).then(|| {
+        (held > Time::ZERO && self.first_is_few()).then(|| {
             format!(
                 "`ack_every` = {every}, but {} may be sent before the first answer, so a longer flow waits for \
                  `delayed_ack` = {} first; try ack_every = {has}",
@@ -224,7 +232,13 @@ impl Check<'_> {
         })
     }
 
-    /// Returns an amount in full packets; not for round trips.
+    /// Returns whether a receiver waits for more packets than may be sent before the first answer.
+    fn first_is_few(&self) -> bool {
+        let (every, first) = (self.facts.packets_per_answer, self.constants.unasked);
+        every.zip(first).is_some_and(|(every, first)| self.packets(first.amount) < u64::from(every.get()))
+    }
+
+    /// Returns an amount in full packets; any number of them for round trips.
     fn packets(&self, amount: Amount) -> u64 {
         match amount {
             Amount::Packets(packets) | Amount::SizeInPackets(packets) => packets.into(),

@@ -103,7 +103,8 @@ impl Collective {
         let smallest = of_seed_0.sizes().quantile(1e-6);
         if smallest < parts {
             let key: &Key = if scope.is_given(&CDF) { &CDF } else { &SIZES };
-            let problem = format!("a vector of {smallest} bytes cannot be cut into {parts} chunks, one for each host of a group");
+            let problem =
+                format!("a vector of {smallest} bytes cannot be cut into {parts} chunks, one for each host of a group");
             return Err(scope.error(key, problem).expected(format!("at least {parts} bytes")).into());
         }
         let bits = 8.0 * bytes * of_seed_0.bytes_of_host();

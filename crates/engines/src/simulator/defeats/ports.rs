@@ -50,9 +50,8 @@ impl Check<'_> {
                 continue;
             }
             let spec = self.spec(place);
-            let same = |ports: &&mut Ports<'_>| {
-                (ports.spec.admission, ports.spec.marker) == (spec.admission, spec.marker)
-            };
+            let same =
+                |ports: &&mut Ports<'_>| (ports.spec.admission, ports.spec.marker) == (spec.admission, spec.marker);
             match all.iter_mut().find(same) {
                 Some(ports) => ports.places.push(place),
                 None => all.push(Ports { places: vec![place], spec }),

@@ -222,7 +222,7 @@ impl Senders {
     pub(super) fn asked_again(&mut self, now: Time, id: u32, packets: Range<u32>) -> bool {
         let Some(outgoing) = self.messages.get_mut(&id) else { return false };
         let to = packets.end.min(outgoing.packets);
-        (outgoing.active, outgoing.tries) = (now, 0);
+        outgoing.active = now;
         outgoing.granted = outgoing.granted.max(to);
         outgoing.again.add(packets.start..to.min(outgoing.next));
         self.place(id);
