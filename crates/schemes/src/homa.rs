@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use flowsieve_core::taggers::bytes::Bytes;
 use flowsieve_core::{TaggerSpec, Time};
 use flowsieve_fabric::round_trip::{Exchange, RoundTrip};
-use flowsieve_fabric::topology::{Fabric, Link, Node};
+use flowsieve_fabric::topology::{Fabric, Node};
 use flowsieve_transport::homa::levels::{Cut, SizeShare, equal_bytes, unscheduled_levels};
 use flowsieve_transport::homa::seen::MOST_CUTOFFS;
 use flowsieve_transport::homa::{ByPair, HomaEndpoint, HomaRules, IncastRules, Levels, Sizes};
@@ -242,7 +242,8 @@ fn rtt_bytes(
         return Ok((own, None));
     }
     let Some(fabric) = context.workload.fabric() else { return Ok((Reference::PAPERS.bdp_bytes(), None)) };
-    let pairs = Pairs::new(fabric, Exchange::new(facts.segment, facts.header, overhead));
+    let exchange = Exchange::new(facts.segment, facts.header, overhead);
+    let pairs = Pairs { fabric: fabric.clone(), exchange, known: Mutex::default() };
     let largest = fabric.reaches().iter().map(|reach| pairs.carried(reach.from, reach.to)).max().unwrap_or(1);
     context.scope.note("transport.rtt_bytes", format!("of each pair of hosts, at most {}", format_size(largest)));
     Ok((largest, Some(ByPair(Arc::new(move |from, to| pairs.known(from.into(), to.into()))))))
@@ -252,29 +253,14 @@ fn rtt_bytes(
 struct Pairs {
     fabric: Fabric,
     exchange: Exchange,
-    /// By host: its switch, and the rate and delay of its links up and down.
-    lines: Vec<HostLines>,
-    /// What hosts with equal lines at the same switches have in common is computed once.
-    known: Mutex<BTreeMap<(HostLines, HostLines), u64>>,
+    /// Hosts with equal links to the same switches have it in common.
+    known: Mutex<BTreeMap<[HostLink; 2], u64>>,
 }
 
-type HostLines = (Node, [(u64, Time); 2]);
+/// A host's link, which is the same in both directions: the switch, rate and delay.
+type HostLink = (Node, u64, Time);
 
 impl Pairs {
-    fn new(fabric: &Fabric, exchange: Exchange) -> Pairs {
-        let line = |link: &Link| (link.rate.bps(), link.delay);
-        let mut lines: Vec<HostLines> = (fabric.host_uplink.iter())
-            .map(|&link| &fabric.links[link as usize])
-            .map(|up| (up.to, [line(up); 2]))
-            .collect();
-        for link in &fabric.links {
-            if let Node::Host(host) = link.to {
-                lines[host as usize].1[1] = line(link);
-            }
-        }
-        Pairs { fabric: fabric.clone(), exchange, lines, known: Mutex::default() }
-    }
-
     fn carried(&self, from: u32, to: u32) -> u64 {
         let RoundTrip { time, rate } = self.fabric.round_trip(from, to, self.exchange);
         let bits = u128::from(rate.bps()) * u128::from(time.0) / 1_000_000_000_000;
@@ -282,10 +268,13 @@ impl Pairs {
     }
 
     fn known(&self, from: u32, to: u32) -> u64 {
-        let of = [from, to].map(|host| self.lines[host as usize]);
+        let links = [from, to].map(|host| {
+            let link = &self.fabric.links[self.fabric.host_uplink[host as usize] as usize];
+            (link.to, link.rate.bps(), link.delay)
+        });
         // It holds the values of a pure function, which stay right whatever another thread did.
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        *known.entry((of[0], of[1])).or_insert_with(|| self.carried(from, to))
+        *known.entry(links).or_insert_with(|| self.carried(from, to))
     }
 }
 

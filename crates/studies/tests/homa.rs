@@ -4,6 +4,7 @@
 use flowsieve_engines::built_in;
 use flowsieve_experiment::ExperimentText;
 use flowsieve_experiment::engine::go_on;
+use flowsieve_experiment::execute::{How, execute};
 use flowsieve_experiment::plan::{Changes, Plan, plan};
 use flowsieve_record::PointResult;
 use std::path::Path;
@@ -51,6 +52,11 @@ fn lossy_line__all_gaps_of_a_message_take_a_silence() {
     let mean = all.iter().sum::<f64>() / 20.0;
     assert!((20.0..27.0).contains(&mean), "{mean}: {all:?}");
     assert!(all.iter().all(|&ms| ms < 45.0), "{all:?}");
+    // What finds losses by ACKs takes less.
+    let text = format!("{LOSSY}scheme = [\"dctcp\", \"pfabric\"]\n[run]\nfct_end = \"arrival\"\n");
+    for (scheme, result) in (1..=3).flat_map(|seed| runs(folder.path(), &text, seed)) {
+        assert!(ms(&result)[0] < 45.0, "{scheme}: {:?}", ms(&result));
+    }
 }
 
 const FABRIC: &str = r#"
@@ -165,10 +171,51 @@ fn round_trip__that_is_longer_than_all_attempts_is_said_before_and_after() {
     assert_eq!(result.flows.iter().map(|row| row.given_up).collect::<Vec<_>>(), [0, 1]);
     assert_eq!(result.counts["given_up"], 1);
     assert!(result.warnings.iter().any(|text| text.starts_with("1 flow was given up: ")), "{:?}", result.warnings);
+    // The table after the run and `doctor` say so, and do not advise more time.
+    let how = How { jobs: 1, threads: None, fresh: true, replace: false };
+    let two = FAR.replace("[\"homa\"]", "[\"dctcp\", \"homa\"]");
+    let dir = execute(&planned(folder.path(), &two), &built_in(), &folder.path().join("out"), how, &go_on).unwrap();
+    let layout = flowsieve_report::Layout::new(&dir.manifest().experiment, None).unwrap();
+    let table = flowsieve_report::table(&dir, &layout, false);
+    assert!(table.contains("1 flow was given up") && table.contains("1 given up"), "{table}");
+    assert!(!table.contains("unfinished"), "{table}");
+    let findings = dir.findings();
+    let found = findings.iter().find(|found| found.text.starts_with("flows were given up: ")).unwrap();
+    assert!(found.remedy.contains("`resend_after`"), "{}", found.remedy);
+    assert!(findings.iter().all(|found| !found.remedy.contains("max_time")), "{findings:#?}");
     // 100 KB a round trip: 20 of them.
     let result = &runs(folder.path(), &format!("{FAR}resend_after = \"460ms\"\n"), 1)[0].1;
     assert_eq!((result.counts.get("given_up"), result.retransmissions), (None, 0));
     assert!((2.9e3..3.1e3).contains(&ms(result)[1]), "{:?}", ms(result));
+}
+
+#[test]
+fn timers__that_end_before_a_packet_has_left_are_refused() {
+    let folder = lossy();
+    for (scheme, set, key) in
+        [("homa", "ns2", "resend_after"), ("dctcp", "rfc", "initial_rto"), ("dctcp", "ns2", "rto_min")]
+    {
+        let text =
+            format!("{LOSSY}scheme = [\"{scheme}\"]\n[run]\nparameters = \"{set}\"\n[transport]\n{key} = \"1ps\"\n");
+        let refused = plan_of(&ExperimentText::new("homa.toml", &text), folder.path()).unwrap_err().to_string();
+        let words = ["a timeout of 1ps is shorter than a full packet takes on a host's link", "expected at least 1.2"];
+        assert!(words.iter().all(|words| refused.contains(words)), "{refused}");
+    }
+}
+
+#[test]
+fn collective__of_fewer_bytes_than_its_group_has_hosts_is_refused() {
+    let of = |bytes: u32| {
+        let text = format!(
+            "[topology]\nkind = \"single-switch\"\nhosts = 10\n[sweep]\nscheme = [\"dctcp\"]\n\
+             [workload]\npattern = \"all-reduce-ring\"\ncollectives = 1\nsizes = \"fixed({bytes}B)\"\n"
+        );
+        plan_of(&ExperimentText::new("tiny.toml", &text), Path::new(""))
+    };
+    let refused = of(9).unwrap_err().to_string();
+    assert!(refused.contains("a vector of 9 bytes cannot be cut into 10 chunks"), "{refused}");
+    assert!(refused.contains("expected at least 10 bytes"), "{refused}");
+    assert!(of(10).unwrap().warnings[0].contains("a collective goes on when a message has arrived"));
 }
 
 #[test]
