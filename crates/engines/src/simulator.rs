@@ -15,11 +15,12 @@ use crate::times;
 use crate::usual;
 use crate::watch::{self, Trace};
 use crate::workload::{ARRIVALS, CDF, Extent, Hosts, LOAD, QUERIES, SIZES, Workload, key_of_collectives};
+use defeats::Planned;
 use flowsieve_core::{TaggerSpec, Time};
 use flowsieve_experiment::Error;
 use flowsieve_experiment::Point;
 use flowsieve_experiment::document;
-use flowsieve_experiment::engine::{self, Engine, OnProgress, Progress, Reading, TagFeeds, Threads, TraceSize};
+use flowsieve_experiment::engine::{self, Engine, Needed, OnProgress, Progress, Reading, TagFeeds, Threads, TraceSize};
 use flowsieve_record::PointResult;
 use flowsieve_results::timeline::Timeline;
 use flowsieve_results::{CallCost, SchemeInfo, TraceFiles};
@@ -109,10 +110,12 @@ impl Packets {
         let settings = &point.settings;
         let setup = self.set_up(point, seed)?;
         let (fabric, workload) = (&setup.fabric, &setup.workload);
-        refuse_hasty_timers(&settings.scheme(&point.variant.name), &setup.scheme, fabric)?;
+        refuse_hasty_timers(settings, &point.variant.name, &setup.scheme, fabric)?;
         refuse_endless_samples(settings, workload)?;
+        let (fct_end, needs) = fct_end(settings, workload, &setup.scheme)?;
         Ok(Run {
-            fct_end: fct_end(settings, workload, &setup.scheme)?,
+            fct_end,
+            needs,
             max_time: settings.common().optional(&MAX_TIME)?.map(Time),
             sampling: watch::sampling(settings, fabric, workload.extent)?,
             trace: watch::trace(settings, fabric)?,
@@ -180,7 +183,9 @@ impl Engine for Packets {
         for placed in workload.parts().iter().filter_map(|(_, part)| part.placed.as_ref()) {
             placed.say(&mut loads, &mut warnings);
         }
-        warnings.extend(defeats::defeats(scheme, fabric, *wire_overhead));
+        let scaled = ParameterSet::read(&point.settings.common())? == ParameterSet::Scaled;
+        let (wire_overhead, at_once) = (*wire_overhead, workload.at_once());
+        warnings.extend(defeats::defeats(&Planned { scheme, fabric, wire_overhead, scaled, at_once }));
         let (trace, cut) = run.expected_trace().unzip();
         warnings.extend(cut.flatten());
         warnings.extend(foreign::notes(fabric, workload));
@@ -195,8 +200,9 @@ impl Engine for Packets {
             memory_bytes: run.expected_memory(),
             trace,
             loads,
-            round_trips: defeats::round_trips(scheme, fabric, *wire_overhead),
+            round_trips: defeats::round_trips(scheme, fabric, wire_overhead),
             warnings,
+            needs: run.needs.clone(),
         })
     }
 
@@ -316,38 +322,47 @@ pub fn flows(point: &Point, seed: u64) -> Result<(Workload, Flowing, Vec<String>
     Ok((workload, flows, hosts.names.needed_in_lists()))
 }
 
-/// Reads when flows end: by default as in the parameter set.
-pub(crate) fn given_or_usual_end(scope: &Scope<'_>) -> Result<FctEnd, SettingsError> {
-    let of_the_set = if ParameterSet::read(scope)?.is_linux() { FctEnd::Arrival } else { FctEnd::Ack };
-    scope.read_or(&FCT_END, of_the_set)
+/// Returns when flows end by default: as in the parameter set.
+fn usual_end(scope: &Scope<'_>) -> Result<FctEnd, SettingsError> {
+    Ok(if ParameterSet::read(scope)?.is_linux() { FctEnd::Arrival } else { FctEnd::Ack })
 }
 
-/// Reads when flows end. Flows of queries must end as queries do, so that the coflow of a query ends with it.
-fn fct_end(settings: &Settings, workload: &Workload, scheme: &Scheme) -> Result<FctEnd, SettingsError> {
+/// Reads when flows end.
+pub(crate) fn given_or_usual_end(scope: &Scope<'_>) -> Result<FctEnd, SettingsError> {
+    scope.read_or(&FCT_END, usual_end(scope)?)
+}
+
+/// Reads when flows end, and says so where it follows from the workload or the scheme: flows of queries must end as queries
+/// do, so that the coflow of a query ends with it, and without ACKs no flow ends with one.
+fn fct_end(
+    settings: &Settings,
+    workload: &Workload,
+    scheme: &Scheme,
+) -> Result<(FctEnd, Option<Needed>), SettingsError> {
     let scope = settings.common();
-    let end = given_or_usual_end(&scope)?;
-    let what = match workload.extent {
-        Extent::Queries => "a query ends when its last answer has arrived at its client",
-        Extent::Collectives => "a collective goes on when a message has arrived",
-        _ => "",
-    };
-    if !what.is_empty() && end != FctEnd::Arrival {
-        return Err(scope.invalid(&FCT_END, format!("fct_end = \"arrival\" in [run]: {what}")));
-    }
     // What is sent open loop is known to end with the arrival.
     let never =
         |class: &Class| !class.transport.facts().acknowledges && !matches!(class.transport, TransportSpec::OpenLoop(_));
-    if end == FctEnd::Ack && scheme.classes.iter().any(never) {
-        let problem = format!("`{}` has no ACKs with which flows could end", scheme.name);
-        let error = scope.error(&FCT_END, problem);
+    let why = match workload.extent {
+        Extent::Queries => "a query ends when its last answer has arrived at its client".to_owned(),
+        Extent::Collectives => "a collective goes on when a message has arrived".to_owned(),
+        _ if scheme.classes.iter().any(never) => format!("`{}` has no ACKs with which flows could end", scheme.name),
+        _ => return Ok((given_or_usual_end(&scope)?, None)),
+    };
+    let follows = !scope.is_given(&FCT_END) && usual_end(&scope)? != FctEnd::Arrival;
+    if scope.read_or(&FCT_END, FctEnd::Arrival)? != FctEnd::Arrival {
+        let error = scope.error(&FCT_END, why);
         return Err(error.expected("fct_end = \"arrival\" in [run]: a flow ends when its last byte has arrived"));
     }
-    Ok(end)
+    let why = format!("every flow ends when its last byte has arrived, as {why}");
+    Ok((FctEnd::Arrival, follows.then_some(Needed { key: FCT_END.name, value: "arrival", why })))
 }
 
 struct Run {
     setup: Setup,
     fct_end: FctEnd,
+    /// The end of flows, if it is not given and follows from the others.
+    needs: Option<Needed>,
     max_time: Option<Time>,
     sampling: Option<Sampling>,
     trace: Option<Trace>,

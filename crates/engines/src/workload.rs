@@ -331,6 +331,24 @@ impl Workload {
         self.asked.as_ref()?.with_seed(seed).ok()
     }
 
+    /// Returns how many hosts may send to one at once, and the largest message that each sends: two of any workload, more
+    /// where it says so.
+    pub(crate) fn at_once(&self) -> Vec<(u32, u64)> {
+        let of = |part: &Workload| {
+            let senders = match &part.origin {
+                Origin::Drawn(drawn) => match drawn.traffic.pattern {
+                    Pattern::Incast { fan_in, .. } => fan_in,
+                    _ => 2,
+                },
+                Origin::Collective(collective) => collective.senders(),
+                Origin::Listed(_) | Origin::Several(_) => 2,
+            };
+            let of_answers = part.asked.as_ref().map(|asked| (asked.servers(), asked.answers.max_bytes()));
+            [(senders.max(2), part.quantile_bytes(1.0).unwrap_or(u64::MAX))].into_iter().chain(of_answers)
+        };
+        self.parts().into_iter().flat_map(|(_, part)| of(part)).collect()
+    }
+
     /// Returns the optional columns that a list of its flows needs.
     pub fn extras(&self) -> Extras {
         match &self.origin {

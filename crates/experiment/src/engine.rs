@@ -259,6 +259,19 @@ pub struct Reading {
     pub average: Option<Controls>,
     /// What the user should know before it runs, in sentences.
     pub warnings: Vec<String>,
+    /// A setting that is not given and that the point has to have; then all points of the experiment have it.
+    pub needs: Option<Needed>,
+}
+
+/// A setting that follows from a point.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Needed {
+    /// The setting.
+    pub key: &'static str,
+    /// Its value.
+    pub value: &'static str,
+    /// What it means, and why the point needs it.
+    pub why: String,
 }
 
 /// Ignores events or progress, and lets the run go on.

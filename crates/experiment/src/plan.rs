@@ -3,7 +3,7 @@
 pub use crate::changes::Changes;
 use crate::claims;
 use crate::document::{self, Document};
-use crate::engine::{BaseRoundTrip, Engines, TraceSize};
+use crate::engine::{BaseRoundTrip, Engines, Needed, Reading, TraceSize};
 use crate::error::Error;
 use crate::experiment_text::ExperimentText;
 use crate::folder::Folder;
@@ -251,11 +251,15 @@ fn plan_document(input: &ExperimentText, folder: &Folder, changes: &Changes, eng
     let mut round_trips: Vec<Vec<BaseRoundTrip>> = Vec::new();
     let mut infos = Vec::with_capacity(points.len());
     let mut runs = Vec::with_capacity(points.len());
-    for (index, point) in points.iter_mut().enumerate() {
+    let mut readings = Vec::with_capacity(points.len());
+    for point in &mut points {
         if scale.is_none() {
             changes.scale.lower(&mut point.settings)?;
         }
-        let (reading, settings) = engines.read(point, first_seed)?;
+        readings.push(engines.read(point, first_seed)?);
+    }
+    let mut warnings: Vec<String> = agree(&mut points, &mut readings, engines, first_seed)?.into_iter().collect();
+    for (index, (point, (reading, settings))) in points.iter().zip(readings).enumerate() {
         for warning in reading.warnings {
             match of_points.iter_mut().find(|(other, _)| *other == warning) {
                 Some((_, labels)) => labels.push(point.label()),
@@ -289,7 +293,7 @@ fn plan_document(input: &ExperimentText, folder: &Folder, changes: &Changes, eng
         infos.push(info);
     }
     runs.sort_by_key(|run| (run.seed, run.point));
-    let mut warnings: Vec<String> = of_points.iter().map(of_several).collect();
+    warnings.extend(of_points.iter().map(of_several));
     experiment.points = infos;
     mark_screened(&mut experiment, &mut warnings);
     refuse_unread(&points, &document, changes, scale.as_ref(), engines.without(&points), &mut warnings)?;
@@ -308,6 +312,29 @@ fn plan_document(input: &ExperimentText, folder: &Folder, changes: &Changes, eng
         loads,
         round_trips,
     })
+}
+
+/// Gives all points a setting that one of them needs and none is given, so that they are measured alike; returns which.
+fn agree(
+    points: &mut [Point],
+    readings: &mut [(Reading, BTreeMap<String, String>)],
+    engines: &Engines,
+    seed: u64,
+) -> Result<Option<String>, Error> {
+    let Some(Needed { key, value, why }) = readings.iter().find_map(|(reading, _)| reading.needs.clone()) else {
+        return Ok(None);
+    };
+    for (point, read) in points.iter_mut().zip(readings) {
+        let Some(key) = point.settings.find(key) else { continue };
+        let table = Table::Section(key.section);
+        if point.settings.given(&(table.clone(), key.name)).is_none() {
+            point.settings.give(table, key, &Raw::from(value), Origin::Default)?;
+            if read.0.needs.is_none() {
+                *read = engines.read(point, seed)?;
+            }
+        }
+    }
+    Ok(Some(format!("{key} = \"{value}\": {why}")))
 }
 
 /// Marks an experiment that sends a sample of its flows: in its title, which every page and table begins with. Claims are

@@ -32,6 +32,8 @@ pub enum Presence {
     IfUnanswered,
     /// Files with a flow of the flow level.
     IfRates,
+    /// Files with a flow that was given up.
+    IfGivenUp,
 }
 
 /// The sums of a column.

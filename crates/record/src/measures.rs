@@ -71,6 +71,9 @@ macro_rules! measures {
             /// At flow level, its FCT by rates alone; `None` for an unfinished flow, and with packets.
             value rates_only_ps: Option<u64>, "ps", "at flow level, completion time by rates alone: without propagation, \
                 store and forward, and the last ACK; empty: not finished", IfRates;
+            /// 1 if a host gave it up before all of it had arrived.
+            value given_up: u32, "", "1: a host asked for the flow in vain as often as its transport may, and gave it up; \
+                it never finishes", IfGivenUp;
             $($more)*
         }
     };

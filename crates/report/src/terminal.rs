@@ -1,6 +1,6 @@
 //! The table at the end of a run: first the answers, then what looks wrong, then the numbers.
 
-use flowsieve_results::doctor::is_uncertain;
+use flowsieve_results::doctor::{given_up, is_uncertain};
 use flowsieve_results::{ClassSummary, Metric, ResultDir, Statistic};
 
 use crate::cases::{At, Case, Layout, in_words as value_in_words};
@@ -212,7 +212,9 @@ fn ratio(dir: &ResultDir, at: &At, point: usize, group: Group) -> Cell {
     let this = group.at(dir, point);
     let unfinished = this.unfinished();
     if unfinished > 0 {
-        return Cell { text: format!("{} unfinished", count(unfinished)), tone: Tone::Worse };
+        let all = dir.summary().points[point].classes.last().map_or(0, |all| all.unfinished());
+        let how = if given_up(dir.manifest().runs_of(point)) == all { "given up" } else { "unfinished" };
+        return Cell { text: format!("{} {how}", count(unfinished)), tone: Tone::Worse };
     }
     let baseline = dir.manifest().experiment.baseline_of(point).filter(|baseline| at.points.contains(baseline));
     let ratio = baseline.and_then(|baseline| {

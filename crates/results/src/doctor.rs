@@ -296,7 +296,14 @@ fn of_point(
         let text = format!("no flow is larger than the first threshold ({first} bytes): all have the highest priority");
         add(Severity::Careful, text, "set thresholds for this workload, as `flowsieve thresholds` computes them");
     }
-    if all.unfinished() > 0 {
+    let unfinished = all.unfinished() - given_up(runs()).min(all.unfinished());
+    if unfinished < all.unfinished() {
+        let text = "flows were given up: FCT and slowdown count only the others, so they are too good";
+        let remedy = "raise the time or the number of the attempts of the transport (`resend_after`, `resend_attempts`), or \
+            look at what was lost";
+        add(Severity::Careful, text.into(), remedy);
+    }
+    if unfinished > 0 {
         let text =
             "flows had not finished when the run ended: FCT and slowdown count only the others, so they are too good";
         let remedy = match causes.longest_wait() {
@@ -337,6 +344,11 @@ fn of_point(
         let text = format!("percentiles come from sketches, within {error:.1} % of the exact ones");
         add(Severity::Note, text, "");
     }
+}
+
+/// Returns the number of flows that the hosts of these runs gave up.
+pub fn given_up<'a>(runs: impl Iterator<Item = &'a Run>) -> u64 {
+    runs.filter_map(|run| run.measured.counts.get("given_up")).fold(0, |sum, &run| sum.saturating_add(run))
 }
 
 /// Schemes under which every flow took exactly as long.

@@ -1,8 +1,8 @@
 //! Homa (Montazeri et al., SIGCOMM 2018): receivers grant, the message with the fewest bytes left first. Packets carry the priority
 //! that the receiver chose, and ports serve strictly by it. The transport and what it leaves out: [`flowsieve_transport::homa`].
 //!
-//! By default, RTTbytes is what a host's line carries during the base round trip of the two hosts that are farthest apart, with the
-//! transmission of a full packet and its grant. The number of scheduled levels is the overcommitment; that of the authors' workloads is
+//! By default, RTTbytes is what the path of each pair of hosts carries during its base round trip, with the transmission of a full
+//! packet and its grant; cutoffs are computed with the largest. The number of scheduled levels is the overcommitment; that of the authors' workloads is
 //! from `homaTransportConfig.ini` of PlatformLab/HomaSimulation. For other workloads, it is what the share of unscheduled bytes
 //! leaves (§3.4). Cutoffs are computed from the workload before the run, as in the authors' simulations.
 //!
@@ -12,25 +12,31 @@
 //! Not stated in the paper: when a receiver computes its cutoffs, how many requests are many (§3.6), the buffers of its simulations (here as for other schemes), how long a host waits before RESEND (a few
 //! milliseconds; here 5, as in Homa's Linux module), how often it does (20, as the module's 100 ticks), predicted sizes.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use flowsieve_core::taggers::bytes::Bytes;
 use flowsieve_core::{TaggerSpec, Time};
-use flowsieve_fabric::round_trip::Exchange;
+use flowsieve_fabric::round_trip::{Exchange, RoundTrip};
+use flowsieve_fabric::topology::{Fabric, Node};
 use flowsieve_transport::homa::levels::{Cut, SizeShare, equal_bytes, unscheduled_levels};
 use flowsieve_transport::homa::seen::MOST_CUTOFFS;
-use flowsieve_transport::homa::{HomaEndpoint, HomaRules, IncastRules, Levels, Sizes};
-use flowsieve_transport::{HostSite, TransportFacts, TransportSpec};
+use flowsieve_transport::homa::{ByPair, HomaEndpoint, HomaRules, IncastRules, Levels, Sizes};
+use flowsieve_transport::{Amount, Awaits, Constants, HostSite, Named, TransportFacts, TransportSpec, Wait};
 
 use crate::entry::{Context, Entry, Follows, Knows};
-use crate::parameters::{ParameterSet, Reference, fastest_host_bps};
+use crate::parameters::{ParameterSet, Reference};
 use crate::parts::{self, DisciplineName, MarkingName, Part, Parts, QUEUES};
 use crate::pfabric::OUTLIVED;
 use crate::scheme::Scheme;
 use crate::thresholds::{self, THRESHOLDS};
 use flowsieve_settings::declare;
+use flowsieve_settings::units::format_size;
 use flowsieve_settings::{MAX_TIME_PS, Place, Section, Setting, SettingsError};
+
+/// How long Homa's Linux module waits before it asks again.
+const RESEND_AFTER_OF_LINUX: Time = Time::from_us(5_000);
 
 /// From which messages cutoffs are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,8 +51,8 @@ declare! {
     /// RTTbytes. In `[transport]` it also says which packets need grants for a load that counts grants.
     pub static RTT_BYTES: Setting<u64> = Setting::size(
         Section::Transport, "rtt_bytes", 1, 1_000_000_000,
-        "Homa: payload that needs no grant, and that a receiver keeps granted and not received; not given: what a host's line \
-         carries in a round trip",
+        "Homa: payload that needs no grant, and that a receiver keeps granted and not received; not given: what the \
+         path of each pair of hosts carries in its base round trip",
     );
     static OVERCOMMITMENT: Setting<u64> = Setting::count(
         Section::Transport, "overcommitment", 1, 63,
@@ -89,8 +95,7 @@ declare! {
     static RESEND_AFTER: Setting<u64> = Setting::time(
         Section::Transport, "resend_after", 1, MAX_TIME_PS,
         "Homa: silence after which a receiver asks for packets again, and a sender asks what has arrived",
-    )
-    .with_default(Time::from_us(5_000).0);
+    );
     static RESEND_ATTEMPTS: Setting<u64> = Setting::count(
         Section::Transport, "resend_attempts", 0, 1_000, "Homa: how often a host asks in vain before it gives a message up",
     )
@@ -148,7 +153,7 @@ fn build(context: &Context<'_>, sizes: Sizes) -> Result<Scheme, SettingsError> {
         ..parts::packet_facts(scope, asks.then_some(NonZeroU32::MIN))?
     };
     let overhead = ParameterSet::read(scope)?.wire_overhead(scope)?;
-    let rtt_bytes = rtt_bytes(context, facts, overhead)?;
+    let (rtt_bytes, by_pair) = rtt_bytes(context, facts, overhead)?;
     let (segment, header) = (facts.segment, facts.header);
     let beside = u32::from(header) + u32::from(overhead);
     let rtt_packets = u32::try_from(rtt_bytes.div_ceil(segment.into())).unwrap_or(u32::MAX);
@@ -164,24 +169,26 @@ fn build(context: &Context<'_>, sizes: Sizes) -> Result<Scheme, SettingsError> {
         header,
         overhead,
         rtt_bytes,
+        by_pair,
         overcommitment: planned.start.scheduled_count(),
         levels: planned.start.clone(),
         seen,
         nic_packets: u32::try_from(scope.read(&NIC_PACKETS)?).unwrap_or(u32::MAX),
-        silence: Time(scope.read(&RESEND_AFTER)?),
+        silence: Time(scope.read_or(&RESEND_AFTER, parts::timer(context, RESEND_AFTER_OF_LINUX)?.0)?),
         attempts: u32::try_from(scope.read(&RESEND_ATTEMPTS)?).unwrap_or(u32::MAX),
         asks,
         replies: replies(context, asks)?,
         incast: incast(context)?,
         sizes,
     };
+    let constants = constants(&rules);
     // Cutoffs take longer than all else of a scheme, which may never run.
     let made: OnceLock<Arc<HomaRules>> = OnceLock::new();
     let make = move |site: &HostSite<'_>| {
         let with_levels = || Arc::new(HomaRules { levels: planned.levels(), ..rules.clone() });
         HomaEndpoint::new(made.get_or_init(with_levels), site)
     };
-    let transport = TransportSpec::custom(facts, make).with_rules(&cutoffs_of);
+    let transport = TransportSpec::custom(facts, constants, make).with_rules(&cutoffs_of);
     let parts = Parts {
         transport: Part::Own(transport),
         // What orders messages; a port may serve by it instead of by priorities.
@@ -197,26 +204,80 @@ fn build(context: &Context<'_>, sizes: Sizes) -> Result<Scheme, SettingsError> {
     parts::build(context, &parts)
 }
 
-/// Reads RTTbytes. All that the line carries in a round trip counts as payload, so that a message alone never waits for a grant.
-fn rtt_bytes(context: &Context<'_>, facts: TransportFacts, overhead: u16) -> Result<u64, SettingsError> {
-    let carried = |bps: u64, round_trip: Time| {
-        let bits = u128::from(bps) * u128::from(round_trip.0) / 1_000_000_000_000;
-        u64::try_from(bits.div_ceil(8)).unwrap_or(u64::MAX).max(1)
+/// Returns the constants that have to fit the fabric.
+fn constants(rules: &HomaRules) -> Constants {
+    let amount = if rules.by_pair.is_some() { Amount::RoundTrip } else { Amount::Payload(rules.rtt_bytes) };
+    let rtt_bytes = Named { key: RTT_BYTES.name, amount };
+    let wait = |awaits, attempts, effect| Wait {
+        key: RESEND_AFTER.name,
+        time: rules.silence,
+        awaits,
+        held: Time::ZERO,
+        attempts,
+        effect,
     };
-    let default = match context.workload.fabric() {
-        Some(fabric) => {
-            let exchange = Exchange::new(facts.segment, facts.header, overhead);
-            let farthest = fabric.reaches().iter().map(|reach| fabric.round_trip(reach.from, reach.to, exchange).time);
-            carried(fastest_host_bps(fabric), farthest.max().unwrap_or(Time::ZERO))
-        }
-        None => carried(Reference::PAPERS.host_bps, Reference::PAPERS.round_trip),
-    };
-    let (own, counted) = (context.scope.read_or(&RTT_BYTES, default)?, context.scope.common());
-    if counted.has_read(&RTT_BYTES) && counted.read(&RTT_BYTES)? != own {
-        let problem = "`rtt_bytes` of this scheme is not that of [transport], by which the load counts grants";
-        return Err(context.scope.error(&RTT_BYTES, problem).expected("the same in both"));
+    let receiver = wait(Awaits::Next, Some(rules.attempts), "packets are asked for and sent again without a loss");
+    let sender = wait(Awaits::Answer, None, "senders ask more than once about messages that are under way");
+    Constants {
+        waits: [receiver].into_iter().chain(rules.asks.then_some(sender)).collect(),
+        window: Some(rtt_bytes),
+        unasked: Some(rtt_bytes),
+        first_answer_held: Time::ZERO,
+        reacts_to_marks: false,
     }
-    Ok(own)
+}
+
+/// Reads RTTbytes, and what they are for each pair of hosts if they are not given: all that the path carries in a base round
+/// trip counts as payload, so that a message alone never waits for a grant. A host that is far from all others changes
+/// nothing between them.
+fn rtt_bytes(
+    context: &Context<'_>,
+    facts: TransportFacts,
+    overhead: u16,
+) -> Result<(u64, Option<ByPair>), SettingsError> {
+    if let Some(own) = context.scope.optional(&RTT_BYTES)? {
+        let counted = context.scope.common();
+        if counted.has_read(&RTT_BYTES) && counted.read(&RTT_BYTES)? != own {
+            let problem = "`rtt_bytes` of this scheme is not that of [transport], by which the load counts grants";
+            return Err(context.scope.error(&RTT_BYTES, problem).expected("the same in both"));
+        }
+        return Ok((own, None));
+    }
+    let Some(fabric) = context.workload.fabric() else { return Ok((Reference::PAPERS.bdp_bytes(), None)) };
+    let exchange = Exchange::new(facts.segment, facts.header, overhead);
+    let pairs = Pairs { fabric: fabric.clone(), exchange, known: Mutex::default() };
+    let largest = fabric.reaches().iter().map(|reach| pairs.carried(reach.from, reach.to)).max().unwrap_or(1);
+    context.scope.note("transport.rtt_bytes", format!("of each pair of hosts, at most {}", format_size(largest)));
+    Ok((largest, Some(ByPair(Arc::new(move |from, to| pairs.known(from.into(), to.into()))))))
+}
+
+/// What paths carry in their base round trips.
+struct Pairs {
+    fabric: Fabric,
+    exchange: Exchange,
+    /// Hosts with equal links to the same switches have it in common.
+    known: Mutex<BTreeMap<[HostLink; 2], u64>>,
+}
+
+/// A host's link, which is the same in both directions: the switch, rate and delay.
+type HostLink = (Node, u64, Time);
+
+impl Pairs {
+    fn carried(&self, from: u32, to: u32) -> u64 {
+        let RoundTrip { time, rate } = self.fabric.round_trip(from, to, self.exchange);
+        let bits = u128::from(rate.bps()) * u128::from(time.0) / 1_000_000_000_000;
+        u64::try_from(bits.div_ceil(8)).unwrap_or(u64::MAX).max(1)
+    }
+
+    fn known(&self, from: u32, to: u32) -> u64 {
+        let links = [from, to].map(|host| {
+            let link = &self.fabric.links[self.fabric.host_uplink[host as usize] as usize];
+            (link.to, link.rate.bps(), link.delay)
+        });
+        // It holds the values of a pure function, which stay right whatever another thread did.
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        *known.entry(links).or_insert_with(|| self.carried(from, to))
+    }
 }
 
 /// Reads whether a receiver answers whole messages.

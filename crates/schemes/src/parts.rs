@@ -182,22 +182,38 @@ impl Parts {
     /// marks before it drops if the fabric's bursts raise the threshold. Schemes without marks get the same buffer, unless
     /// their paper states another: all that compete for one fabric compete with the same memory.
     fn scaled(&self, to: Reference, mtu: u64) -> Parts {
+        if self.fitted {
+            return Parts {
+                rto_min: Some(Parts::DEFAULT.scaled(to, mtu).rto_min.unwrap_or(RTO_MIN_OF_NS2)),
+                ..self.clone()
+            };
+        }
         let papers = Parts::DEFAULT;
         let threshold = ecn_threshold_bytes(to.host_bps, to.round_trip.0, mtu) / mtu.max(1);
         let mark_packets = (self.mark_packets * threshold).div_ceil(papers.mark_packets);
         let own_buffer = self.marking == MarkingName::Off && self.buffer_packets != papers.buffer_packets;
         let least = if own_buffer { 1 } else { (self.buffer_packets * threshold).div_ceil(papers.mark_packets) };
-        let of_product = to.scaled(self.buffer_packets);
-        let buffer_packets = of_product.max(least);
-        let more = (buffer_packets - of_product) * mtu;
-        Parts {
-            mark_packets,
-            buffer_packets,
-            initial_packets: to.scaled(self.initial_packets),
-            rto_min: Some(to.timer(self.rto_min.unwrap_or(RTO_MIN_OF_NS2), more)),
-            ..self.clone()
-        }
+        let buffer_packets = to.scaled(self.buffer_packets).max(least);
+        let scaled =
+            Parts { mark_packets, buffer_packets, initial_packets: to.scaled(self.initial_packets), ..self.clone() };
+        let rto_min = scaled.timer(self, to, mtu, self.rto_min.unwrap_or(RTO_MIN_OF_NS2));
+        Parts { rto_min: Some(rto_min), ..scaled }
     }
+
+    /// Scales a timer of the papers, whose parts were `papers`. It outlasts what the buffer holds beyond its product.
+    fn timer(&self, papers: &Parts, to: Reference, mtu: u64, timer: Time) -> Time {
+        let more = self.buffer_packets.saturating_sub(to.scaled(papers.buffer_packets));
+        to.timer(timer, more.saturating_mul(mtu))
+    }
+}
+
+/// Returns a timer of the papers' network, scaled to the fabric where the parameter set scales timers.
+pub(crate) fn timer(context: &Context<'_>, papers: Time) -> Result<Time, SettingsError> {
+    if ParameterSet::read(&context.scope)? != ParameterSet::Scaled {
+        return Ok(papers);
+    }
+    let (to, mtu) = (Reference::read(context)?, context.scope.read(&MTU)?);
+    Ok(Parts::DEFAULT.scaled(to, mtu).timer(&Parts::DEFAULT, to, mtu, papers))
 }
 
 /// Builds a scheme from its defaults and the settings. An error names a setting that does not fit.
@@ -207,7 +223,6 @@ pub fn build(context: &Context<'_>, parts: &Parts) -> Result<Scheme, SettingsErr
     let scaled;
     let parts = match set {
         ParameterSet::Ns2 | ParameterSet::Rfc | ParameterSet::Linux => parts,
-        ParameterSet::Scaled if parts.fitted => parts,
         ParameterSet::Scaled => {
             scaled = parts.scaled(Reference::read(context)?, scope.read(&MTU)?);
             &scaled

@@ -45,6 +45,8 @@ pub(crate) struct Hosts {
     /// once per packet.
     pub(crate) reordered: Vec<(u32, Held)>,
     pub(crate) unneeded: Vec<u32>,
+    /// Messages that an end here has given up. They may have arrived all the same.
+    pub(crate) given_up: Vec<u32>,
     /// Messages that began.
     pub(crate) begun_messages: u64,
     /// Timeouts of senders.
@@ -204,6 +206,7 @@ impl Hosts {
             received: Chunks::default(),
             reordered: Vec::new(),
             unneeded: Vec::new(),
+            given_up: Vec::new(),
             begun_messages: 0,
             timeouts: 0,
             steps: Vec::new(),
@@ -383,7 +386,7 @@ impl Hosts {
                 FlowEvent::Reordered { message, held } => self.reordered.push((message, held)),
                 FlowEvent::Unneeded { message } => self.unneeded.push(message),
                 FlowEvent::Steps { message, times } => self.steps.push((message, times)),
-                FlowEvent::GivenUp { message } => network.lost_messages.push(message),
+                FlowEvent::GivenUp { message } => self.given_up.push(message),
                 FlowEvent::Timeout { .. } => self.timeouts += 1,
                 FlowEvent::HeldBack { .. } | FlowEvent::MessageEnd { effort: None, .. } => {}
             }

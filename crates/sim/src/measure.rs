@@ -58,8 +58,12 @@ pub(crate) fn is_finished<K: Key>(
     matters: impl Fn(&Flow) -> bool,
 ) -> bool {
     let ends = Ends::new(built, flows);
-    let lost_messages: BTreeSet<u32> =
-        built.partitions.iter().flat_map(|p| p.network.lost_messages.iter().copied()).collect();
+    let lost_messages: BTreeSet<u32> = built
+        .partitions
+        .iter()
+        .flat_map(|p| p.network.lost_messages.iter().chain(&p.hosts.given_up))
+        .copied()
+        .collect();
     flows.iter().all(|flow| {
         !matters(flow) || lost_messages.contains(&flow.id) || ends.has(flow, ends_acknowledged(run_spec, flow))
     })
@@ -219,11 +223,21 @@ pub(crate) fn result<K: Key>(
     if down > 0 {
         result.counts.insert("lost_at_links_that_were_down".to_owned(), down);
     }
+    let given_up = result.flows.iter().filter(|row| row.given_up > 0).count();
+    if given_up > 0 {
+        result.counts.insert("given_up".to_owned(), given_up as u64);
+    }
     result.count_flows();
     if !run_spec.flows.are_closed() && !result.is_burst() {
         result.warnings = warnings(&result);
     }
     result.warnings.extend(observed.warnings());
+    if given_up > 0 {
+        let (s, were) = if given_up == 1 { ("", "was") } else { ("s", "were") };
+        result.warnings.push(format!(
+            "{given_up} flow{s} {were} given up: a host asked in vain as often as its transport may, so they never finish"
+        ));
+    }
     Ok(result)
 }
 
@@ -305,6 +319,7 @@ fn row(run_spec: &RunSpec<'_>, ways: &mut Ways<'_>, flow: &Flow, (record, end): 
         steps: record.steps.as_ref().map(step_row),
         unanswered_us: effort.unanswered_us,
         rates_only_ps: None,
+        given_up: u32::from(record.given_up && record.received.is_none()),
     }
 }
 

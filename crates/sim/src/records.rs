@@ -1,7 +1,7 @@
 //! The hosts' records of finished messages. Hosts keep them in chunks in the order of their ends; the result takes them out
 //! by number. A list of millions is never copied to grow, and its memory falls while that of the result's rows rises.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use flowsieve_core::Time;
 use flowsieve_core::message::{Effort, Held};
@@ -150,6 +150,8 @@ pub(crate) struct Record {
     pub(crate) held: Held,
     /// Packets that arrived twice.
     pub(crate) unneeded: u32,
+    /// Whether a host gave it up.
+    pub(crate) given_up: bool,
     /// The time in each step of QCLIMB, if its tagger has steps.
     pub(crate) steps: Option<StepTimes>,
 }
@@ -161,6 +163,7 @@ pub(crate) struct Records {
     received: ByNumber<Received>,
     held: BTreeMap<u32, Held>,
     unneeded: BTreeMap<u32, u32>,
+    given_up: BTreeSet<u32>,
     steps: BTreeMap<u32, StepTimes>,
 }
 
@@ -170,11 +173,13 @@ impl Records {
         let numbers = Numbers::of(flows);
         let (mut sent, mut received) = (Vec::new(), Vec::new());
         let (mut held, mut unneeded, mut steps) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let mut given_up = BTreeSet::new();
         for Partition { hosts, .. } in built.partitions {
             sent.push(hosts.sent);
             received.push(hosts.received);
             held.extend(hosts.reordered);
             steps.extend(hosts.steps);
+            given_up.extend(hosts.given_up);
             for message in hosts.unneeded {
                 *unneeded.entry(message).or_default() += 1;
             }
@@ -185,6 +190,7 @@ impl Records {
             received: ByNumber::new(received.into_iter(), numbers.count, |record| numbers.place(record.message)),
             held,
             unneeded,
+            given_up,
             steps,
         }
     }
@@ -197,6 +203,7 @@ impl Records {
             received: self.received.take(place),
             held: self.held.get(&flow.id).copied().unwrap_or_default(),
             unneeded: self.unneeded.get(&flow.id).copied().unwrap_or(0),
+            given_up: self.given_up.contains(&flow.id),
             steps: self.steps.get(&flow.id).copied(),
         }
     }

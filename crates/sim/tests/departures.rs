@@ -14,7 +14,7 @@ use flowsieve_schemes::parts::{Part, Parts, packet_facts};
 use flowsieve_schemes::scheme::{Class, Scheme};
 use flowsieve_schemes::{Context, parts};
 use flowsieve_settings::Settings;
-use flowsieve_transport::{Effects, Endpoint, Out, Packet, TransportFacts, TransportSpec};
+use flowsieve_transport::{Constants, Effects, Endpoint, Out, Packet, TransportFacts, TransportSpec};
 use flowsieve_workload::Flow;
 
 /// Sends a message at once, or each packet when the one before it has left; adds up how long packets waited in the host.
@@ -88,7 +88,7 @@ impl Endpoint for Delays {
 fn delays(settings: &Settings, one_by_one: bool, hears_departures: bool) -> Scheme {
     let context = Context { scope: settings.scheme("delays"), workload: &Nothing };
     let facts = TransportFacts { hears_departures, ..packet_facts(&context.scope, None).expect("facts") };
-    let transport = TransportSpec::custom(facts, move |_| Delays {
+    let transport = TransportSpec::custom(facts, Constants::NONE, move |_| Delays {
         segment: facts.segment.into(),
         one_by_one,
         sending: None,

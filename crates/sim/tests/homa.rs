@@ -103,7 +103,9 @@ fn closed_loops_and_losses__every_message_ends_or_is_given_up() {
     let result = trial.run(&[flow(0, (0, 1), 1), flow(0, (0, 1), 9), flow(0, (0, 2), 9)]);
     let finished: Vec<bool> = result.flows.iter().map(|row| row.fct_ps.is_some()).collect();
     assert_eq!(finished, [false, false, true]);
-    assert_eq!((result.counts["homa_given_up"], result.counts["homa_questions"]), (2, 2 * 2 + 1));
+    assert_eq!((result.counts["given_up"], result.counts["homa_questions"]), (2, 2 * 2 + 1));
+    assert_eq!(result.flows.iter().map(|row| row.given_up).collect::<Vec<_>>(), [1, 1, 0]);
+    assert!(result.warnings.iter().any(|text| text.starts_with("2 flows were given up: ")), "{:?}", result.warnings);
 }
 
 /// A workload whose messages follow others.

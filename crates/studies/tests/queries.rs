@@ -104,7 +104,8 @@ fn queries__what_they_cannot_be() {
     assert_eq!(refused(&QUERIES.replace("queries = 30", "queries = 10_000_000")), wrong("value", "queries"));
     let window = text(QUERIES, "measure = \"window\"\nwindow = [\"1ms\", \"2ms\"]\n", "dctcp");
     assert_eq!(fault(run_text(&window, 1).unwrap_err()), wrong("value", "measure"));
-    assert_eq!(fault(run_text(&text(QUERIES, "", "dctcp"), 1).unwrap_err()), wrong("missing", "fct_end"));
+    let with_acks = text(QUERIES, "fct_end = \"ack\"\n", "dctcp");
+    assert_eq!(fault(run_text(&with_acks, 1).unwrap_err()), wrong("value", "fct_end"));
     // Only the run finds out, and says it of the scheme.
     assert!(run(QUERIES, "fcfs", 1).unwrap_err().to_string().contains("class 0"));
     let plan = plan(

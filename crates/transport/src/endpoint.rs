@@ -32,6 +32,7 @@ use flowsieve_core::readings::Reading;
 use flowsieve_core::tagger::FlowEvent;
 use flowsieve_core::{Message, Site, Tagger, Time};
 
+use crate::constants::Constants;
 use crate::packet::{Packet, Said};
 
 /// What a call asks the host to do.
@@ -203,6 +204,9 @@ pub trait TransportRules {
 
     /// Returns what is known of the transport before it runs.
     fn facts(&self) -> TransportFacts;
+
+    /// Returns the constants that have to fit the fabric.
+    fn constants(&self) -> Constants;
 
     /// Returns whether its endpoints need base round trips.
     fn wants_round_trips(&self) -> bool {

@@ -30,6 +30,7 @@ fn rules() -> HomaRules {
         header: 40,
         overhead: 0,
         rtt_bytes: 2_000,
+        by_pair: None,
         overcommitment: 1,
         levels: Levels::new(4, vec![1_000, 5_000]).unwrap(),
         seen: None,
@@ -188,6 +189,53 @@ fn lost_data__comes_again_and_the_message_ends_at_its_sender() {
     let [FlowEvent::MessageEnd { effort: Some(effort), .. }] = sender.events()[..] else { panic!("an end") };
     assert_eq!(effort, Effort { retransmissions: 1, ..Effort::default() });
     assert!(sender.until(ms(1_000)).is_empty(), "it has forgotten the message");
+}
+
+#[test]
+fn lost_data__every_gap_is_asked_for_after_one_silence() {
+    let rules = HomaRules { rtt_bytes: 8_000, ..rules() };
+    let (mut sender, mut receiver) = (Host::new(0, &rules), Host::new(1, &rules));
+    sender.begin(7, 1, 8_000);
+    let first = sender.until(Time::from_us(50));
+    assert_eq!(first.len(), 8);
+    let arrived: Vec<Packet> = [0, 2, 5].map(|packet| first[packet]).into();
+    receiver.hears(0, &arrived);
+    let resends = receiver.until(ms(5));
+    let words = |packets: &[Packet]| packets.iter().map(|packet| packet.words[..2].to_vec()).collect::<Vec<_>>();
+    assert_eq!(words(&resends), [[1, 2], [3, 5], [6, 8]]);
+    assert_eq!(receiver.events(), [FlowEvent::Timeout { flow: 7 }], "one silence");
+    // A gap that is asked for twice before it is sent is sent once.
+    sender.hears(1, &resends[1..]);
+    sender.hears(1, &resends);
+    let again: Vec<Packet> = sender.until(ms(6)).into_iter().filter(|packet| packet.kind == Kind::Data).collect();
+    assert_eq!(again.iter().map(|packet| packet.words[0]).collect::<Vec<_>>(), [1, 3, 4, 6, 7]);
+    receiver.hears(0, &again);
+    assert_eq!(receiver.events(), [FlowEvent::Delivered { message: 7, out_of_order: 3 }]);
+}
+
+#[test]
+fn silence__counts_from_the_grant_of_a_message_that_waited_for_one() {
+    let (mut receiver, mut senders) = (Host::new(3, &rules()), [0, 1].map(|number| Host::new(number, &rules())));
+    senders[0].begin(7, 3, 6_000);
+    senders[1].begin(8, 3, 9_000);
+    let [short, long] = senders.each_mut().map(|sender| sender.until(Time::from_us(10)));
+    // Alone, the long message gets grants. Then the shorter one gets all of them.
+    let grants = receiver.hears(1, &long);
+    let mut of_short = receiver.hears(0, &short);
+    senders[1].hears(3, &grants);
+    let granted = senders[1].until(Time::from_us(20));
+    assert_eq!((grants.len(), granted.len(), receiver.hears(1, &granted).len()), (2, 2, 0), "nothing of it is due");
+    receiver.now = Time::from_us(4_900);
+    while !of_short.is_empty() {
+        senders[0].now = receiver.now;
+        senders[0].hears(3, &of_short);
+        let sent = senders[0].until(receiver.now + Time::from_us(10));
+        of_short = receiver.hears(0, &sent).into_iter().filter(|packet| packet.message == 7).collect();
+    }
+    assert_eq!(receiver.events(), [FlowEvent::Delivered { message: 7, out_of_order: 0 }]);
+    // Its grants left at 4.9 ms, a little before the alarm that was set when it last came.
+    assert!(receiver.until(ms(9)).is_empty());
+    assert_eq!(receiver.until(ms(10)).len(), 1);
 }
 
 #[test]

@@ -179,6 +179,15 @@ impl Collectives {
         if self.exchange == Exchange::Ring { self.size } else { 1 }
     }
 
+    /// Returns how many hosts send to one at once: the others of the group, or one of a ring, or the two below in a tree.
+    pub fn senders(&self) -> u32 {
+        match self.exchange {
+            Exchange::Ring => 1,
+            Exchange::Tree => 2,
+            Exchange::AllToAllV => self.size - 1,
+        }
+    }
+
     /// Returns how long a host computes between two collectives.
     pub fn gap_ps(&self) -> u64 {
         self.gap_ps

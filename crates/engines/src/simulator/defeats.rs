@@ -1,35 +1,26 @@
 //! Settings that defeat others: each is valid by itself, but together they measure something else than their names say.
 //! The run is not refused. A warning appears when it is planned, with a value that would do.
 //!
-//! Round trips are those of the fabric's kinds of path ([`Fabric::reaches`]), each between the two hosts that are
+//! A transport is known by its constants ([`Constants`]) and by nothing else, so that every check is made for each of
+//! them. Round trips are those of the fabric's kinds of path ([`Fabric::reaches`]), each between the two hosts that are
 //! farthest apart, with serialisation. So the check takes microseconds for any number of hosts.
 
-use flowsieve_core::admission::Admission;
-use flowsieve_core::bank::BankRules;
-use flowsieve_core::host_queues::HostQueueRules;
-use flowsieve_core::marker::{MarkScope, Marker};
-use flowsieve_core::sp_pifo::SpPifoRules;
-use flowsieve_core::{PortKind, Rate, TaggerSpec, Time};
+mod ports;
+
+use flowsieve_core::{Rate, TaggerSpec, Time};
 use flowsieve_experiment::engine::BaseRoundTrip;
 use flowsieve_fabric::round_trip::Exchange;
-use flowsieve_fabric::topology::{Fabric, Node};
+use flowsieve_fabric::topology::{Fabric, Link, Node, Reach};
 use flowsieve_schemes::Scheme;
-use flowsieve_schemes::marking_rule::ecn_threshold_bytes;
-use flowsieve_schemes::scheme::{Nic, PortSpec};
 use flowsieve_settings::{Place, units};
-use flowsieve_transport::tcp::params::RtoRule;
-use flowsieve_transport::tcp::{NicOrder, TcpParams};
-use flowsieve_transport::{TransportFacts, TransportSpec};
+use flowsieve_transport::tcp::NicOrder;
+use flowsieve_transport::{Amount, Awaits, Constants, Named, TransportFacts, TransportSpec, Wait};
 
 /// pFabric's timer is three of its round trips (SIGCOMM 2013, §5.1: 45 us for 14.6 us). So is that of its rescaled set
 /// (250 us for 80 us).
 const ROUND_TRIPS_OF_A_TIMER: u64 = 3;
 /// A window may be smaller than a path by this share, which costs no more for a flow alone.
 const LACK: f64 = 0.1;
-/// DCTCP's queues do not run empty with a threshold of this part of rate times round trip (RFC 8257, §3.1).
-const PART_FOR_DCTCP: u64 = 7;
-/// The papers' ratio of buffer to threshold, in packets.
-const BUFFER_TO_THRESHOLD: (u64, u64) = (240, 65);
 
 /// Returns the base round trips of a scheme's packets, by kind of path.
 pub(super) fn round_trips(scheme: &Scheme, fabric: &Fabric, wire_overhead: u16) -> Vec<BaseRoundTrip> {
@@ -46,32 +37,55 @@ struct Path {
     rate: Rate,
     /// "host0 and host5".
     ends: String,
+    /// Rate of the sender's link.
+    first: Rate,
+    /// The link to the receiver: the place of its port, and its rate.
+    last: (Place, Rate),
+    /// Where a flow alone has a queue: in front of the first link that is slower than its host's.
+    narrow: Option<Place>,
 }
 
 fn paths(fabric: &Fabric, exchange: Exchange) -> Vec<Path> {
-    let path = |reach: &flowsieve_fabric::topology::Reach| {
+    let path = |reach: &Reach| {
         let found = fabric.round_trip(reach.from, reach.to, exchange);
         let ends = [reach.from, reach.to].map(|host| fabric.name(Node::Host(host))).join(" and ");
-        Path { links: reach.links, time: found.time, rate: found.rate, ends }
+        let way = fabric.longest_way(reach.from, reach.to);
+        let way: Vec<&Link> = way.iter().map(|&link| &fabric.links[link as usize]).collect();
+        let (first, last) = (way.first()?.rate, way.last()?);
+        let slower = |link: &&&Link| link.rate == found.rate && found.rate.bps() < first.bps();
+        let narrow = way.iter().find(slower).map(|link| fabric.place_of(link.from));
+        let last = (fabric.place_of(last.from), last.rate);
+        Some(Path { links: reach.links, time: found.time, rate: found.rate, ends, first, last, narrow })
     };
-    fabric.reaches().iter().map(path).collect()
+    fabric.reaches().iter().filter_map(path).collect()
 }
 
 fn exchange(facts: TransportFacts, wire_overhead: u16) -> Exchange {
     Exchange::new(facts.segment, facts.header, wire_overhead)
 }
 
+/// What is planned, for all classes of its flows.
+pub(super) struct Planned<'a> {
+    pub(super) scheme: &'a Scheme,
+    pub(super) fabric: &'a Fabric,
+    pub(super) wire_overhead: u16,
+    /// Whether windows and buffers follow the fabric already.
+    pub(super) scaled: bool,
+    /// How many hosts may send to one at once, and the largest message that each sends.
+    pub(super) at_once: Vec<(u32, u64)>,
+}
+
 /// Returns all findings, in sentences.
-pub(super) fn defeats(scheme: &Scheme, fabric: &Fabric, wire_overhead: u16) -> Vec<String> {
+pub(super) fn defeats(planned: &Planned<'_>) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
-    for class in &scheme.classes {
-        let TransportSpec::Tcp(rules) = &class.transport else { continue };
-        let facts = class.transport.facts();
-        let (exchange, packet) = (exchange(facts, wire_overhead), u64::from(facts.segment) + u64::from(facts.header));
-        let paths = paths(fabric, exchange);
+    for class in &planned.scheme.classes {
+        let (facts, constants) = (class.transport.facts(), class.transport.constants());
+        let exchange = exchange(facts, planned.wire_overhead);
+        let paths = paths(planned.fabric, exchange);
         let Some(longest) = paths.iter().max_by_key(|path| path.time) else { continue };
-        let check = Check { scheme, fabric, params: &rules.params, exchange, paths: &paths, longest, packet };
-        for text in check.all().into_iter().chain(unordered(rules.order, &class.tagger, scheme)) {
+        let packet = u64::from(facts.segment) + u64::from(facts.header);
+        let check = Check { planned, facts, constants, exchange, paths: &paths, longest, packet };
+        for text in check.all().into_iter().chain(unordered(&class.transport, &class.tagger, planned.scheme)) {
             if !found.contains(&text) {
                 found.push(text);
             }
@@ -81,13 +95,14 @@ pub(super) fn defeats(scheme: &Scheme, fabric: &Fabric, wire_overhead: u16) -> V
 }
 
 /// Finds an order of hosts by tags that do not rank packets.
-fn unordered(order: NicOrder, tagger: &TaggerSpec, scheme: &Scheme) -> Option<String> {
-    (order != NicOrder::Turns && !tagger.ranks_at_hosts()).then(|| {
+fn unordered(transport: &TransportSpec, tagger: &TaggerSpec, scheme: &Scheme) -> Option<String> {
+    let TransportSpec::Tcp(rules) = transport else { return None };
+    (rules.order != NicOrder::Turns && !tagger.ranks_at_hosts()).then(|| {
         format!(
             "`nic_order` ranks connections by their packets' tags, but hosts of `{}` write no tags that rank them: \
              equal connections {}",
             scheme.name,
-            if order == NicOrder::Tag {
+            if rules.order == NicOrder::Tag {
                 "take turns, as with nic_order = \"turns\""
             } else {
                 "are ordered by age alone"
@@ -98,9 +113,9 @@ fn unordered(order: NicOrder, tagger: &TaggerSpec, scheme: &Scheme) -> Option<St
 
 /// The data by which one class of flow is checked.
 struct Check<'a> {
-    scheme: &'a Scheme,
-    fabric: &'a Fabric,
-    params: &'a TcpParams,
+    planned: &'a Planned<'a>,
+    facts: TransportFacts,
+    constants: Constants,
     exchange: Exchange,
     paths: &'a [Path],
     longest: &'a Path,
@@ -108,314 +123,152 @@ struct Check<'a> {
     packet: u64,
 }
 
-/// Ports with the same specification.
-struct Ports<'a> {
-    places: Vec<Place>,
-    spec: &'a PortSpec,
-    /// The rate of the fastest link.
-    rate: Rate,
-}
-
 impl Check<'_> {
     fn all(&self) -> Vec<String> {
-        let ports = self.ports();
-        let of_ports =
-            ports.iter().flat_map(|ports| [self.no_mark(ports), self.early_marks(ports), self.short_buffer(ports)]);
-        [
-            self.hasty_timer(),
-            self.hasty_first_timer(),
-            self.hasty_for_held_acks(),
-            self.narrow_window(),
-            self.own_drops(),
-        ]
-        .into_iter()
-        .chain(of_ports)
-        .flatten()
-        .collect()
-    }
-
-    /// Groups the ports of all places by specification and rate.
-    fn ports(&self) -> Vec<Ports<'_>> {
-        let mut all: Vec<Ports<'_>> = Vec::new();
-        for place in Place::ALL {
-            let of_place = self.fabric.links.iter().filter(|link| self.fabric.place_of(link.from) == place);
-            let Some(rate) = of_place.map(|link| link.rate).max_by_key(|rate| rate.bps()) else { continue };
-            if place == Place::Nic && self.scheme.nic != Nic::Scheme {
-                continue;
-            }
-            let spec = self.scheme.ports.at(place);
-            let same = |ports: &&mut Ports<'_>| {
-                (ports.spec.admission, ports.spec.marker, ports.rate) == (spec.admission, spec.marker, rate)
-            };
-            match all.iter_mut().find(same) {
-                Some(ports) => ports.places.push(place),
-                None => all.push(Ports { places: vec![place], spec, rate }),
+        let mut found: Vec<(&str, String)> = Vec::new();
+        for wait in &self.constants.waits {
+            // The first sentence about a setting says the worst of it.
+            if !found.iter().any(|(key, _)| *key == wait.key) {
+                found.extend(self.hasty(wait).map(|text| (wait.key, text)));
             }
         }
-        all
+        let of_timers = found.into_iter().map(|(_, text)| text);
+        of_timers
+            .chain([self.narrow_window(), self.few_for_an_answer()].into_iter().flatten())
+            .chain(self.of_ports())
+            .collect()
     }
 
-    fn longest_in_words(&self) -> String {
-        let Path { time, ends, .. } = self.longest;
-        format!("the base round trip of {} between {ends}", units::format_time(time.0))
-    }
-
-    /// Finds a timer that fires before the first answer can arrive, so that each window is sent again and again.
-    fn hasty_timer(&self) -> Option<String> {
-        let RtoRule::Constant(rto) = self.params.rto else { return None };
-        let least = round_up(ROUND_TRIPS_OF_A_TIMER * self.longest.time.0);
-        (rto < self.longest.time).then(|| {
-            format!(
-                "`rto_min` = {}, a constant timeout, is shorter than {}, so packets are sent again without a loss; \
-                 try rto_min = \"{}\"",
-                units::format_time(rto.0),
-                self.longest_in_words(),
-                units::format_time(least)
-            )
-        })
-    }
-
-    /// Finds such a timer before the first measurement.
-    fn hasty_first_timer(&self) -> Option<String> {
-        let (RtoRule::Rfc6298 { initial, .. } | RtoRule::Linux { initial, .. }) = self.params.rto else { return None };
-        let least = round_up(ROUND_TRIPS_OF_A_TIMER * self.longest.time.0);
-        (initial < self.longest.time).then(|| {
-            format!(
-                "`initial_rto` = {} is shorter than {}, so first windows are sent again; try initial_rto = \"{}\"",
-                units::format_time(initial.0),
-                self.longest_in_words(),
-                units::format_time(least)
-            )
-        })
-    }
-
-    /// Finds a receiver that delays the ACK of a single packet under way, as with a window of one, for longer than its
-    /// sender waits.
-    fn hasty_for_held_acks(&self) -> Option<String> {
-        let (key, rto) = match self.params.rto {
-            RtoRule::Constant(rto) => ("rto_min", rto),
-            RtoRule::Rfc6298 { min, initial } | RtoRule::Linux { min, initial } if initial < min => {
-                ("initial_rto", initial)
-            }
-            RtoRule::Rfc6298 { min, .. } => ("rto_min", min),
-            // It is added to the round trip.
-            RtoRule::Linux { min, .. } => ("rto_min", min + self.longest.time),
+    /// Finds a timer that fires before what it waits for can be there.
+    fn hasty(&self, wait: &Wait) -> Option<String> {
+        let round_trip = self.longest.time;
+        let (has, longest) = (
+            format!("`{}` = {}", wait.key, units::format_time(wait.time.0)),
+            format!("the base round trip of {} between {}", units::format_time(round_trip.0), self.longest.ends),
+        );
+        let would_do = |ps| format!("try {} = \"{}\"", wait.key, units::format_time(round_up(ps)));
+        let needed = match wait.awaits {
+            Awaits::Answer => round_trip,
+            Awaits::Next => self.longest_gap(),
+            Awaits::Measured | Awaits::Added => Time::ZERO,
         };
-        let needed = self.params.delayed_ack + self.longest.time;
-        let held = self.params.ack_every > 1 && self.params.delayed_ack > Time::ZERO;
-        // A timer shorter than a round trip is already reported.
-        (held && rto < needed && rto >= self.longest.time).then(|| {
+        if wait.time < needed {
+            let waits = |attempts: u32| wait.time.0.saturating_mul(u64::from(attempts) + 1);
+            let effect = match wait.attempts.filter(|&attempts| waits(attempts) <= needed.0) {
+                Some(_) => "messages are given up although nothing is lost",
+                None => wait.effect,
+            };
+            let would_do = would_do(ROUND_TRIPS_OF_A_TIMER * round_trip.0);
+            return Some(format!("{has} is shorter than {longest}, so {effect}; {would_do}"));
+        }
+        let with_answer = if wait.awaits == Awaits::Added { Time::ZERO } else { round_trip };
+        let needed = wait.held + with_answer;
+        // A receiver holds the ACK of a first window that is smaller than what it waits for. Later, only a packet that is
+        // alone after a timeout is so few; a measured timer that is shorter than a round trip never fires that early.
+        let effect = match (wait.awaits, self.first_is_few()) {
+            (Awaits::Measured | Awaits::Added, _) => "a packet that is alone after a timeout is sent once more",
+            (_, true) => "packets whose ACK is held back are sent again",
+            (_, false) => return None,
+        };
+        (wait.held > Time::ZERO && wait.time < needed && wait.time >= with_answer).then(|| {
             format!(
-                "`{key}` = {} is shorter than `delayed_ack` = {} after {}, so a packet that is alone in flight is \
-                 sent again; try {key} = \"{}\"",
-                units::format_time(rto.0),
-                units::format_time(self.params.delayed_ack.0),
-                self.longest_in_words(),
-                units::format_time(round_up(needed.0))
+                "{has} is shorter than `delayed_ack` = {} after {longest}, so {effect}; {}",
+                units::format_time(wait.held.0),
+                would_do(needed.0)
             )
         })
+    }
+
+    /// Returns the longest time between two packets of a flow alone that were asked for: what the window does not cover of
+    /// a round trip, or the time of a packet.
+    fn longest_gap(&self) -> Time {
+        let packets = |named: Named| match named.amount {
+            Amount::RoundTrip => None,
+            amount => Some(self.packets(amount)),
+        };
+        let gap = |path: &Path| {
+            let slot = path.rate.byte_time().serialise(self.exchange.packet);
+            let window = self.constants.window.and_then(packets);
+            let covered = window.map(|packets| slot.0.saturating_mul(packets.saturating_sub(1)));
+            covered.map_or(slot, |covered| Time(path.time.0.saturating_sub(covered)).max(slot))
+        };
+        self.paths.iter().map(gap).max().unwrap_or(Time::ZERO)
     }
 
     /// Finds a window that is full before its first packet is answered.
     fn narrow_window(&self) -> Option<String> {
         let needs = |path: &&Path| product(path.rate, path.time).div_ceil(u64::from(self.exchange.packet));
         let path = self.paths.iter().max_by_key(needs)?;
-        let needed = needs(&path);
-        let (key, has, would_do) = match self.params.receive_window.filter(|&room| room < self.params.max_window) {
-            Some(room) => ("receive_window", room, format!("\"{needed}pkt\"")),
-            None => ("max_window", self.params.max_window, needed.to_string()),
-        };
-        (f64::from(has) < (1.0 - LACK) * needed as f64).then(|| {
+        let (needed, window) = (needs(&path), self.constants.window?);
+        if window.amount == Amount::RoundTrip {
+            return None;
+        }
+        let has = self.packets(window.amount);
+        ((has as f64) < (1.0 - LACK) * needed as f64).then(|| {
             format!(
-                "`{key}` = {has} packets is less than rate times base round trip ({} times {} between {}), so a \
-                 single flow does not fill its path; try {key} = {would_do}",
+                "{} is less than rate times base round trip ({} times {} between {}), so a single flow does not fill its \
+                 path; try {}",
+                in_words(window, has),
                 units::format_rate(path.rate.bps()),
                 units::format_time(path.time.0),
-                path.ends
+                path.ends,
+                self.would_be(window, needed)
             )
         })
     }
 
-    /// Finds a threshold that no queue reaches.
-    fn no_mark(&self, ports: &Ports<'_>) -> Option<String> {
-        if !self.reacts_to_marks() {
-            return None;
-        }
-        let k = Threshold::of(ports.spec.marker, self.packet)?;
-        let holds = self.holds(ports.spec, k.scope)?;
-        let reached = if k.counts_arriving { holds } else { holds.saturating_sub(self.packet) };
-        if k.bytes < reached {
-            return None;
-        }
-        let rule = self.rule(ports.rate);
-        let would_do = if rule < reached {
-            k.would_be(rule)
-        } else {
-            let (buffer, threshold) = BUFFER_TO_THRESHOLD;
-            let buffer = (rule.max(k.bytes) * buffer).div_ceil(threshold);
-            format!("buffer = \"{}\"", units::format_size(buffer))
-        };
-        Some(format!(
-            "`{}` = {} is not below the {} that {} may hold, so packets are lost before one is marked; try {would_do}",
-            k.key,
-            k.in_words(),
-            units::format_size(holds),
-            in_words(&ports.places),
-        ))
-    }
-
-    /// Finds a threshold at which a queue runs empty while senders slow down.
-    fn early_marks(&self, ports: &Ports<'_>) -> Option<String> {
-        if !self.reacts_to_marks() {
-            return None;
-        }
-        let k = Threshold::of(ports.spec.marker, self.packet)?;
-        let needed = product(ports.rate, self.longest.time) / PART_FOR_DCTCP;
-        if k.bytes >= needed {
-            return None;
-        }
-        let rule = self.rule(ports.rate);
-        let holds = self.holds(ports.spec, MarkScope::Queue).unwrap_or(u64::MAX);
-        let (buffer, threshold) = BUFFER_TO_THRESHOLD;
-        let room = match holds <= rule {
-            true => format!(" with buffer = \"{}\"", units::format_size((rule * buffer).div_ceil(threshold))),
-            false => String::new(),
-        };
-        Some(format!(
-            "`{}` = {} is less than a seventh of rate times base round trip at {} ({}, of {} times {}), so their \
-             links idle while senders slow down; try {}{room}, or parameters = \"scaled\"",
-            k.key,
-            k.in_words(),
-            in_words(&ports.places),
-            units::format_size(needed),
-            units::format_rate(ports.rate.bps()),
-            units::format_time(self.longest.time.0),
-            k.would_be(rule),
-        ))
-    }
-
-    /// Finds a buffer that is smaller than what a flow has under way when it first loses a packet. For senders that
-    /// marks slow down earlier, thresholds are checked instead.
-    fn short_buffer(&self, ports: &Ports<'_>) -> Option<String> {
-        if self.reacts_to_marks() && ports.spec.marker != Marker::Off {
-            return None;
-        }
-        let hosts = self.fabric.host_uplink.iter().map(|&link| self.fabric.links[link as usize].rate);
-        // A flow is no faster than its host.
-        let rate = hosts.max_by_key(|rate| rate.bps())?;
-        let rate = if rate.bps() < ports.rate.bps() { rate } else { ports.rate };
-        let (holds, needed) = (self.holds(ports.spec, MarkScope::Port)?, product(rate, self.longest.time));
-        ((holds as f64) < (1.0 - LACK) * needed as f64).then(|| {
+    /// Finds a receiver that waits for more packets than a sender may send before the first answer.
+    fn few_for_an_answer(&self) -> Option<String> {
+        let (every, held) = (self.facts.packets_per_answer?, self.constants.first_answer_held);
+        let first = self.constants.unasked?;
+        let has = self.packets(first.amount);
+        (held > Time::ZERO && self.first_is_few()).then(|| {
             format!(
-                "`buffer` = {} in all at {} is less than rate times base round trip ({} times {}), so a single flow \
-                 loses packets and its links idle; try {}, or parameters = \"scaled\"",
-                units::format_size(holds),
-                in_words(&ports.places),
-                units::format_rate(rate.bps()),
-                units::format_time(self.longest.time.0),
-                units::format_size(needed),
+                "`ack_every` = {every}, but {} may be sent before the first answer, so a longer flow waits for \
+                 `delayed_ack` = {} first; try ack_every = {has}",
+                in_words(first, has),
+                units::format_time(held.0)
             )
         })
     }
 
-    /// Finds a host's own port that drops the host's own packets.
-    fn own_drops(&self) -> Option<String> {
-        if self.scheme.nic != Nic::Scheme {
-            return None;
+    /// Returns whether a receiver waits for more packets than may be sent before the first answer.
+    fn first_is_few(&self) -> bool {
+        let (every, first) = (self.facts.packets_per_answer, self.constants.unasked);
+        every.zip(first).is_some_and(|(every, first)| self.packets(first.amount) < u64::from(every.get()))
+    }
+
+    /// Returns an amount in full packets; any number of them for round trips.
+    fn packets(&self, amount: Amount) -> u64 {
+        match amount {
+            Amount::Packets(packets) | Amount::SizeInPackets(packets) => packets.into(),
+            Amount::Payload(bytes) => bytes.div_ceil(self.facts.segment.into()).max(1),
+            Amount::RoundTrip => u64::MAX,
         }
-        let spec = self.scheme.ports.at(Place::Nic);
-        let holds = self.holds(spec, MarkScope::Queue)?;
-        // If its own port's marks slow it down, only its first window is sure to be there at once.
-        let slowed = self.reacts_to_marks() && spec.marker != Marker::Off;
-        let (key, window) = match slowed {
-            true => ("initial_window", self.params.initial_window.min(self.params.max_window)),
-            false => ("max_window", self.params.max_window),
-        };
-        let bytes = u64::from(window) * self.packet;
-        (bytes > holds).then(|| {
-            format!(
-                "`{key}` = {window} packets ({}) do not fit into the {} of a host's own port, and nic = \"scheme\" \
-                 drops them there; try nic = \"backpressure\", or {key} = {}",
-                units::format_size(bytes),
-                units::format_size(holds),
-                holds / self.packet
-            )
-        })
     }
 
-    fn reacts_to_marks(&self) -> bool {
-        self.params.ecn
-    }
-
-    /// Returns K by the marking rule.
-    fn rule(&self, rate: Rate) -> u64 {
-        ecn_threshold_bytes(rate.bps(), self.longest.time.0, self.packet)
-    }
-
-    /// Returns the largest possible backlog of a port, or of one of its queues; `None` without a limit.
-    fn holds(&self, spec: &PortSpec, scope: MarkScope) -> Option<u64> {
-        match (spec.admission, scope) {
-            (Admission::Unlimited, _) => None,
-            (Admission::PerPort { limit }, _) | (Admission::PerQueue { limit }, MarkScope::Queue) => Some(limit),
-            (Admission::PerQueue { limit }, MarkScope::Port) => Some(limit.saturating_mul(queues(&spec.kind)?)),
-            // A single queue in its switch grows until it is alpha times the remaining memory.
-            (Admission::Shared { alpha_256 }, _) => {
-                let alpha = u128::from(alpha_256);
-                u64::try_from(u128::from(self.scheme.shared_buffer) * alpha / (alpha + 256)).ok()
+    /// Writes the setting with another number of packets.
+    fn would_be(&self, named: Named, packets: u64) -> String {
+        match named.amount {
+            Amount::Packets(_) => format!("{} = {packets}", named.key),
+            Amount::SizeInPackets(_) => format!("{} = \"{packets}pkt\"", named.key),
+            Amount::Payload(_) | Amount::RoundTrip => {
+                let bytes = packets.saturating_mul(self.facts.segment.into());
+                format!("{} = \"{}\"", named.key, units::format_size(bytes))
             }
         }
     }
-}
 
-/// The length from which a port marks.
-struct Threshold {
-    key: &'static str,
-    /// Of full packets, if packets are counted.
-    bytes: u64,
-    scope: MarkScope,
-    counts_arriving: bool,
-    /// Bytes of a full packet, if packets are counted.
-    counted: Option<u64>,
-}
-
-impl Threshold {
-    fn of(marker: Marker, packet: u64) -> Option<Threshold> {
-        let (key, bytes, scope, counts_arriving, counted) = match marker {
-            Marker::Off => return None,
-            Marker::Threshold { above, scope, counts_arriving } => {
-                ("ecn_threshold", above, scope, counts_arriving, None)
-            }
-            Marker::Packets { above, scope, counts_arriving } => {
-                ("ecn_packets", above.saturating_mul(packet), scope, counts_arriving, Some(packet))
-            }
-            Marker::Red { min, scope, counts_arriving, .. } => ("red_min", min, scope, counts_arriving, None),
-        };
-        Some(Threshold { key, bytes, scope, counts_arriving, counted })
-    }
-
-    fn in_words(&self) -> String {
-        match self.counted {
-            None => units::format_size(self.bytes),
-            Some(packet) => format!("{} full packets ({})", self.bytes / packet, units::format_size(self.bytes)),
-        }
-    }
-
-    /// Writes the setting with another length.
-    fn would_be(&self, bytes: u64) -> String {
-        match self.counted {
-            None => format!("{} = \"{}\"", self.key, units::format_size(bytes)),
-            Some(packet) => format!("{} = {}", self.key, bytes.div_ceil(packet)),
-        }
+    /// Returns the other remedy of windows, buffers and thresholds, if it is one.
+    fn or_scaled(&self) -> &'static str {
+        if self.planned.scaled { "" } else { ", or parameters = \"scaled\"" }
     }
 }
 
-/// Returns the number of queues of a port, if known.
-fn queues(kind: &PortKind) -> Option<u64> {
-    match kind {
-        PortKind::Bank(BankRules { queues, .. })
-        | PortKind::Host(HostQueueRules { queues })
-        | PortKind::SpPifo(SpPifoRules { queues }) => Some(*queues as u64),
-        _ => None,
+fn in_words(named: Named, packets: u64) -> String {
+    match named.amount {
+        Amount::Payload(bytes) => format!("`{}` = {}", named.key, units::format_size(bytes)),
+        _ => format!("`{}` = {packets} packets", named.key),
     }
 }
 
@@ -430,17 +283,4 @@ fn round_up(value: u64) -> u64 {
     let digits = value.checked_ilog10().unwrap_or(0);
     let unit = 10u64.pow(digits.saturating_sub(1));
     value.div_ceil(unit).saturating_mul(unit)
-}
-
-fn in_words(places: &[Place]) -> String {
-    let names: Vec<&str> = places
-        .iter()
-        .map(|place| match place {
-            Place::Nic => "hosts",
-            Place::Leaf => "leaves",
-            Place::Spine => "spines",
-            Place::Core => "cores",
-        })
-        .collect();
-    format!("ports of {}", names.join(", "))
 }

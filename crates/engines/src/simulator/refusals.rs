@@ -7,13 +7,12 @@ use flowsieve_core::{BalancerSpec, ControllerKind, ControllerSpec, Time};
 use flowsieve_experiment::Error;
 use flowsieve_fabric::topology::{Fabric, Link, Node};
 use flowsieve_schemes::coflows::COFLOW_ORDER;
-use flowsieve_schemes::parts::{LOAD_BALANCING, RTO_MIN};
+use flowsieve_schemes::parts::LOAD_BALANCING;
 use flowsieve_schemes::scheme::Class;
 use flowsieve_schemes::{Scheme, afq, pcoflow, qcluster};
 use flowsieve_settings::{Key, Place, Scope, Settings, SettingsError, units};
 use flowsieve_sim::MOST_SEGMENTS;
 use flowsieve_sim::sample::MOST_VALUES;
-use flowsieve_transport::TransportSpec;
 use flowsieve_workload::Flow;
 use flowsieve_workload::coflow_trace::OwnRack;
 
@@ -40,23 +39,27 @@ pub(crate) fn refuse_huge_sketches(scope: &Scope<'_>, scheme: &Scheme, fabric: &
         .expected(format!("at most {most} in all")))
 }
 
-/// Refuses a retransmission timeout that ends before the sender's line has sent a packet: all packets would be sent
-/// again and again.
-pub(crate) fn refuse_hasty_timers(scope: &Scope<'_>, scheme: &Scheme, fabric: &Fabric) -> Result<(), SettingsError> {
-    let packet = |class: &Class| {
-        let TransportSpec::Tcp(_) = class.transport else { return None };
-        let facts = class.transport.facts();
-        facts.answers().then(|| u32::from(facts.segment) + u32::from(facts.header))
-    };
-    let Some(bytes) = scheme.classes.iter().filter_map(packet).max() else { return Ok(()) };
-    let Some(least) = scope.optional(&RTO_MIN)? else { return Ok(()) };
+/// Refuses a timer of a transport that fires before the sender's line has sent a packet: all packets would be sent again
+/// and again, or asked for.
+pub(crate) fn refuse_hasty_timers(
+    settings: &Settings,
+    variant: &str,
+    scheme: &Scheme,
+    fabric: &Fabric,
+) -> Result<(), SettingsError> {
+    let scope = settings.scheme(variant);
     let lines = fabric.links.iter().filter(|link| matches!(link.from, Node::Host(_)));
-    let takes = lines.map(|link| link.rate.byte_time().serialise(bytes)).max().unwrap_or(Time::ZERO);
-    if least >= takes.0 {
-        return Ok(());
+    let Some(slowest) = lines.map(|link| link.rate).min_by_key(|rate| rate.bps()) else { return Ok(()) };
+    for transport in scheme.classes.iter().map(|class| &class.transport) {
+        let facts = transport.facts();
+        let takes = slowest.byte_time().serialise(u32::from(facts.segment) + u32::from(facts.header));
+        for wait in transport.constants().waits.into_iter().filter(|wait| wait.time < takes) {
+            let Some(key) = settings.find(wait.key).filter(|key| scope.is_given(key)) else { continue };
+            let problem = format!("a timeout of {} is shorter than a full packet takes on a host's link", wait.time);
+            return Err(scope.error(key, problem).expected(format!("at least {takes}")));
+        }
     }
-    let problem = format!("a timeout of {} is shorter than a full packet takes on a host's link", Time(least));
-    Err(scope.error(&RTO_MIN, problem).expected(format!("at least {takes}")))
+    Ok(())
 }
 
 /// Refuses flows of a list with more segments than can be numbered.

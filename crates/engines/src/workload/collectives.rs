@@ -2,7 +2,7 @@
 
 use super::pattern::{PATTERN, PatternName};
 use super::sizes::Reader;
-use super::{Hosts, refuse_window};
+use super::{CDF, Hosts, SIZES, refuse_window};
 use flowsieve_experiment::Error;
 use flowsieve_settings::declare;
 use flowsieve_settings::{Key, MAX_TIME_PS, Scaled, Scope, Section, Setting, SettingsError};
@@ -98,9 +98,23 @@ impl Collective {
                 scope.error(&GROUP_SIZE, error.to_string()).expected(format!("a divisor of {count} hosts, 2 at least"))
             }
         })?;
+        let parts = u64::from(of_seed_0.parts());
+        // Less than one vector in a million may be smaller.
+        let smallest = of_seed_0.sizes().quantile(1e-6);
+        if smallest < parts {
+            let key: &Key = if scope.is_given(&CDF) { &CDF } else { &SIZES };
+            let problem =
+                format!("a vector of {smallest} bytes cannot be cut into {parts} chunks, one for each host of a group");
+            return Err(scope.error(key, problem).expected(format!("at least {parts} bytes")).into());
+        }
         let bits = 8.0 * bytes * of_seed_0.bytes_of_host();
         let idle_ps = bits / hosts.bps.max(1) as f64 * 1e12 + gap_ps as f64;
         Ok(Some(Collective { of_seed_0, idle_ps }))
+    }
+
+    /// Returns how many hosts send to one at once.
+    pub(super) fn senders(&self) -> u32 {
+        self.of_seed_0.senders()
     }
 
     pub(super) fn with_seed(&self, seed: u64) -> Collectives {

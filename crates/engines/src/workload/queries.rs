@@ -90,6 +90,11 @@ impl Asked {
         Queries::new((*client, servers), *queries, *request_bytes, answers.clone(), seed)
     }
 
+    /// Returns the number of hosts that answer a query.
+    pub(super) fn servers(&self) -> u32 {
+        self.servers.len() as u32
+    }
+
     /// Returns the number of messages of all queries.
     pub(super) fn messages(&self) -> f64 {
         2.0 * f64::from(self.queries) * self.servers.len() as f64

@@ -9,7 +9,9 @@ use flowsieve_schemes::parts::{self, MarkingName, Part, Parts};
 use flowsieve_schemes::scheme::Scheme;
 use flowsieve_schemes::{Context, Entry, Knows};
 use flowsieve_settings::SettingsError;
-use flowsieve_transport::{Effects, Endpoint, Out, Packet, TransportFacts, TransportSpec, Turn};
+use flowsieve_transport::{
+    Amount, Constants, Effects, Endpoint, Named, Out, Packet, TransportFacts, TransportSpec, Turn,
+};
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU32;
 
@@ -26,7 +28,10 @@ pub(crate) const ENTRY: Entry = Entry {
 /// `most`: packets that a receiver lets others have under way to it. 100 of 1,500 bytes take 120 us at 10 Gbit/s.
 pub(crate) fn with_credits(context: &Context<'_>, most: u32) -> Result<Scheme, SettingsError> {
     let facts = parts::packet_facts(&context.scope, Some(NonZeroU32::MIN))?;
-    let transport = TransportSpec::custom(facts, move |_| Credits::new(facts, most));
+    // A plan says so if a path carries more in a round trip.
+    let window = Some(Named { key: "most", amount: Amount::Packets(most) });
+    let constants = Constants { window, ..Constants::NONE };
+    let transport = TransportSpec::custom(facts, constants, move |_| Credits::new(facts, most));
     // Nothing of it reacts to marks.
     let marking = MarkingName::Off;
     parts::build(context, &Parts { transport: Part::Own(transport), unlimited: true, marking, ..Parts::default() })

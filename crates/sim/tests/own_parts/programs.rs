@@ -13,7 +13,7 @@ use flowsieve_schemes::Context;
 use flowsieve_schemes::scheme::PortSpec;
 use flowsieve_settings::{Origin, Raw, Settings, Table};
 use flowsieve_sim::Partitioning;
-use flowsieve_transport::{Effects, Endpoint, Out, Packet, TransportSpec};
+use flowsieve_transport::{Constants, Effects, Endpoint, Out, Packet, TransportSpec};
 
 use crate::by_hand::{Nothing, Trial, fcts, flow, rack, scheme, settings};
 use crate::{LastComeFirstServed, NS, RecordedDeadlines, US, at_every_place, class};
@@ -205,7 +205,7 @@ fn own_parts__are_made_once_each_with_a_site_and_a_seed_of_their_own() {
             RecordedDeadlines(Arc::default())
         });
         let facts = scheme.classes[0].transport.facts();
-        scheme.classes[0].transport = TransportSpec::custom(facts, move |host| {
+        scheme.classes[0].transport = TransportSpec::custom(facts, Constants::NONE, move |host| {
             note(&endpoints, "endpoint", host.site);
             Silent
         });

@@ -12,6 +12,7 @@ use flowsieve_core::readings::Reading;
 use flowsieve_core::tagger::FlowEvent;
 use flowsieve_core::{Message, Site, Tagger, Time};
 
+use crate::constants::Constants;
 use crate::endpoint::{
     BaseRoundTrips, Effects, Endpoint, HostSite, Observed, Out, Timer, TransportFacts, TransportRules, Turn,
 };
@@ -42,6 +43,8 @@ pub type MakeEndpoint = dyn Fn(&HostSite<'_>) -> Box<dyn Endpoint> + Send + Sync
 pub struct CustomTransport {
     /// What is known of it before it runs.
     pub facts: TransportFacts,
+    /// Its constants that have to fit the fabric.
+    pub constants: Constants,
     /// How to build its endpoints.
     pub make: Arc<MakeEndpoint>,
     /// The rules that were chosen, as text: `Debug` shows by them how two schemes differ.
@@ -50,18 +53,20 @@ pub struct CustomTransport {
 
 impl fmt::Debug for CustomTransport {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "custom, {:?}{}", self.facts, self.rules)
+        write!(out, "custom, {:?}, {:?}{}", self.facts, self.constants, self.rules)
     }
 }
 
 impl TransportSpec {
-    /// Wraps a custom transport, with what is known of it before it runs; `make` builds the endpoint of a host.
+    /// Wraps a custom transport, with what is known of it before it runs, and the constants that have to fit its fabric;
+    /// `make` builds the endpoint of a host.
     pub fn custom<E: Endpoint + 'static>(
         facts: TransportFacts,
+        constants: Constants,
         make: impl Fn(&HostSite<'_>) -> E + Send + Sync + 'static,
     ) -> TransportSpec {
         let make = Arc::new(move |site: &HostSite<'_>| -> Box<dyn Endpoint> { Box::new(make(site)) });
-        TransportSpec::Custom(CustomTransport { facts, make, rules: String::new() })
+        TransportSpec::Custom(CustomTransport { facts, constants, make, rules: String::new() })
     }
 
     /// Adds a custom transport's choices among its rules to what [`fmt::Debug`] shows.
@@ -78,6 +83,11 @@ impl TransportSpec {
     /// Returns what is known of it before it runs.
     pub fn facts(&self) -> TransportFacts {
         each!(rules self, rules => rules.facts(), own => own.facts)
+    }
+
+    /// Returns the constants that have to fit the fabric.
+    pub fn constants(&self) -> Constants {
+        each!(rules self, rules => rules.constants(), own => own.constants.clone())
     }
 
     /// As [`TransportRules::wants_round_trips`].

@@ -42,10 +42,16 @@ impl Arrived {
         self.out_of_order
     }
 
-    /// Returns the first packets that are missing before `end`, up to one that has arrived.
-    pub(super) fn missing(&self, end: u32) -> Range<u32> {
-        let until = self.beyond.first().map_or(end, |&first| first.min(end));
-        self.next..until
+    /// Returns the gaps before `end`: packets that are missing, up to one that has arrived.
+    pub(super) fn missing(&self, end: u32) -> Vec<Range<u32>> {
+        let (mut gaps, mut from) = (Vec::new(), self.next);
+        for packet in self.beyond.iter().copied().chain([end]).take_while(|&packet| packet <= end) {
+            if from < packet {
+                gaps.push(from..packet);
+            }
+            from = packet + 1;
+        }
+        gaps
     }
 }
 
@@ -54,14 +60,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn missing__the_first_gap() {
+    fn missing__every_gap() {
         let mut arrived = Arrived::default();
-        assert_eq!(arrived.missing(7), 0..7);
+        assert_eq!(arrived.missing(7), [0..7]);
         assert!([0, 1, 4].into_iter().all(|packet| arrived.insert(packet)));
-        assert_eq!(arrived.missing(7), 2..4);
+        assert_eq!(arrived.missing(7), [2..4, 5..7]);
+        assert_eq!((arrived.missing(4), arrived.missing(5)), (vec![2..4], vec![2..4]));
         assert!(!arrived.insert(1) && !arrived.insert(4));
         assert!(arrived.insert(3) && arrived.insert(2));
-        assert_eq!((arrived.missing(7), arrived.count(), arrived.out_of_order()), (5..7, 5, 2));
+        assert_eq!((arrived.missing(7), arrived.count(), arrived.out_of_order()), (vec![5..7], 5, 2));
         assert!(arrived.missing(5).is_empty());
     }
 }

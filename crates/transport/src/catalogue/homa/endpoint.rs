@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use flowsieve_core::readings::Reading;
+use flowsieve_core::site::Node;
 use flowsieve_core::tagger::FlowEvent;
 use flowsieve_core::{Message, Tag, Tagger, Time};
 
@@ -25,13 +26,13 @@ struct Counts {
     questions: u64,
     busy: u64,
     replies: u64,
-    given_up: u64,
 }
 
 /// The messages of a host and class.
 #[derive(Debug)]
 pub struct HomaEndpoint {
     rules: Arc<HomaRules>,
+    host: u16,
     senders: Senders,
     receivers: Receivers,
     /// Requests, if something is done about incast.
@@ -53,10 +54,15 @@ impl HomaEndpoint {
         // A host has one port.
         let rate = site.site.ports[0].rate;
         let line = Line::new(rate, (rules.segment.saturating_add(rules.header), rules.overhead), rules.nic_packets);
+        let host = match site.site.node {
+            Node::Host(host) => host as u16,
+            Node::Switch(_) => 0,
+        };
         HomaEndpoint {
             rules: Arc::clone(rules),
-            senders: Senders::new(Arc::clone(rules)),
-            receivers: Receivers::new(Arc::clone(rules)),
+            host,
+            senders: Senders::new(Arc::clone(rules), host),
+            receivers: Receivers::new(Arc::clone(rules), host),
             requests: rules.incast.map(|_| Requests::default()),
             line,
             room_at: Time::NEVER,
@@ -112,7 +118,7 @@ impl HomaEndpoint {
     fn give_grants(&mut self, now: Time, out: &mut dyn Out) {
         let HomaEndpoint { rules, receivers, line, counts, .. } = self;
         let cutoffs = receivers.cutoffs();
-        receivers.give_grants(|Grant { peer, message, before, level }| {
+        receivers.give_grants(now, |Grant { peer, message, before, level }| {
             let packet = Header::Grant { before, level }.control((peer, message), rules.header, cutoffs);
             line.takes(now, packet.len);
             counts.grants += 1;
@@ -128,7 +134,6 @@ impl HomaEndpoint {
     }
 
     fn give_up(&mut self, now: Time, tagger: &mut Tagger, message: u32) {
-        self.counts.given_up += 1;
         if let Some(requests) = &mut self.requests {
             requests.ends(message, true);
         }
@@ -144,7 +149,7 @@ impl HomaEndpoint {
             }
             None => {
                 self.counts.resends += 1;
-                Header::resend(0..self.rules.rtt_packets())
+                Header::resend(0..self.rules.packets(self.rules.rtt_bytes_between(peer, self.host)))
             }
         };
         self.say(now, out, (peer, message), header);
@@ -171,9 +176,11 @@ impl HomaEndpoint {
                 self.give_up(now, tagger, message);
                 self.give_grants(now, out);
             }
-            Some(receiver::Silent::Resend { peer, message, packets }) => {
-                self.counts.resends += 1;
-                self.say(now, out, (peer, message), Header::resend(packets));
+            Some(receiver::Silent::Resend { peer, message, gaps }) => {
+                for packets in gaps {
+                    self.counts.resends += 1;
+                    self.say(now, out, (peer, message), Header::resend(packets));
+                }
                 self.report(now, tagger, FlowEvent::Timeout { flow: message });
             }
         }
@@ -272,14 +279,13 @@ impl Endpoint for HomaEndpoint {
     }
 
     fn readings(&self, see: &mut dyn FnMut(Reading)) {
-        let Counts { grants, resends, questions, busy, replies, given_up } = self.counts;
+        let Counts { grants, resends, questions, busy, replies } = self.counts;
         let counts = [
             ("homa_grants", grants),
             ("homa_resends", resends),
             ("homa_packets_sent_again", self.senders.resent),
             ("homa_questions", questions),
             ("homa_busy", busy),
-            ("homa_given_up", given_up),
         ];
         let of_replies = self.rules.replies.then_some(("homa_replies", replies));
         counts.into_iter().chain(of_replies).for_each(|(name, count)| see(Reading::Count { name, count }));

@@ -15,6 +15,7 @@
 //! | `sizes` | how much of a message is left, by its true or predicted size |
 //! | `line` | how many packets the NIC holds (§3.2) |
 //! | `arrived` | which packets of a message have arrived |
+//! | `gaps` | which packets of a message are to be sent again |
 //! | `header` | the content of packets |
 //!
 //! # From the authors' simulator
@@ -35,6 +36,7 @@
 
 mod arrived;
 pub mod endpoint;
+mod gaps;
 mod header;
 pub mod levels;
 mod line;
@@ -49,5 +51,5 @@ mod sizes;
 pub use endpoint::HomaEndpoint;
 pub use levels::Levels;
 pub use requests::IncastRules;
-pub use rules::HomaRules;
+pub use rules::{ByPair, HomaRules};
 pub use sizes::Sizes;

@@ -27,11 +27,13 @@ struct Incoming {
     predicted: Option<NonZeroU64>,
     packets: u32,
     arrived: Arrived,
+    /// RTTbytes of its sender.
+    rtt_bytes: u64,
     /// One past the last packet that may be sent; those without a need for grants count.
     granted: u32,
     /// Its rank among those that need grants.
     rank: Option<u64>,
-    /// When something of it last came.
+    /// When something of it last came, or when something became due while nothing was.
     heard: Time,
     /// RESENDs since then.
     tries: u32,
@@ -79,8 +81,8 @@ pub(super) enum Silent {
         peer: u16,
         /// The message.
         message: u32,
-        /// The first packets that are missing.
-        packets: Range<u32>,
+        /// The packets that are missing, gap by gap.
+        gaps: Vec<Range<u32>>,
     },
     /// It is given up.
     GivenUp {
@@ -93,6 +95,7 @@ pub(super) enum Silent {
 #[derive(Debug)]
 pub(super) struct Receivers {
     rules: Arc<HomaRules>,
+    host: u16,
     slots: Vec<Incoming>,
     free: Vec<u32>,
     by_message: BTreeMap<u32, u32>,
@@ -111,12 +114,13 @@ pub(super) struct Receivers {
 }
 
 impl Receivers {
-    pub(super) fn new(rules: Arc<HomaRules>) -> Receivers {
+    pub(super) fn new(rules: Arc<HomaRules>, host: u16) -> Receivers {
         let unscheduled = rules.levels.cutoffs().len() as u8 + 1;
         Receivers {
             levels: rules.levels.clone(),
             seen: rules.seen.map(|every| Seen::new(rules.cut(), every, unscheduled)),
             rules,
+            host,
             slots: Vec::new(),
             free: Vec::new(),
             by_message: BTreeMap::new(),
@@ -177,6 +181,7 @@ impl Receivers {
             predicted: data.predicted,
             packets,
             arrived: Arrived::default(),
+            rtt_bytes: self.rules.rtt_bytes_between(peer, self.host),
             granted: data.unscheduled.min(packets),
             rank: None,
             heard: now,
@@ -237,8 +242,7 @@ impl Receivers {
     }
 
     /// Gives the grants that are due: each of the first messages has RTTbytes granted that have not arrived.
-    pub(super) fn give_grants(&mut self, mut give: impl FnMut(Grant)) {
-        let window = self.rules.rtt_packets();
+    pub(super) fn give_grants(&mut self, now: Time, mut give: impl FnMut(Grant)) {
         loop {
             self.first.clear();
             self.first.extend(self.ranking.first(self.rules.overcommitment));
@@ -246,6 +250,8 @@ impl Receivers {
             for place in 0..self.first.len() {
                 let (slot, longer) = (self.first[place], self.first.len() - 1 - place);
                 let lowest = self.levels.scheduled(longer);
+                let rtt_bytes = self.slots[slot as usize].rtt_bytes;
+                let window = self.rules.packets(rtt_bytes);
                 let mut gave = false;
                 loop {
                     let incoming = &self.slots[slot as usize];
@@ -255,8 +261,11 @@ impl Receivers {
                     // The last RTTbytes go like those of a short message.
                     let left = self.ungranted(incoming);
                     let tail = self.levels.unscheduled(left);
-                    let level = if left <= self.rules.rtt_bytes { lowest.min(tail) } else { lowest };
+                    let level = if left <= rtt_bytes { lowest.min(tail) } else { lowest };
                     let incoming = &mut self.slots[slot as usize];
+                    if incoming.under_way() == 0 {
+                        incoming.heard = now;
+                    }
                     incoming.granted += 1;
                     gave = true;
                     let Incoming { peer, message, granted: before, .. } = *incoming;
@@ -311,6 +320,6 @@ impl Receivers {
         }
         incoming.tries += 1;
         self.alarms.push(Reverse((now + silence, message)));
-        Some(Silent::Resend { peer: incoming.peer, message, packets: incoming.arrived.missing(incoming.granted) })
+        Some(Silent::Resend { peer: incoming.peer, message, gaps: incoming.arrived.missing(incoming.granted) })
     }
 }

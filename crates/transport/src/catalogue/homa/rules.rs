@@ -1,5 +1,8 @@
 //! What holds for all hosts.
 
+use std::fmt;
+use std::sync::Arc;
+
 use flowsieve_core::Time;
 use flowsieve_core::message::Message;
 
@@ -7,8 +10,18 @@ use super::levels::{Cut, Levels};
 use super::requests::IncastRules;
 use super::sizes::Sizes;
 
+/// RTTbytes from one host to another.
+#[derive(Clone)]
+pub struct ByPair(pub Arc<dyn Fn(u16, u16) -> u64 + Send + Sync>);
+
+impl fmt::Debug for ByPair {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("by pair")
+    }
+}
+
 /// The rules of a class of flow.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct HomaRules {
     /// Payload of a full packet, in bytes.
     pub segment: u16,
@@ -16,8 +29,11 @@ pub struct HomaRules {
     pub header: u16,
     /// Bytes that a packet takes on the wire in addition to its length.
     pub overhead: u16,
-    /// RTTbytes: payload that is sent without a grant, and that a receiver keeps granted and not received.
+    /// RTTbytes: payload that is sent without a grant, and that a receiver keeps granted and not received. The largest, if
+    /// they are by pair.
     pub rtt_bytes: u64,
+    /// RTTbytes of each pair of hosts; `None`: the same for all.
+    pub by_pair: Option<ByPair>,
     /// The number of messages to which a receiver grants at once.
     pub overcommitment: usize,
     /// The priorities; at first, if receivers compute cutoffs from what they see.
@@ -41,18 +57,18 @@ pub struct HomaRules {
 }
 
 impl HomaRules {
-    /// Returns RTTbytes in full packets, rounded up; at least 1.
-    pub fn rtt_packets(&self) -> u32 {
-        u32::try_from(self.rtt_bytes.div_ceil(self.segment.into())).unwrap_or(u32::MAX).max(1)
+    /// Returns RTTbytes from one host to another.
+    pub(super) fn rtt_bytes_between(&self, from: u16, to: u16) -> u64 {
+        self.by_pair.as_ref().map_or(self.rtt_bytes, |ByPair(of)| of(from, to))
     }
 
     /// Returns how messages are cut, in bytes on the wire.
     pub(super) fn cut(&self) -> Cut {
         let beside = u32::from(self.header) + u32::from(self.overhead);
-        Cut { segment: self.segment, beside, rtt_packets: self.rtt_packets() }
+        Cut { segment: self.segment, beside, rtt_packets: self.packets(self.rtt_bytes) }
     }
 
-    /// Returns the packets of a message of these bytes; at least 1. The readers of flows refuse sizes beyond 32 bits.
+    /// Returns the full packets that these bytes take, rounded up; at least 1. The readers of flows refuse sizes beyond 32 bits.
     pub(super) fn packets(&self, bytes: u64) -> u32 {
         u32::try_from(bytes.div_ceil(self.segment.into())).unwrap_or(u32::MAX).max(1)
     }

@@ -9,6 +9,7 @@ use flowsieve_core::message::Effort;
 use flowsieve_core::tagger::FlowFacts;
 use flowsieve_core::{Message, Time};
 
+use super::gaps::Gaps;
 use super::header::{DataHeader, Have};
 use super::levels::Levels;
 use super::requests::Begins;
@@ -33,7 +34,7 @@ struct Outgoing {
     /// The priority of scheduled packets.
     level: u8,
     /// Packets to send again.
-    again: Range<u32>,
+    again: Gaps,
     /// Its place among those that may send.
     ready: Option<u64>,
     /// When it last sent, or last heard from its receiver.
@@ -83,6 +84,7 @@ pub(super) struct Sending {
 #[derive(Debug)]
 pub(super) struct Senders {
     rules: Arc<HomaRules>,
+    host: u16,
     messages: BTreeMap<u32, Outgoing>,
     /// Messages that may send, by the bytes left.
     ready: BTreeSet<(u64, u32)>,
@@ -95,9 +97,9 @@ pub(super) struct Senders {
 }
 
 impl Senders {
-    pub(super) fn new(rules: Arc<HomaRules>) -> Senders {
+    pub(super) fn new(rules: Arc<HomaRules>, host: u16) -> Senders {
         let (messages, ready, alarms) = (BTreeMap::new(), BTreeSet::new(), BinaryHeap::new());
-        Senders { rules, messages, ready, alarms, levels: BTreeMap::new(), resent: 0 }
+        Senders { rules, host, messages, ready, alarms, levels: BTreeMap::new(), resent: 0 }
     }
 
     /// Returns whether a message may send.
@@ -119,7 +121,8 @@ impl Senders {
     pub(super) fn begin(&mut self, now: Time, message: &Message, begins: Begins) {
         let packets = self.rules.packets(message.bytes);
         let limit = self.rules.incast.filter(|_| begins.limited).map(|incast| self.rules.packets(incast.bytes));
-        let unscheduled = packets.min(self.rules.rtt_packets()).min(limit.unwrap_or(u32::MAX));
+        let of_round_trip = self.rules.packets(self.rules.rtt_bytes_between(self.host, message.to));
+        let unscheduled = packets.min(of_round_trip).min(limit.unwrap_or(u32::MAX));
         let outgoing = Outgoing {
             message: *message,
             packets,
@@ -128,7 +131,7 @@ impl Senders {
             next: 0,
             granted: unscheduled,
             level: self.rules.levels.scheduled(0),
-            again: 0..0,
+            again: Gaps::default(),
             ready: None,
             active: now,
             tries: 0,
@@ -161,16 +164,15 @@ impl Senders {
         let rules = &self.rules;
         let outgoing = self.messages.get_mut(&id)?;
         let message = outgoing.message;
-        let retransmission = !outgoing.again.is_empty();
-        let packet = if retransmission {
-            outgoing.again.start += 1;
+        let again = outgoing.again.take_first();
+        let retransmission = again.is_some();
+        let packet = again.unwrap_or(outgoing.next);
+        if retransmission {
             outgoing.effort.retransmissions += 1;
             self.resent += 1;
-            outgoing.again.start - 1
         } else {
             outgoing.next += 1;
-            outgoing.next - 1
-        };
+        }
         outgoing.active = now;
         let level = if retransmission || packet < outgoing.unscheduled {
             let levels = self.levels.get(&message.to).map_or(&rules.levels, |(_, levels)| levels);
@@ -222,7 +224,7 @@ impl Senders {
         let to = packets.end.min(outgoing.packets);
         outgoing.active = now;
         outgoing.granted = outgoing.granted.max(to);
-        outgoing.again = packets.start.min(to)..to.min(outgoing.next).max(packets.start.min(to));
+        outgoing.again.add(packets.start..to.min(outgoing.next));
         self.place(id);
         self.ready.first().is_some_and(|&(_, first)| first != id)
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use flowsieve_core::tagger::{FlowEvent, FlowFacts};
 use flowsieve_core::{Kind, Message, NONE, Tagger, Time};
 
+use crate::constants::Constants;
 use crate::endpoint::{BaseRoundTrips, Effects, Observed, Out, Timer, TransportFacts, TransportRules, Turn};
 use crate::open_loop::receiver::OpenLoopReceiver;
 use crate::packet::{Packet, Said};
@@ -32,6 +33,11 @@ impl TransportRules for OpenLoopRules {
             acknowledges: false,
             sets_priorities: false,
         }
+    }
+
+    /// Nothing of a message waits for anything, and buffers may lose what they like of it.
+    fn constants(&self) -> Constants {
+        Constants::NONE
     }
 
     fn build(self: &Arc<Self>, _pauses: bool, _round_trips: Option<Box<BaseRoundTrips>>) -> OpenLoopEndpoint {

@@ -7,6 +7,7 @@
 
 use flowsieve_core::Time;
 
+use crate::constants::{Amount, Awaits, Constants, Named, Wait};
 use crate::tcp::congestion::CongestionSpec;
 
 /// The most doublings of a timeout that have an effect: 2^6 times the initial second is beyond the longest timeout, and so is
@@ -94,6 +95,35 @@ impl TcpParams {
     /// Returns the smallest window that marks leave, at most the largest window.
     pub(crate) fn least(&self) -> f64 {
         f64::from(self.min_window.min(self.max_window).max(1))
+    }
+
+    /// Returns the constants that have to fit the fabric.
+    pub(super) fn constants(&self) -> Constants {
+        let held = if self.ack_every > 1 { self.delayed_ack } else { Time::ZERO };
+        let first_answer_held = if self.quick_acks > 0 { Time::ZERO } else { held };
+        let again = "packets are sent again without a loss";
+        let wait = |key, time, awaits, effect| Wait { key, time, awaits, held, attempts: None, effect };
+        let first = |time| Wait {
+            held: first_answer_held,
+            ..wait("initial_rto", time, Awaits::Answer, "first windows are sent again without a loss")
+        };
+        let waits = match self.rto {
+            RtoRule::Constant(time) => vec![wait("rto_min", time, Awaits::Answer, again)],
+            RtoRule::Rfc6298 { min, initial } => vec![first(initial), wait("rto_min", min, Awaits::Measured, again)],
+            RtoRule::Linux { min, initial } => vec![first(initial), wait("rto_min", min, Awaits::Added, again)],
+        };
+        let window = match self.receive_window.filter(|&room| room < self.max_window) {
+            Some(room) => Named { key: "receive_window", amount: Amount::SizeInPackets(room) },
+            None => Named { key: "max_window", amount: Amount::Packets(self.max_window) },
+        };
+        let first_window = Amount::Packets(self.initial_window.min(self.max_window).max(1));
+        Constants {
+            waits,
+            window: Some(window),
+            unasked: Some(Named { key: "initial_window", amount: first_window }),
+            first_answer_held,
+            reacts_to_marks: self.ecn,
+        }
     }
 
     /// Returns the gaps for which the receiver compares priorities, if it does.

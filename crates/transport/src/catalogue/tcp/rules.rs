@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
+use crate::constants::Constants;
 use crate::endpoint::{BaseRoundTrips, TransportFacts, TransportRules};
 use crate::tcp::endpoint::TcpEndpoint;
 use crate::tcp::line::NicOrder;
@@ -61,6 +62,10 @@ impl TransportRules for TcpRules {
             acknowledges: true,
             sets_priorities: false,
         }
+    }
+
+    fn constants(&self) -> Constants {
+        self.params.constants()
     }
 
     fn wants_round_trips(&self) -> bool {
