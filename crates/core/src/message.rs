@@ -128,6 +128,15 @@ pub enum FlowEvent {
         /// The message's number.
         message: u32,
     },
+    /// At the receiver, just before a message is delivered of which it had to ask for packets again.
+    Awaited {
+        /// The message's number.
+        message: u32,
+        /// How often it asked.
+        asked: u32,
+        /// How long it had heard nothing before it asked, in all.
+        time: Time,
+    },
     /// All of a message has arrived: the last event of its receiver.
     Delivered {
         /// The message's number.

@@ -253,6 +253,7 @@ impl Follower {
             fct_ps: flow.fct_ps,
             ideal_ps: flow.ideal_ps,
             timeouts: flow.timeouts,
+            timers_ps: u64::from(flow.timers_us) * 1_000_000,
             packets: self.packets,
             time,
             kept_until_ps: self.kept_until_ps.map(|at| at.saturating_sub(start_ps)),

@@ -32,6 +32,8 @@ pub enum Presence {
     IfUnanswered,
     /// Files with a flow of the flow level.
     IfRates,
+    /// Files with a flow that waited for a timer.
+    IfTimedOut,
     /// Files with a flow that was given up.
     IfGivenUp,
 }

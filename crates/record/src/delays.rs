@@ -15,10 +15,17 @@ pub struct Delays {
     /// The part for which a handshake, or a window that no mark and no loss had cut, held data back. It has no queues
     /// in it: the same windows would have taken as long in an empty network.
     pub windows_ns: u64,
+    /// The part that timers, and windows cut by them or by packets taken for lost, cost flows whose packets were late and not lost.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub needless_ns: u64,
     /// The flow that waited longest for retransmission timers, among those that spent over half of their FCT so and had
     /// three timeouts or more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_timed_out: Option<TimedOut>,
+}
+
+fn is_zero(ns: &u64) -> bool {
+    *ns == 0
 }
 
 /// Fewer timeouts than this are no back-off worth a name.
@@ -52,6 +59,12 @@ pub struct FlowDelay {
     pub timers_ps: u64,
     /// A handshake or a window that no mark and no loss had cut held it back, in all.
     pub held_back_ps: u64,
+    /// Its packets that were sent again.
+    pub retransmissions: u32,
+    /// Those of them that had arrived, or arrived later: they were not lost.
+    pub needless: u32,
+    /// Whether marks may have cut its windows, and not only repairs.
+    pub cut_by_marks: bool,
     /// The mean of its round trips.
     pub round_trip_ps: u64,
     /// A round trip of a full packet in the empty fabric.
@@ -63,6 +76,8 @@ impl Delays {
     ///
     /// A window holds a flow back for the rest of each round trip. As many round trips as fit into its FCT were each longer by
     /// their queues. That much of the rest is the queues', and the remainder is the window's.
+    ///
+    /// What neither is, timers and cut windows, is needless to the share of the packets sent again that had not been lost.
     pub fn add(&mut self, flow: &FlowDelay) {
         let beyond = flow.fct_ps.saturating_sub(flow.ideal_ps);
         let timers = flow.timers_ps.min(beyond);
@@ -71,10 +86,21 @@ impl Delays {
         let in_queues = (sending * u128::from(queued)).checked_div(flow.round_trip_ps.into()).unwrap_or(0);
         let windows = u128::from(flow.held_back_ps).saturating_sub(in_queues) as u64;
         let windows = windows.min(beyond - timers);
+        let rest = beyond - timers - windows;
+        let cut = if flow.cut_by_marks { 0 } else { u128::from(rest).saturating_sub(in_queues) as u64 };
+        let needless = |part: u64| {
+            let late = u128::from(flow.needless.min(flow.retransmissions));
+            (u128::from(part) * late).checked_div(flow.retransmissions.into()).unwrap_or(0) as u64
+        };
         self.flows += 1;
-        self.beyond_ideal_ns = self.beyond_ideal_ns.saturating_add(beyond / 1_000);
-        self.timers_ns = self.timers_ns.saturating_add(timers / 1_000);
-        self.windows_ns = self.windows_ns.saturating_add(windows / 1_000);
+        let mut add = |sum: fn(&mut Delays) -> &mut u64, ps: u64| {
+            let sum = sum(self);
+            *sum = sum.saturating_add(ps / 1_000);
+        };
+        add(|all| &mut all.beyond_ideal_ns, beyond);
+        add(|all| &mut all.timers_ns, timers - needless(timers));
+        add(|all| &mut all.windows_ns, windows);
+        add(|all| &mut all.needless_ns, needless(timers) + needless(cut));
         if flow.timeouts >= IN_A_ROW && timers > flow.fct_ps / 2 {
             self.compare(TimedOut {
                 flow: flow.flow,
@@ -98,17 +124,21 @@ impl Delays {
         self.beyond_ideal_ns = self.beyond_ideal_ns.saturating_add(other.beyond_ideal_ns);
         self.timers_ns = self.timers_ns.saturating_add(other.timers_ns);
         self.windows_ns = self.windows_ns.saturating_add(other.windows_ns);
+        self.needless_ns = self.needless_ns.saturating_add(other.needless_ns);
         if let Some(most) = other.most_timed_out {
             self.compare(most);
         }
     }
 
-    /// The shares of timers, of windows and handshakes, and of queues: the remainder, in the network, at their own host, behind
-    /// other messages of their connection, and with windows that the network had cut. `None` if no flow took longer than alone.
-    pub fn shares(&self) -> Option<[f64; 3]> {
+    /// The shares of timers, of windows and handshakes, of needless repairs, and of queues: the remainder, in the network, at
+    /// their own host, behind other messages of their connection, and with windows that the network had cut. `None` if no flow
+    /// took longer than alone.
+    pub fn shares(&self) -> Option<[f64; 4]> {
         let all = self.beyond_ideal_ns;
-        let queues = all.saturating_sub(self.timers_ns).saturating_sub(self.windows_ns);
-        (all > 0).then(|| [self.timers_ns, self.windows_ns, queues].map(|part| part as f64 / all as f64))
+        let known = [self.timers_ns, self.windows_ns, self.needless_ns];
+        let queues = known.into_iter().fold(all, u64::saturating_sub);
+        let [timers, windows, needless] = known;
+        (all > 0).then(|| [timers, windows, needless, queues].map(|part| part as f64 / all as f64))
     }
 }
 
@@ -118,7 +148,7 @@ mod tests {
 
     const US: u64 = 1_000_000;
 
-    fn of(flow: FlowDelay) -> [u64; 3] {
+    fn of(flow: FlowDelay) -> [u64; 4] {
         let mut delays = Delays::default();
         delays.add(&flow);
         delays.shares().unwrap().map(|share| (100.0 * share).round() as u64)
@@ -136,15 +166,21 @@ mod tests {
             timers_ps: 0,
             ..FlowDelay::default()
         };
-        assert_eq!(of(window), [0, 100, 0]);
+        assert_eq!(of(window), [0, 100, 0, 0]);
         // The same if nine tenths of each round trip are a queue: none of the 800 us are the window's.
-        assert_eq!(of(FlowDelay { least_round_trip_ps: 10 * US, ..window }), [0, 0, 100]);
+        assert_eq!(of(FlowDelay { least_round_trip_ps: 10 * US, ..window }), [0, 0, 0, 100]);
         // A half: 500 us of the 800 are the queue's.
-        assert_eq!(of(FlowDelay { least_round_trip_ps: 50 * US, ..window }), [0, 38, 63]);
+        assert_eq!(of(FlowDelay { least_round_trip_ps: 50 * US, ..window }), [0, 38, 0, 63]);
         let timer = FlowDelay { timers_ps: 600 * US, held_back_ps: 0, ..window };
-        assert_eq!(of(timer), [75, 0, 25]);
+        assert_eq!(of(timer), [75, 0, 0, 25]);
+        // The same timers, of a flow that sent four packets again of which three had not been lost: of 600 us for timers and 200 us
+        // with cut windows, three quarters are needless; if marks may have cut the windows, of the timers alone.
+        let late = FlowDelay { retransmissions: 4, needless: 3, least_round_trip_ps: window.round_trip_ps, ..timer };
+        assert_eq!(of(late), [19, 0, 75, 6]);
+        assert_eq!(of(FlowDelay { cut_by_marks: true, ..late }), [19, 0, 56, 25]);
+        assert_eq!(of(FlowDelay { needless: 9, ..late }), [0, 0, 100, 0], "packets may arrive twice and more often");
         // A transport that measures no round trip, and a flow that was not slow.
-        assert_eq!(of(FlowDelay { round_trip_ps: 0, ..window }), [0, 100, 0]);
+        assert_eq!(of(FlowDelay { round_trip_ps: 0, ..window }), [0, 100, 0, 0]);
         let mut none = Delays::default();
         none.add(&FlowDelay { ideal_ps: 1_000 * US, ..window });
         assert_eq!((none.flows, none.shares()), (1, None));

@@ -45,7 +45,7 @@ macro_rules! measures {
             /// Data packets sent more than once.
             count retransmissions: u32, "packets", "data packets that were sent again", Always;
             /// Retransmission timeouts.
-            first_count timeouts: u32, "", "expiries of the retransmission timer", Always;
+            first_count timeouts: u32, "", "expiries of the retransmission timer, and silences after which a receiver asked again", Always;
             /// Data packets that reached the receiver after a later one of the flow.
             count out_of_order: u32, "packets", "data packets that arrived after a later one of their flow", Always;
             /// The time after its start within which it should have finished; `None` without a deadline.
@@ -71,6 +71,10 @@ macro_rules! measures {
             /// At flow level, its FCT by rates alone; `None` for an unfinished flow, and with packets.
             value rates_only_ps: Option<u64>, "ps", "at flow level, completion time by rates alone: without propagation, \
                 store and forward, and the last ACK; empty: not finished", IfRates;
+            /// Time that it waited until its sender's retransmission timer fired or its receiver asked again, in µs; for an
+            /// unfinished flow 0.
+            value timers_us: u32, "us", "time that the flow waited until a retransmission timer fired, or its receiver asked again",
+                IfTimedOut;
             /// 1 if a host gave it up before all of it had arrived.
             value given_up: u32, "", "1: a host asked for the flow in vain as often as its transport may, and gave it up; \
                 it never finishes", IfGivenUp;

@@ -41,6 +41,9 @@ pub fn is_uncertain(class: &ClassSummary, statistic: Statistic) -> bool {
 /// A single flow that makes a larger part of all delays than this decides means.
 const ONE_FLOW: f64 = 0.01;
 
+/// A larger share of the time beyond ideal FCTs is worth a finding.
+const MUCH: f64 = 0.1;
+
 /// With more timeouts than this per flow, timers dominate the FCT.
 const TIMEOUTS: f64 = 0.1;
 
@@ -202,6 +205,7 @@ fn of_run(run: &Run, causes: &Causes, arrivals: Arrivals, mut add: impl FnMut(Se
         let held_back = causes.longest_wait().filter(|wait| *wait != Wait::Queues);
         let why = match held_back {
             Some(Wait::Timers) => "flows waited for retransmission timers",
+            Some(Wait::Needless) => "packets that were late were sent again",
             Some(_) => "windows held flows back",
             None => "the run is too short for its load to build up, or flows were held back",
         };
@@ -221,6 +225,7 @@ fn of_run(run: &Run, causes: &Causes, arrivals: Arrivals, mut add: impl FnMut(Se
         let why = match wait {
             Some(Wait::Queues) => ": queues grew while flows arrived",
             Some(Wait::Timers) => ": flows waited for retransmission timers",
+            Some(Wait::Needless) => ": packets that were late were sent again",
             Some(Wait::Windows) => ": windows held flows back",
             None => "",
         };
@@ -314,6 +319,10 @@ fn of_point(
     }
     for waited in first_answers::waited(point) {
         add(Severity::Careful, waited.text(), first_answers::REMEDY);
+    }
+    if causes.needless() >= MUCH && !causes.times_out_in_vain() {
+        let text = "packets that were late, and not lost, were sent again, and windows were cut for them";
+        add(Severity::Careful, text.into(), &causes.against_needless());
     }
     if causes.times_out_in_vain() {
         let text =

@@ -48,6 +48,8 @@ pub(crate) struct FlowColumns {
     pub(crate) unanswered: bool,
     /// How long it took by rates alone.
     pub(crate) rates: bool,
+    /// How long it waited for timers.
+    pub(crate) timed_out: bool,
     /// Whether it was given up.
     pub(crate) given_up: bool,
 }
@@ -60,6 +62,7 @@ impl FlowColumns {
             Presence::IfSteps => self.steps,
             Presence::IfUnanswered => self.unanswered,
             Presence::IfRates => self.rates,
+            Presence::IfTimedOut => self.timed_out,
             Presence::IfGivenUp => self.given_up,
         })
     }
@@ -407,7 +410,8 @@ mod tests {
     fn write(room: usize) -> Result<(), ResultError> {
         let flow =
             |flow| FlowRow { flow, dst: 1, bytes: 1, start_ps: u64::from(flow), ideal_ps: 1, ..FlowRow::default() };
-        let columns = FlowColumns { joined: None, steps: true, unanswered: true, rates: true, given_up: true };
+        let columns =
+            FlowColumns { joined: None, steps: true, unanswered: true, rates: true, timed_out: true, given_up: true };
         let mut writer = FlowWriter::new(Disk { room }, Path::new("out/flows.parquet"), columns)?;
         writer.write(0, 1, &(0..1_000).map(flow).collect::<Vec<_>>())?;
         writer.finish()

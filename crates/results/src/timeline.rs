@@ -90,8 +90,10 @@ pub struct Timeline {
     pub fct_ps: Option<u64>,
     /// Its ideal.
     pub ideal_ps: u64,
-    /// Retransmission timeouts.
+    /// Retransmission timeouts, and silences after which the receiver asked again.
     pub timeouts: u32,
+    /// The wait for these, in ps, as far as it is known.
+    pub timers_ps: u64,
     /// Names of its ends.
     pub ends: (String, String),
     /// Each packet that was sent, in that order.

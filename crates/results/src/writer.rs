@@ -62,6 +62,8 @@ struct Shape {
     unanswered: bool,
     /// Whether a run was at flow level.
     rates: bool,
+    /// Whether a flow waited for timers.
+    timed_out: bool,
     /// Whether a flow was given up.
     given_up: bool,
     /// By point, whether its runs are summarised by sketches: all alike.
@@ -154,8 +156,9 @@ impl ResultWriter {
         let (mut coflows_by_run, mut series_by_run, mut traces) = (Vec::new(), Vec::new(), Vec::new());
         let flows_path = self.path.join("flows.parquet");
         let shape = self.shape(&experiment)?;
-        let Shape { steps, unanswered, rates, given_up, .. } = shape;
-        let columns = FlowColumns { joined: Some(Labels::of(&experiment)), steps, unanswered, rates, given_up };
+        let Shape { steps, unanswered, rates, timed_out, given_up, .. } = shape;
+        let joined = Some(Labels::of(&experiment));
+        let columns = FlowColumns { joined, steps, unanswered, rates, timed_out, given_up };
         let (runs, summary) = write_whole(&flows_path, |file| {
             let mut writer = FlowWriter::new(file, &flows_path, columns)?;
             let (mut runs, mut summary) = (Vec::new(), Summary::new(&experiment));
@@ -251,6 +254,8 @@ impl ResultWriter {
             #[serde(default)]
             rates: bool,
             #[serde(default)]
+            timed_out: bool,
+            #[serde(default)]
             given_up: bool,
             sketch: Option<IgnoredAny>,
         }
@@ -262,6 +267,7 @@ impl ResultWriter {
                 shape.steps |= head.steps;
                 shape.unanswered |= head.unanswered;
                 shape.rates |= head.rates;
+                shape.timed_out |= head.timed_out;
                 shape.given_up |= head.given_up;
                 sketched |= head.sketch.is_some() || head.flows > EXACT;
             }

@@ -20,7 +20,7 @@ use flowsieve_workload::{Flow, Predict};
 use crate::event::Key;
 use crate::following::Following;
 use crate::network::{Departure, Network};
-use crate::records::{Chunks, Received, Sent};
+use crate::records::{Awaited, Chunks, Received, Sent};
 use crate::run_spec::RunSpec;
 use crate::slab::{SWITCH, pack, unpack};
 use crate::source::Source;
@@ -45,6 +45,8 @@ pub(crate) struct Hosts {
     /// once per packet.
     pub(crate) reordered: Vec<(u32, Held)>,
     pub(crate) unneeded: Vec<u32>,
+    /// By message: how often its receiver asked for packets again, and how long it had waited, if it did.
+    pub(crate) awaited: Vec<(u32, Awaited)>,
     /// Messages that an end here has given up. They may have arrived all the same.
     pub(crate) given_up: Vec<u32>,
     /// Messages that began.
@@ -206,6 +208,7 @@ impl Hosts {
             received: Chunks::default(),
             reordered: Vec::new(),
             unneeded: Vec::new(),
+            awaited: Vec::new(),
             given_up: Vec::new(),
             begun_messages: 0,
             timeouts: 0,
@@ -385,6 +388,7 @@ impl Hosts {
                 }
                 FlowEvent::Reordered { message, held } => self.reordered.push((message, held)),
                 FlowEvent::Unneeded { message } => self.unneeded.push(message),
+                FlowEvent::Awaited { message, asked, time } => self.awaited.push((message, Awaited { asked, time })),
                 FlowEvent::Steps { message, times } => self.steps.push((message, times)),
                 FlowEvent::GivenUp { message } => self.given_up.push(message),
                 FlowEvent::Timeout { .. } => self.timeouts += 1,

@@ -36,6 +36,12 @@ fn transport(run_spec: &RunSpec<'_>, flow: &Flow) -> TransportFacts {
     classes[usize::from(flow.class).min(classes.len() - 1)].transport.facts()
 }
 
+/// Returns whether a flow's transport has timers.
+fn has_timers(run_spec: &RunSpec<'_>, flow: &Flow) -> bool {
+    let classes = &run_spec.scheme.classes;
+    !classes[usize::from(flow.class).min(classes.len() - 1)].transport.constants().waits.is_empty()
+}
+
 /// Returns whether a flow has ended once its sender knows that, by the run's definition.
 fn ends_acknowledged(run_spec: &RunSpec<'_>, flow: &Flow) -> bool {
     run_spec.fct_end == FctEnd::Ack && transport(run_spec, flow).answers()
@@ -246,6 +252,7 @@ pub(crate) fn result<K: Key>(
 fn add_flows(result: &mut PointResult, run_spec: &RunSpec<'_>, flows: &[Flow], mut records: Records, span: Range<u64>) {
     let mut ways = Ways::new(run_spec.fabric);
     let mut goodput = Goodput::over(span);
+    let marked = result.links.iter().any(|class| class.marks > 0);
     // A vector that grows would hold them one and a half times, when memory is fullest.
     let mut rows = Vec::with_capacity(flows.iter().filter(|flow| counts(run_spec.measure, flow)).count());
     for flow in flows {
@@ -254,7 +261,7 @@ fn add_flows(result: &mut PointResult, run_spec: &RunSpec<'_>, flows: &[Flow], m
         goodput.add(flow.start_ps, end.map(|end| end.0), flow.bytes);
         if counts(run_spec.measure, flow) {
             let row = row(run_spec, &mut ways, flow, (&record, end));
-            if let Some(delay) = delay(run_spec, &mut ways, flow, (&record, &row)) {
+            if let Some(delay) = delay(run_spec, &mut ways, flow, (&record, &row), marked) {
                 result.delays.get_or_insert_with(Delays::default).add(&delay);
             }
             rows.push(row);
@@ -266,18 +273,22 @@ fn add_flows(result: &mut PointResult, run_spec: &RunSpec<'_>, flows: &[Flow], m
     result.ideal_ccts_ps = ideal_ccts(run_spec, &mut ways, flows);
 }
 
-/// Returns what held a flow back that has finished, if its transport reports it.
+/// Returns what held a flow back that has finished, if its transport reports it. `marked`: packets of the run were marked.
 fn delay(
     run_spec: &RunSpec<'_>,
     ways: &mut Ways<'_>,
     flow: &Flow,
     (record, row): (&Record, &FlowRow),
+    marked: bool,
 ) -> Option<FlowDelay> {
-    let (waits, fct_ps) = (record.sent?.effort.waits, row.fct_ps?);
-    if waits == Waits::default() {
+    let fct_ps = row.fct_ps?;
+    let waits = record.sent.map_or(Waits::default(), |sent| sent.effort.waits);
+    let facts = transport(run_spec, flow);
+    // Receivers without ACKs wait, and none of their senders says so.
+    let receivers_wait = !facts.acknowledges && has_timers(run_spec, flow);
+    if waits == Waits::default() && !receivers_wait {
         return None;
     }
-    let facts = transport(run_spec, flow);
     let beside = u32::from(facts.header) + u32::from(run_spec.wire_overhead);
     let full = Train::new(facts.segment.into(), facts.segment, beside);
     let there = ideal::arrival(&ways.hops(flow.src, flow.dst), full);
@@ -287,7 +298,10 @@ fn delay(
         timeouts: row.timeouts,
         fct_ps,
         ideal_ps: row.ideal_ps,
-        timers_ps: waits.timer.0,
+        timers_ps: waits.timer.0.saturating_add(record.awaited.time.0),
+        retransmissions: row.retransmissions,
+        needless: row.unneeded,
+        cut_by_marks: marked,
         held_back_ps: waits.window.0,
         round_trip_ps: waits.round_trips.0.checked_div(waits.samples.into()).unwrap_or(0),
         least_round_trip_ps: (there + back).0,
@@ -307,7 +321,9 @@ fn row(run_spec: &RunSpec<'_>, ways: &mut Ways<'_>, flow: &Flow, (record, end): 
         fct_ps: end.map(|end| end.0 - flow.start_ps),
         ideal_ps: ideal.0,
         retransmissions: effort.retransmissions,
-        timeouts: effort.timeouts,
+        timeouts: effort.timeouts.saturating_add(record.awaited.asked),
+        timers_us: u32::try_from(effort.waits.timer.0.saturating_add(record.awaited.time.0) / 1_000_000)
+            .unwrap_or(u32::MAX),
         out_of_order: record.received.map_or(0, |received| received.out_of_order),
         deadline_ps: flow.deadline_ps.map(NonZeroU64::get),
         coflow: flow.coflow,

@@ -27,6 +27,13 @@ pub(crate) struct Received {
     pub(crate) out_of_order: u32,
 }
 
+/// What a receiver waited for before it asked for packets again.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Awaited {
+    pub(crate) asked: u32,
+    pub(crate) time: Time,
+}
+
 /// Records in a chunk.
 const CHUNK: usize = 1 << 12;
 
@@ -150,6 +157,8 @@ pub(crate) struct Record {
     pub(crate) held: Held,
     /// Packets that arrived twice.
     pub(crate) unneeded: u32,
+    /// What its receiver waited for before it asked for packets again.
+    pub(crate) awaited: Awaited,
     /// Whether a host gave it up.
     pub(crate) given_up: bool,
     /// The time in each step of QCLIMB, if its tagger has steps.
@@ -163,6 +172,7 @@ pub(crate) struct Records {
     received: ByNumber<Received>,
     held: BTreeMap<u32, Held>,
     unneeded: BTreeMap<u32, u32>,
+    awaited: BTreeMap<u32, Awaited>,
     given_up: BTreeSet<u32>,
     steps: BTreeMap<u32, StepTimes>,
 }
@@ -173,12 +183,13 @@ impl Records {
         let numbers = Numbers::of(flows);
         let (mut sent, mut received) = (Vec::new(), Vec::new());
         let (mut held, mut unneeded, mut steps) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        let mut given_up = BTreeSet::new();
+        let (mut given_up, mut awaited) = (BTreeSet::new(), BTreeMap::new());
         for Partition { hosts, .. } in built.partitions {
             sent.push(hosts.sent);
             received.push(hosts.received);
             held.extend(hosts.reordered);
             steps.extend(hosts.steps);
+            awaited.extend(hosts.awaited);
             given_up.extend(hosts.given_up);
             for message in hosts.unneeded {
                 *unneeded.entry(message).or_default() += 1;
@@ -190,6 +201,7 @@ impl Records {
             received: ByNumber::new(received.into_iter(), numbers.count, |record| numbers.place(record.message)),
             held,
             unneeded,
+            awaited,
             given_up,
             steps,
         }
@@ -203,6 +215,7 @@ impl Records {
             received: self.received.take(place),
             held: self.held.get(&flow.id).copied().unwrap_or_default(),
             unneeded: self.unneeded.get(&flow.id).copied().unwrap_or(0),
+            awaited: self.awaited.get(&flow.id).copied().unwrap_or_default(),
             given_up: self.given_up.contains(&flow.id),
             steps: self.steps.get(&flow.id).copied(),
         }

@@ -170,6 +170,7 @@ impl TagPackets for Ageing {
             FlowEvent::Steps { .. }
             | FlowEvent::Reordered { .. }
             | FlowEvent::Unneeded { .. }
+            | FlowEvent::Awaited { .. }
             | FlowEvent::HeldBack { .. }
             | FlowEvent::GivenUp { .. }
             | FlowEvent::Delivered { .. } => {}

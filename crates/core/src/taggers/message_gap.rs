@@ -152,6 +152,7 @@ impl MessageGap {
             FlowEvent::Steps { .. }
             | FlowEvent::Reordered { .. }
             | FlowEvent::Unneeded { .. }
+            | FlowEvent::Awaited { .. }
             | FlowEvent::Delivered { .. }
             | FlowEvent::HeldBack { .. }
             | FlowEvent::GivenUp { .. }

@@ -68,6 +68,7 @@ pub(super) struct Causes {
 pub(super) enum Wait {
     Timers,
     Windows,
+    Needless,
     Queues,
 }
 
@@ -156,16 +157,25 @@ impl Causes {
         if drops.loss as f64 >= MOST * all {
             return format!("the experiment sets a `loss` for {most} links");
         }
+        let down = self.lost.iter().map(|(_, drops)| drops.down()).fold(0, u64::saturating_add);
+        if down as f64 >= MOST * all {
+            return "the experiment lets links fail; a shorter `reconvergence` loses fewer packets".to_owned();
+        }
         format!("at the {most} ports a larger `buffer` or a lower `ecn_threshold`, or smaller windows of the senders")
     }
 
     /// What flows waited for, as shares of their time beyond the ideal FCT; `None` if it is not reported, or if they waited for
     /// nothing.
     pub(super) fn waits(&self) -> Option<String> {
-        let [timers, windows, queues] = self.delays?.shares()?.map(per_cent);
+        let shares = self.delays?.shares()?;
+        let [timers, windows, needless, queues] = shares.map(per_cent);
+        let needless = match shares[2] > 0.0 {
+            true => format!("{needless} on repairs of packets that were late and not lost, "),
+            false => String::new(),
+        };
         Some(format!(
             "of the time that flows took beyond their ideal FCTs, {timers} was spent waiting for retransmission timers, \
-             {windows} for windows and handshakes, and {queues} in queues or with windows reduced by marks or losses"
+             {windows} for windows and handshakes, {needless}and {queues} in queues or with windows reduced by marks or losses"
         ))
     }
 
@@ -173,12 +183,32 @@ impl Causes {
     pub(super) fn longest_wait(&self) -> Option<Wait> {
         let shares = self.delays.and_then(|delays| delays.shares());
         match shares {
-            Some([timers, windows, queues]) => {
-                let all = [(timers, Wait::Timers), (windows, Wait::Windows), (queues, Wait::Queues)];
+            Some([timers, windows, needless, queues]) => {
+                let all = [
+                    (timers, Wait::Timers),
+                    (windows, Wait::Windows),
+                    (needless, Wait::Needless),
+                    (queues, Wait::Queues),
+                ];
                 all.into_iter().max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, wait)| wait)
             }
             None => self.times_out().then_some(Wait::Timers),
         }
+    }
+
+    /// The share of repairs that were not needed.
+    pub(super) fn needless(&self) -> f64 {
+        self.delays.and_then(|delays| delays.shares()).map_or(0.0, |[_, _, needless, _]| needless)
+    }
+
+    /// What helps against repairs that were not needed.
+    pub(super) fn against_needless(&self) -> String {
+        if self.times_out() {
+            return "the timers are shorter than round trips; raise `rto_min`, or `resend_after`".to_owned();
+        }
+        "packets of a flow overtake each other, on several paths or in a port that sorts them, their own host's too: \
+         loss_detection = \"rack\" waits for them"
+            .to_owned()
     }
 
     /// Whether more than one timeout fired for ten flows.
@@ -194,7 +224,7 @@ impl Causes {
     /// What helps against timeouts.
     pub(super) fn against_timeouts(&self) -> String {
         if self.times_out_in_vain() {
-            return "the timers are shorter than round trips; raise `rto_min`".to_owned();
+            return self.against_needless();
         }
         self.against_losses()
     }
@@ -204,6 +234,7 @@ impl Causes {
         match wait {
             Some(Wait::Timers) => self.against_timeouts(),
             Some(Wait::Windows) => "larger windows: see `max_window`, `initial_window` and `ecn_threshold`".to_owned(),
+            Some(Wait::Needless) => self.against_needless(),
             Some(Wait::Queues) => arrivals.less().to_owned(),
             None => "look at timeouts, windows and losses".to_owned(),
         }

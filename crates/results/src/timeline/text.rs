@@ -92,6 +92,11 @@ impl Timeline {
             line(&format!("the packet waited for {link}"), *ps, "")?;
         }
         line("it was on the way", time.under_way_ps, "")?;
+        if self.timers_ps > 0 {
+            let s = if self.timeouts == 1 { "" } else { "s" };
+            let what = format!("of this the flow waited until a timer fired ({} time{s})", self.timeouts);
+            line(&what, self.timers_ps, "")?;
+        }
         let arrived = time.own_ps + time.others_ps + time.idle_ps + time.under_way_ps;
         let arrived = arrived + time.waited.iter().map(|(_, ps)| ps).sum::<u64>();
         if let Some(back) = self.fct_ps.and_then(|fct_ps| fct_ps.checked_sub(arrived)).filter(|&back| back > 0) {

@@ -44,6 +44,9 @@ pub(super) struct Part {
     /// Whether these rows have the column of times by rates alone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) rates: bool,
+    /// Whether these rows have the column of waits for timers.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) timed_out: bool,
     /// Whether these rows have the column of flows that were given up.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) given_up: bool,
@@ -181,8 +184,9 @@ impl PartWriter<'_> {
         let has_steps = rows.iter().any(|row| row.steps.is_some());
         let unanswered = rows.iter().any(|row| row.unanswered_us > 0);
         let rates = rows.iter().any(|row| row.rates_only_ps.is_some());
+        let timed_out = rows.iter().any(|row| row.timers_us > 0);
         let given_up = rows.iter().any(|row| row.given_up > 0);
-        let columns = FlowColumns { joined: None, steps: has_steps, unanswered, rates, given_up };
+        let columns = FlowColumns { joined: None, steps: has_steps, unanswered, rates, timed_out, given_up };
         write_whole(&flows, |file| {
             let mut flows = FlowWriter::new(file, &folder.join(FLOWS), columns)?;
             flows.write(0, seed, &rows)?;
@@ -200,6 +204,7 @@ impl PartWriter<'_> {
             steps: has_steps,
             unanswered,
             rates,
+            timed_out,
             given_up,
             sketch,
             trace: kept::list(&partial.path().join(TRACE))?,

@@ -45,7 +45,9 @@ impl Controller for Rumour {
             FlowEvent::Timeout { flow } => self.hear(flow.into()),
             FlowEvent::Reordered { message, held } => self.hear(u64::from(message) ^ held.byte_ns),
             FlowEvent::Steps { message, times } => self.hear(u64::from(message) ^ times.climb.0 ^ times.demotion.0),
-            FlowEvent::Unneeded { message } | FlowEvent::GivenUp { message } => self.hear(message.into()),
+            FlowEvent::Unneeded { message } | FlowEvent::GivenUp { message } | FlowEvent::Awaited { message, .. } => {
+                self.hear(message.into());
+            }
         }
         // It answers to some at once.
         if self.heard.is_multiple_of(3) && now < Rumour::UNTIL {

@@ -24,6 +24,7 @@
 //! | [`FlowEvent::Timeout`] | `timeout 7` |
 //! | [`FlowEvent::Reordered`], the most bytes, bytes times ns | `held 3 2920 40000` |
 //! | [`FlowEvent::Unneeded`] | `again 3` |
+//! | [`FlowEvent::Awaited`] | `awaited 7 2 times for 10ms` |
 //! | [`FlowEvent::Steps`], all of them in ns | `steps 3 0 2800 0 0 0` |
 //!
 //! Nothing may happen that no line expects, and no timer may be missed; wake-ups in which nothing happens go unsaid. After
@@ -445,6 +446,7 @@ fn show_event(event: &FlowEvent) -> String {
         FlowEvent::HeldBack { message } => format!("waits {}", message.id),
         FlowEvent::Reordered { message, held } => format!("held {message} {} {}", held.most_bytes, held.byte_ns),
         FlowEvent::Unneeded { message } => format!("again {message}"),
+        FlowEvent::Awaited { message, asked, time } => format!("awaited {message} {asked} times for {time}"),
         FlowEvent::Steps { message, times } => {
             let all = times.in_ns().map(|ns| format!(" {ns}"));
             format!("steps {message}{}", all.concat())

@@ -98,7 +98,13 @@ impl HomaEndpoint {
             Data::Ignored => return,
             Data::Unneeded => return self.report(now, tagger, FlowEvent::Unneeded { message }),
             Data::Part => None,
-            Data::Whole { out_of_order } => Some(FlowEvent::Delivered { message, out_of_order }),
+            Data::Whole { out_of_order, asked } => {
+                if asked > 0 {
+                    let time = Time(self.rules.silence.0.saturating_mul(asked.into()));
+                    self.report(now, tagger, FlowEvent::Awaited { message, asked, time });
+                }
+                Some(FlowEvent::Delivered { message, out_of_order })
+            }
         };
         self.progress += 1;
         if let Some(requests) = &mut self.requests {

@@ -37,6 +37,8 @@ struct Incoming {
     heard: Time,
     /// RESENDs since then.
     tries: u32,
+    /// RESENDs in all.
+    asked: u32,
 }
 
 impl Incoming {
@@ -61,10 +63,12 @@ pub(super) struct Grant {
 pub(super) enum Data {
     /// A part of a message.
     Part,
-    /// The last missing part; so many packets came out of order.
+    /// The last missing part.
     Whole {
         /// Packets that arrived after a later one.
         out_of_order: u32,
+        /// How often packets were asked for, each time after a silence.
+        asked: u32,
     },
     /// It had arrived before.
     Unneeded,
@@ -161,9 +165,9 @@ impl Receivers {
         if incoming.arrived.count() < incoming.packets {
             return Data::Part;
         }
-        let out_of_order = incoming.arrived.out_of_order();
+        let (out_of_order, asked) = (incoming.arrived.out_of_order(), incoming.asked);
         self.end(now, message, Have::All);
-        Data::Whole { out_of_order }
+        Data::Whole { out_of_order, asked }
     }
 
     fn add(&mut self, now: Time, (peer, message): (u16, u32), data: &DataHeader) -> u32 {
@@ -186,6 +190,7 @@ impl Receivers {
             rank: None,
             heard: now,
             tries: 0,
+            asked: 0,
         };
         let slot = match self.free.pop() {
             Some(slot) => {
@@ -319,6 +324,7 @@ impl Receivers {
             return Some(Silent::GivenUp { message });
         }
         incoming.tries += 1;
+        incoming.asked += 1;
         self.alarms.push(Reverse((now + silence, message)));
         Some(Silent::Resend { peer: incoming.peer, message, gaps: incoming.arrived.missing(incoming.granted) })
     }
