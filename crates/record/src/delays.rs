@@ -15,7 +15,7 @@ pub struct Delays {
     /// The part for which a handshake, or a window that no mark and no loss had cut, held data back. It has no queues
     /// in it: the same windows would have taken as long in an empty network.
     pub windows_ns: u64,
-    /// The part that timers, and windows cut by them or by packets taken for lost, cost flows whose packets were late and not lost.
+    /// The part that went to repairs of packets that were late and not lost: timers, and windows that were cut for them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub needless_ns: u64,
     /// The flow that waited longest for retransmission timers, among those that spent over half of their FCT so and had
@@ -77,7 +77,7 @@ impl Delays {
     /// A window holds a flow back for the rest of each round trip. As many round trips as fit into its FCT were each longer by
     /// their queues. That much of the rest is the queues', and the remainder is the window's.
     ///
-    /// What neither is, timers and cut windows, is needless to the share of the packets sent again that had not been lost.
+    /// Timers and cut windows are needless to the share of the packets sent again that had not been lost.
     pub fn add(&mut self, flow: &FlowDelay) {
         let beyond = flow.fct_ps.saturating_sub(flow.ideal_ps);
         let timers = flow.timers_ps.min(beyond);

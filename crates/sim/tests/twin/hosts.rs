@@ -72,6 +72,8 @@ pub(crate) struct Record {
     pub(crate) effort: Effort,
     pub(crate) out_of_order: u32,
     pub(crate) unneeded: u32,
+    /// How often its receiver asked for packets again.
+    pub(crate) asked: u32,
     pub(crate) held: Held,
     /// Nanoseconds in each step.
     pub(crate) steps: Option<[u64; 5]>,
@@ -237,6 +239,7 @@ impl Twin<'_> {
                 }
                 FlowEvent::Reordered { message, held } => self.records[message as usize].held = held,
                 FlowEvent::Unneeded { message } => self.records[message as usize].unneeded += 1,
+                FlowEvent::Awaited { message, asked, .. } => self.records[message as usize].asked = asked,
                 _ => {}
             }
         }

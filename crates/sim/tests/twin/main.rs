@@ -41,7 +41,7 @@ fn row_of_twin(case: &Case, flow: &Flow, record: &Record) -> Row {
     let fct = end.map(|end| end - flow.start_ps);
     let effort = record.effort;
     (
-        (flow.id, flow.start_ps, fct, effort.retransmissions, effort.timeouts, record.out_of_order),
+        (flow.id, flow.start_ps, fct, effort.retransmissions, effort.timeouts + record.asked, record.out_of_order),
         (effort.found_lost, effort.duplicate_acks, record.unneeded, record.held.most_bytes, record.held.byte_ns),
         record.steps,
     )
