@@ -250,8 +250,9 @@ fn plan_document(input: &ExperimentText, folder: &Folder, changes: &Changes, eng
         if scale.is_none() {
             changes.scale.lower(&mut point.settings)?;
         }
+        let completed = engines.complete(point)?;
         let (reading, settings) = engines.read(point, first_seed)?;
-        for warning in reading.warnings {
+        for warning in completed.into_iter().chain(reading.warnings) {
             match of_points.iter_mut().find(|(other, _)| *other == warning) {
                 Some((_, labels)) => labels.push(point.label()),
                 None => of_points.push((warning, vec![point.label()])),
