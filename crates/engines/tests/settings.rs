@@ -183,7 +183,7 @@ fn read__the_advice_of_a_labs_plan_can_be_followed() {
                 let advice = warnings[place..].split_once(' ').unwrap().1.trim_start_matches("or ");
                 let Some((key, rest)) = advice.split_once(" = ") else { continue };
                 let end = rest.find([',', ';', '\n', ' ']).unwrap_or(rest.len());
-                let set = format!("{key}={}", rest[..end].trim_matches('"'));
+                let set = format!("schemes.pias.{key}={}", rest[..end].trim_matches('"'));
                 planned(&text(schemes, buffer), std::slice::from_ref(&set), &engines)
                     .unwrap_or_else(|error| panic!("{set}: {error}\n{warnings}"));
                 followed += 1;

@@ -13,8 +13,9 @@ use flowsieve_lab::linux::Outcome;
 
 /// The share of a run's frames, starts or readings more than 1 ms late above which it is not valid.
 const MOST_LATE: f64 = 0.005;
-/// The share of bad windows above which it is not.
-const MOST_BAD: f64 = 0.01;
+/// The share of bad windows above which it is not, and their number that is no harm in any case.
+const MOST_BAD: f64 = 0.02;
+const HARMLESS: usize = 2;
 /// What is later than this stood still: no run with it is valid.
 const STOOD_STILL_NS: u64 = 50_000_000;
 
@@ -63,7 +64,7 @@ fn of_lateness(outcome: &Outcome) -> Option<String> {
     }
     let (bad, all) = (bad_windows(outcome).len(), windows(outcome));
     let share = bad as f64 / all as f64;
-    (share > MOST_BAD && bad > 1).then(|| {
+    (share > MOST_BAD && bad > HARMLESS).then(|| {
         let what = "more than a twentieth of the frames, starts or readings";
         format!("in {bad} of {all} windows of 100 ms {what} were more than 1 ms late{hint}{}", stolen(outcome))
     })
