@@ -21,7 +21,7 @@ use flowsieve_experiment::{Error, Point};
 use flowsieve_fabric::topology::{Link, events};
 pub use flowsieve_lab::LabError;
 use flowsieve_lab::hosts::Apart;
-use flowsieve_lab::linux::{self, Congestion, HostSettings, Outcome, Plan, Source};
+use flowsieve_lab::linux::{self, Congestion, HostSettings, Plan, Source};
 pub use flowsieve_lab::linux::{clean, enter, named, new_session, remove_own, requests};
 use flowsieve_record::PointResult;
 use flowsieve_results::SchemeInfo;
@@ -183,7 +183,9 @@ impl Engine for Linux {
         } else {
             Reading { fabric: run.setup.fabric.draw(), ..Reading::default() }
         };
-        let mut warnings = reading.warnings;
+        let advised = reading.warnings.into_iter();
+        let mut warnings: Vec<String> =
+            advised.map(|warning| refusals::without_refused_advice(warning, &run.sender)).collect();
         warnings.extend(run.duration_in_words());
         warnings.extend(run.apart.map(programs::in_words));
         warnings.extend(refusals::replaced(&run.setup));

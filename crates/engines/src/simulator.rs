@@ -180,7 +180,7 @@ impl Engine for Packets {
         for placed in workload.parts().iter().filter_map(|(_, part)| part.placed.as_ref()) {
             placed.say(&mut loads, &mut warnings);
         }
-        warnings.extend(defeats::defeats(scheme, fabric, *wire_overhead, times::on_linux(&point.settings)));
+        warnings.extend(defeats::defeats(scheme, fabric, *wire_overhead));
         let (trace, cut) = run.expected_trace().unzip();
         warnings.extend(cut.flatten());
         warnings.extend(foreign::notes(fabric, workload));

@@ -32,7 +32,7 @@ fn given<'a>(settings: &'a Settings, section: Section, name: &'static str) -> Op
 }
 
 /// Returns whether the experiment's packets are real ones.
-pub(crate) fn on_linux(settings: &Settings) -> bool {
+fn on_linux(settings: &Settings) -> bool {
     matches!(given(settings, Section::Run, "engine"), Some(Value::Text(engine)) if engine == "linux")
 }
 

@@ -203,6 +203,20 @@ fn refuse_what_is_the_kernels(scope: &Scope<'_>) -> Result<(), SettingsError> {
     Ok(())
 }
 
+/// Takes out of a warning of the plan what the lab refuses of its advice: "…; try KEY = VALUE, or KEY = VALUE".
+pub(super) fn without_refused_advice(warning: String, sender: &Sender) -> String {
+    const TRY: &str = "; try ";
+    let has_own_windows = matches!(sender.congestion, Congestion::Dctcp(_));
+    let is_refused = |advice: &&str| match advice.split([' ', '=']).next().unwrap_or_default() {
+        "nic" | "parameters" | "rto" => true,
+        "max_window" | "min_window" | "window_growth" => !has_own_windows,
+        key => THE_KERNELS_OWN.iter().any(|(own, _)| *own == key),
+    };
+    let Some((finding, advice)) = warning.split_once(TRY) else { return warning };
+    let left: Vec<&str> = advice.split(", or ").filter(|advice| !is_refused(advice)).collect();
+    if left.is_empty() { finding.to_owned() } else { format!("{finding}{TRY}{}", left.join(", or ")) }
+}
+
 /// Takes out of the effective configuration what the simulator's senders would have, and the kernel's have by themselves.
 pub(super) fn leave_out_the_kernels(settings: &Settings) {
     let is_the_kernels = |name: &str| name == "rto" || THE_KERNELS_OWN.iter().any(|(own, _)| *own == name);

@@ -61,8 +61,8 @@ fn exchange(facts: TransportFacts, wire_overhead: u16) -> Exchange {
     Exchange::new(facts.segment, facts.header, wire_overhead)
 }
 
-/// Returns all findings, in sentences. `on_linux`: hosts are the lab's, which refuses some of what the simulator takes.
-pub(super) fn defeats(scheme: &Scheme, fabric: &Fabric, wire_overhead: u16, on_linux: bool) -> Vec<String> {
+/// Returns all findings, in sentences.
+pub(super) fn defeats(scheme: &Scheme, fabric: &Fabric, wire_overhead: u16) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for class in &scheme.classes {
         let TransportSpec::Tcp(rules) = &class.transport else { continue };
@@ -70,7 +70,7 @@ pub(super) fn defeats(scheme: &Scheme, fabric: &Fabric, wire_overhead: u16, on_l
         let (exchange, packet) = (exchange(facts, wire_overhead), u64::from(facts.segment) + u64::from(facts.header));
         let paths = paths(fabric, exchange);
         let Some(longest) = paths.iter().max_by_key(|path| path.time) else { continue };
-        let check = Check { scheme, fabric, params: &rules.params, exchange, paths: &paths, longest, packet, on_linux };
+        let check = Check { scheme, fabric, params: &rules.params, exchange, paths: &paths, longest, packet };
         for text in check.all().into_iter().chain(unordered(rules.order, &class.tagger, scheme)) {
             if !found.contains(&text) {
                 found.push(text);
@@ -106,7 +106,6 @@ struct Check<'a> {
     longest: &'a Path,
     /// Bytes that a full packet takes in a buffer.
     packet: u64,
-    on_linux: bool,
 }
 
 /// Ports with the same specification.
@@ -284,7 +283,7 @@ impl Check<'_> {
         };
         Some(format!(
             "`{}` = {} is less than a seventh of rate times base round trip at {} ({}, of {} times {}), so their \
-             links idle while senders slow down; try {}{room}{}",
+             links idle while senders slow down; try {}{room}, or parameters = \"scaled\"",
             k.key,
             k.in_words(),
             in_words(&ports.places),
@@ -292,13 +291,7 @@ impl Check<'_> {
             units::format_rate(ports.rate.bps()),
             units::format_time(self.longest.time.0),
             k.would_be(rule),
-            self.or_scaled(),
         ))
-    }
-
-    /// Names the set with windows and buffers for the fabric, where hosts take it.
-    fn or_scaled(&self) -> &'static str {
-        if self.on_linux { "" } else { ", or parameters = \"scaled\"" }
     }
 
     /// Finds a buffer that is smaller than what a flow has under way when it first loses a packet. For senders that
@@ -315,13 +308,12 @@ impl Check<'_> {
         ((holds as f64) < (1.0 - LACK) * needed as f64).then(|| {
             format!(
                 "`buffer` = {} in all at {} is less than rate times base round trip ({} times {}), so a single flow \
-                 loses packets and its links idle; try {}{}",
+                 loses packets and its links idle; try {}, or parameters = \"scaled\"",
                 units::format_size(holds),
                 in_words(&ports.places),
                 units::format_rate(rate.bps()),
                 units::format_time(self.longest.time.0),
                 units::format_size(needed),
-                self.or_scaled(),
             )
         })
     }
@@ -340,18 +332,13 @@ impl Check<'_> {
             false => ("max_window", self.params.max_window),
         };
         let bytes = u64::from(window) * self.packet;
-        let would_do = match (self.on_linux, slowed) {
-            (false, _) => format!("nic = \"backpressure\", or {key} = {}", holds / self.packet),
-            (true, true) => format!("{key} = {}", holds / self.packet),
-            // The kernel's window ends with the memory of sockets.
-            (true, false) => format!("buffer = \"{}\"", units::format_size(bytes)),
-        };
         (bytes > holds).then(|| {
             format!(
                 "`{key}` = {window} packets ({}) do not fit into the {} of a host's own port, and nic = \"scheme\" \
-                 drops them there; try {would_do}",
+                 drops them there; try nic = \"backpressure\", or {key} = {}",
                 units::format_size(bytes),
                 units::format_size(holds),
+                holds / self.packet
             )
         })
     }
