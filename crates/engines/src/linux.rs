@@ -114,7 +114,8 @@ impl Linux {
 /// Removes what labs have left that were killed, and says what it was; what cannot be removed stays.
 pub fn clear() -> Vec<String> {
     let removed = clean();
-    let names = named::forget_killed().into_iter().map(|name| format!("removed the name {name} of a lab that was killed"));
+    let names =
+        named::forget_killed().into_iter().map(|name| format!("removed the name {name} of a lab that was killed"));
     let spaces = match removed {
         Ok(removed) if removed.is_empty() => None,
         Ok(removed) => Some(format!("removed {} network namespaces of labs that were killed", removed.len())),

@@ -118,7 +118,8 @@ fn scale_times__on_linux_by_itself_and_in_the_simulator_if_asked() {
     ));
     assert!(!said("").contains("scaled to"));
     // In the simulator, too: the same file means other times there.
-    let differs = "the lab scales them to 50Mbps, as `scale_times = true` in [lab] does here: message_gap 3ms, pda_gap 300us, ";
+    let differs =
+        "the lab scales them to 50Mbps, as `scale_times = true` in [lab] does here: message_gap 3ms, pda_gap 300us, ";
     assert!(said("").contains(differs), "{}", said(""));
     for same in ["[lab]\nscale_times = true", "[lab]\nscale_times = false", ON_LINUX] {
         assert!(!said(same).contains("the lab scales them"), "{same}");

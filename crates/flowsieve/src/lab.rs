@@ -62,7 +62,8 @@ fn compare(args: &LabCompare, engines: &Engines) -> Result<(), Error> {
         folder.into()
     });
     let says = |set: &String| {
-        set.split_once('=').is_some_and(|(key, _)| matches!(key.trim(), "parameters" | "run.parameters" | "sweep.parameters"))
+        set.split_once('=')
+            .is_some_and(|(key, _)| matches!(key.trim(), "parameters" | "run.parameters" | "sweep.parameters"))
     };
     let sender = (!args.of.set.iter().any(says)).then(|| SENDER.to_owned());
     if sender.is_some() {

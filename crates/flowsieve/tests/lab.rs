@@ -354,7 +354,10 @@ fn lab_run__what_opens_and_closes_connections_is_not_counted() {
         let packets = measured["links"][0]["packets"].as_u64().expect("a count");
         let again = measured["counts"]["kernel RetransSegs"].as_u64().unwrap_or(0);
         assert!((4_100..4_300 + 2 * again).contains(&packets), "{packets} packets, {again} of them again");
-        assert_eq!(measured["counts"]["lab attempts"].as_u64(), Some(measured["warnings"].as_array().map_or(0, Vec::len) as u64 + 1));
+        assert_eq!(
+            measured["counts"]["lab attempts"].as_u64(),
+            Some(measured["warnings"].as_array().map_or(0, Vec::len) as u64 + 1)
+        );
     }
 }
 
@@ -377,7 +380,10 @@ fn lab_run__the_wait_for_a_connection_is_part_of_a_flows_time() {
     let mean = value(&out, "fifo", "all", "fct_mean_us");
     assert!((80_000.0..400_000.0).contains(&mean), "{mean}");
     let warnings = measured(&out)[0]["warnings"].to_string();
-    assert!(warnings.contains("19 flows found no idle connection and waited for one, which their FCTs include"), "{warnings}");
+    assert!(
+        warnings.contains("19 flows found no idle connection and waited for one, which their FCTs include"),
+        "{warnings}"
+    );
 }
 
 /// A lab that stands still for 400 ms in the middle is not valid: the run is made again, and says so.
@@ -461,7 +467,12 @@ fn lab_run__leaves_no_sockets_and_clears_what_a_killed_lab_has_left() {
     let killed = end("-KILL");
     assert!(orphans() < before + 20, "{} orphans", orphans());
     assert_eq!(namespaces_of(killed).len(), 4);
-    let output = flowsieve().args(["lab", "run"]).arg(written(folder.path(), SECOND)).arg("--out").arg(folder.path().join("next")).output();
+    let output = flowsieve()
+        .args(["lab", "run"])
+        .arg(written(folder.path(), SECOND))
+        .arg("--out")
+        .arg(folder.path().join("next"))
+        .output();
     let told = String::from_utf8(output.expect("an answer").stderr).expect("text");
     assert!(told.contains("removed 4 network namespaces of labs that were killed"), "{told}");
     assert!(namespaces_of(killed).is_empty());
@@ -474,7 +485,8 @@ fn lab_run__says_which_rights_are_missing() {
     let file = written(folder.path(), &SECOND.replace("connections_per_pair = 8", "connections_per_pair = 40"));
     let program = env!("CARGO_BIN_EXE_flowsieve");
     let run = |shell: &str| {
-        let command = format!("{shell} {program} lab run {} --out {}", file.display(), folder.path().join("out").display());
+        let command =
+            format!("{shell} {program} lab run {} --out {}", file.display(), folder.path().join("out").display());
         Command::new("sh").args(["-c", &command]).output().expect("an answer")
     };
     // 480 files, and three listeners.
@@ -482,7 +494,10 @@ fn lab_run__says_which_rights_are_missing() {
     let told = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{told}");
     let line = told.lines().find(|line| line.starts_with("error: ")).expect("an error");
-    assert!(line.contains("483 more open files") && line.contains("expected connections_per_pair of at most 2"), "{line}");
+    assert!(
+        line.contains("483 more open files") && line.contains("expected connections_per_pair of at most 2"),
+        "{line}"
+    );
     if run("unshare -U true;").status.code() == Some(127) {
         return eprintln!("skipped: there is no unshare");
     }

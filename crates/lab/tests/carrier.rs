@@ -211,8 +211,13 @@ fn restart__what_opened_a_connection_teaches_nothing() {
     let memory = || InMemory::new(&fabric, &scheme, 0, 1, PACKETS);
     let syn = Tcp { syn: true, payload: 0, ..DATA };
     let opens = Tcp { sequence: 1, payload: 1, ..DATA };
-    let arrivals = vec![(us(10), 0, syn.frame()), (us(1_000), 0, opens.frame()), (us(2_000), 1, Tcp { acknowledges: 2, ..ACK }.frame())];
-    let mut carrier = Carrier::new(Script::new(arrivals), memory(), Hosts::new(&fabric, &scheme, 1, 16), PACKETS, 1_500);
+    let arrivals = vec![
+        (us(10), 0, syn.frame()),
+        (us(1_000), 0, opens.frame()),
+        (us(2_000), 1, Tcp { acknowledges: 2, ..ACK }.frame()),
+    ];
+    let mut carrier =
+        Carrier::new(Script::new(arrivals), memory(), Hosts::new(&fabric, &scheme, 1, 16), PACKETS, 1_500);
     let begin = |at_ns, offset, id, bytes| {
         let message = Message { id, to: 1, bytes, ..Message::default() };
         Begin { at_ns, host: 0, connection: DATA.segment().connection, offset, message }

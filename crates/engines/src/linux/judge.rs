@@ -53,7 +53,11 @@ fn of_lateness(outcome: &Outcome) -> Option<String> {
     for (lateness, what, how) in kinds(outcome) {
         let share = lateness.all.late as f64 / lateness.all.events.max(1) as f64;
         if share > MOST_LATE && lateness.all.late > 1 {
-            return Some(format!("{} of the {what} {how} more than 1 ms late{hint}{}", percent(share), stolen(outcome)));
+            return Some(format!(
+                "{} of the {what} {how} more than 1 ms late{hint}{}",
+                percent(share),
+                stolen(outcome)
+            ));
         }
     }
     for (lateness, what, how) in kinds(outcome) {
@@ -77,7 +81,8 @@ fn stolen(outcome: &Outcome) -> String {
     let mut text = String::new();
     if all > Duration::ZERO {
         let (all, most) = (all.as_millis(), most.as_millis());
-        let _ = write!(text, "; other systems on this hardware took {all} ms of its processors, at most {most} in 100 ms");
+        let _ =
+            write!(text, "; other systems on this hardware took {all} ms of its processors, at most {most} in 100 ms");
     }
     text
 }
@@ -113,10 +118,19 @@ mod tests {
         // Hiccups of 3 ms, as other programs cause them, at a time.
         assert_eq!(invalid(&run(&each_second(3))), None);
         let said = |stalls: &[(u64, u64)]| invalid(&run(stalls)).unwrap_or_default();
-        assert!(said(&[(5_000, 400)]).starts_with("3.32 % of the frames left more than 1 ms late; expected"), "{}", said(&[(5_000, 400)]));
-        assert!(said(&[(5_000, 55)]).starts_with("frames left more than 1 ms late, by up to 55 ms"), "{}", said(&[(5_000, 55)]));
+        assert!(
+            said(&[(5_000, 400)]).starts_with("3.32 % of the frames left more than 1 ms late; expected"),
+            "{}",
+            said(&[(5_000, 400)])
+        );
+        assert!(
+            said(&[(5_000, 55)]).starts_with("frames left more than 1 ms late, by up to 55 ms"),
+            "{}",
+            said(&[(5_000, 55)])
+        );
         assert!(said(&each_second(100)).contains("% of the frames left more than 1 ms late"));
-        let in_windows = "in 5 of 120 windows of 100 ms more than a twentieth of the frames, starts or readings were more";
+        let in_windows =
+            "in 5 of 120 windows of 100 ms more than a twentieth of the frames, starts or readings were more";
         assert!(said(&each_second(9)[..5]).starts_with(in_windows), "{}", said(&each_second(9)[..5]));
     }
 
@@ -126,9 +140,13 @@ mod tests {
         let mut outcome = run(&[]);
         outcome.starts = run(&[(5_000, 400)]).starts;
         let hint = "; other systems on this hardware took 350 ms of its processors, at most 200 in 100 ms; expected";
-        outcome.stolen = [(51, 200), (52, 150)].into_iter().map(|(window, ms)| (window, Duration::from_millis(ms))).collect();
+        outcome.stolen =
+            [(51, 200), (52, 150)].into_iter().map(|(window, ms)| (window, Duration::from_millis(ms))).collect();
         let said = invalid(&outcome).expect("a reason");
-        assert!(said.starts_with("3.33 % of the flows were started more than 1 ms late") && said.contains(hint), "{said}");
+        assert!(
+            said.starts_with("3.33 % of the flows were started more than 1 ms late") && said.contains(hint),
+            "{said}"
+        );
         outcome.starts = run(&[]).starts;
         outcome.carried.lost_before = 2;
         assert!(invalid(&outcome).is_some_and(|said| said.starts_with("2 frames were lost before they were received")));

@@ -221,7 +221,9 @@ fn warnings(run: &Run, outcome: &Outcome) -> Vec<String> {
     }
     if let Some(bytes) = outcome.narrow_buffer {
         let kb = bytes / 1_000;
-        said.push(format!("the kernel keeps at most {kb} kB of frames for the fabric, and more if the lab runs as root"));
+        said.push(format!(
+            "the kernel keeps at most {kb} kB of frames for the fabric, and more if the lab runs as root"
+        ));
     }
     if outcome.waited > 0 {
         said.push(format!(

@@ -37,7 +37,9 @@ fn fits(each: u64, hosts: u64, free: u64) -> Result<(), LabError> {
         most => format!("connections_per_pair of at most {most} in [lab], fewer hosts"),
     };
     Err(LabError::NotPermitted {
-        what: format!("{needed} more open files, two for each of {each} connections from each of {hosts} hosts to each other one"),
+        what: format!(
+            "{needed} more open files, two for each of {each} connections from each of {hosts} hosts to each other one"
+        ),
         problem: format!("{free} are left"),
         expected: format!("{less}, or a limit that is higher by {} (`ulimit -n`)", needed - free),
     })
@@ -52,7 +54,8 @@ mod tests {
     fn fits__what_two_files_a_connection_leave() {
         assert_eq!(fits(48, 8, 5_384), Ok(()));
         let said = fits(48, 8, 5_383).unwrap_err().to_string();
-        let expected = "connections_per_pair of at most 47 in [lab], fewer hosts, or a limit that is higher by 1 (`ulimit -n`)";
+        let expected =
+            "connections_per_pair of at most 47 in [lab], fewer hosts, or a limit that is higher by 1 (`ulimit -n`)";
         assert!(said.contains("5384 more open files") && said.ends_with(expected), "{said}");
         assert!(fits(1, 64, 8_000).unwrap_err().to_string().contains("expected fewer hosts, or a limit"));
         assert_eq!(fits(0, 4, 100), Ok(()));
