@@ -354,10 +354,8 @@ fn lab_run__what_opens_and_closes_connections_is_not_counted() {
         let packets = measured["links"][0]["packets"].as_u64().expect("a count");
         let again = measured["counts"]["kernel RetransSegs"].as_u64().unwrap_or(0);
         assert!((4_100..4_300 + 2 * again).contains(&packets), "{packets} packets, {again} of them again");
-        assert_eq!(
-            measured["counts"]["lab attempts"].as_u64(),
-            Some(measured["warnings"].as_array().map_or(0, Vec::len) as u64 + 1)
-        );
+        let earlier = measured["warnings"].to_string().matches(" was not valid: ").count() as u64;
+        assert_eq!(measured["counts"]["lab attempts"].as_u64(), Some(earlier + 1));
     }
 }
 
@@ -368,14 +366,15 @@ fn lab_run__the_wait_for_a_connection_is_part_of_a_flows_time() {
     let Some(_machine) = machine("lab_run__the_wait_for_a_connection_is_part_of_a_flows_time", &NEEDS) else { return };
     let text = SECOND
         .replace("connections_per_pair = 8", "connections_per_pair = 1")
-        .replace("[\"fifo\", \"pias\"]", "\"fifo\"")
         .replace("load = 0.5\nflows = 150", "list = \"burst.csv\"")
         .replace("sizes = \"fixed(20KB)\"\n", "");
     let folder = tempfile::tempdir().expect("a folder");
     let flows: String = (0..20).map(|flow| format!("{},0,1,20000\n", 0.1 + f64::from(flow) * 1e-4)).collect();
     fs::write(folder.path().join("burst.csv"), format!("start_s,src,dst,bytes\n{flows}")).expect("a list");
     let (file, out) = (written(folder.path(), &text), folder.path().join("out"));
-    let Some(_) = printed(flowsieve().args(["lab", "run"]).arg(file).arg("--out").arg(&out)) else { return };
+    let mut command = flowsieve();
+    command.args(["lab", "run", "--set", "scheme=fifo"]).arg(file).arg("--out").arg(&out);
+    let Some(_) = printed(&mut command) else { return };
     // 20 times 20,000 bytes take 160 ms at 20 Mbit/s, one after the other: half of that in the mean.
     let mean = value(&out, "fifo", "all", "fct_mean_us");
     assert!((80_000.0..400_000.0).contains(&mean), "{mean}");
@@ -391,10 +390,10 @@ fn lab_run__the_wait_for_a_connection_is_part_of_a_flows_time() {
 fn lab_run__a_stall_is_not_valid() {
     let Some(_machine) = machine("lab_run__a_stall_is_not_valid", &NEEDS) else { return };
     let folder = tempfile::tempdir().expect("a folder");
-    let text = SECOND.replace("[\"fifo\", \"pias\"]", "\"fifo\"").replace("flows = 150", "flows = 600");
+    let text = SECOND.replace("flows = 150", "flows = 600");
     let out = folder.path().join("out");
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_flowsieve"));
-    command.args(["lab", "run"]).arg(written(folder.path(), &text)).arg("--out").arg(&out);
+    command.args(["lab", "run", "--set", "scheme=fifo"]).arg(written(folder.path(), &text)).arg("--out").arg(&out);
     let lab = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("a lab");
     until_it_sends(lab.id());
     let signal = |name: &str| {
