@@ -4,10 +4,12 @@
 //! It takes the simulator's experiments. A setting that the kernel cannot honour is an error that names it.
 
 pub mod doctor;
+mod judge;
 mod programs;
 mod refusals;
 mod result;
 mod source;
+mod usual;
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -19,7 +21,7 @@ use flowsieve_experiment::{Error, Point};
 use flowsieve_fabric::topology::{Link, events};
 pub use flowsieve_lab::LabError;
 use flowsieve_lab::hosts::Apart;
-use flowsieve_lab::linux::{self, Congestion, HostSettings, Outcome, Plan, Source};
+use flowsieve_lab::linux::{self, Congestion, HostSettings, Plan, Source};
 pub use flowsieve_lab::linux::{clean, enter, named, new_session, remove_own, requests};
 use flowsieve_record::PointResult;
 use flowsieve_results::SchemeInfo;
@@ -71,9 +73,7 @@ enum Programs {
 }
 
 /// How often a run is made whose frames left too late.
-const ATTEMPTS: u32 = 3;
-/// The share of frames more than 1 ms late above which a run is not valid.
-const MOST_LATE: f64 = 0.005;
+const ATTEMPTS: usize = 3;
 
 /// Runs use all of the machine, so there is one at a time. What it carries is measured before the first.
 static ONE_AT_A_TIME: Mutex<Option<Measured>> = Mutex::new(None);
@@ -95,7 +95,7 @@ impl Linux {
         events::refuse(&point.settings, problem, "no [[event]], or engine = \"simulator\" in [run]")?;
         let common = point.settings.common();
         let has_programs = common.optional(&PROGRAMS)? == Some(Programs::Own);
-        let sends = !has_programs || has_workload(&point.settings);
+        let sends = sends(&point.settings)?;
         let setup = if sends { self.packets.set_up(point, seed)? } else { self.packets.set_up_idle(point, seed)? };
         let sender = refusals::sender(point, &setup, sends)?;
         let apart = if has_programs { Some(programs::apart(point, &setup)?) } else { None };
@@ -105,9 +105,28 @@ impl Linux {
         for (name, value) in sender.host.in_words() {
             point.settings.note(&format!("lab.host.{name}"), &value);
         }
+        point.settings.note("lab.host.congestion_control", sender.congestion.name());
         let label = format!("{}, seed {seed}", point.label());
         Ok(Run { setup, sender, sends, apart, connections, dscp, max_time, seed, label })
     }
+}
+
+/// Removes what labs have left that were killed, and says what it was; what cannot be removed stays.
+pub fn clear() -> Vec<String> {
+    let removed = clean();
+    let names =
+        named::forget_killed().into_iter().map(|name| format!("removed the name {name} of a lab that was killed"));
+    let spaces = match removed {
+        Ok(removed) if removed.is_empty() => None,
+        Ok(removed) => Some(format!("removed {} network namespaces of labs that were killed", removed.len())),
+        Err(error) => Some(format!("warning: labs that were killed have left network namespaces: {error}")),
+    };
+    names.chain(spaces).collect()
+}
+
+/// Returns whether the lab sends a workload's flows.
+fn sends(settings: &Settings) -> Result<bool, Error> {
+    Ok(settings.common().optional(&PROGRAMS)? != Some(Programs::Own) || has_workload(settings))
 }
 
 /// Returns whether any key of a workload is given.
@@ -153,6 +172,11 @@ impl Engine for Linux {
         self.packets.read_scheme(scheme, settings);
     }
 
+    fn complete(&self, point: &mut Point) -> Result<Option<String>, Error> {
+        let given = usual::give(point, sends(&point.settings)?)?;
+        Ok((!given.is_empty()).then(|| format!("on Linux, where nothing is given: {}", given.join(", "))))
+    }
+
     fn read(&self, point: &Point, seed: u64) -> Result<Reading, Error> {
         let run = self.run_of(point, seed)?;
         let reading = if run.sends {
@@ -160,11 +184,14 @@ impl Engine for Linux {
         } else {
             Reading { fabric: run.setup.fabric.draw(), ..Reading::default() }
         };
-        let mut warnings = reading.warnings;
+        let advised = reading.warnings.into_iter();
+        let mut warnings: Vec<String> =
+            advised.map(|warning| refusals::without_refused_advice(warning, &run.sender)).collect();
         warnings.extend(run.duration_in_words());
         warnings.extend(run.apart.map(programs::in_words));
         warnings.extend(refusals::replaced(&run.setup));
         warnings.extend(refusals::unordered(point, &run.setup));
+        refusals::leave_out_the_kernels(&point.settings);
         Ok(Reading { warnings, ..reading })
     }
 
@@ -182,45 +209,40 @@ impl Engine for Linux {
             return Err(Error::Input(format!("{problem}; expected `flowsieve lab up`")));
         }
         let mut alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        linux::room_for_connections(run.connections as u64, run.setup.fabric.hosts.into())
+            .map_err(|error| run.failed(&error))?;
         let machine = match *alone {
             Some(known) => known,
-            None => *alone.insert(Measured::before_a_run()?),
+            None => {
+                clear().iter().for_each(|removed| eprintln!("{removed}"));
+                *alone.insert(Measured::before_a_run()?)
+            }
         };
         run.refuse_too_much(&machine)?;
-        let (mut result, mut problem) = run.carry_out(hear)?;
-        if run.apart.is_some() {
-            // Its programs have run, and cannot run again by themselves.
-            result.warnings.extend(problem);
-            return Ok(result);
-        }
-        for _ in 1..ATTEMPTS {
-            if problem.is_none() {
-                break;
+        let mut not_valid: Vec<String> = Vec::new();
+        while not_valid.len() < ATTEMPTS {
+            let (mut result, problem) = run.carry_out(hear)?;
+            if run.apart.is_some() {
+                // Its programs have run, and cannot run again by themselves.
+                result.warnings.extend(problem);
+                return Ok(result);
             }
-            (result, problem) = run.carry_out(hear)?;
+            let Some(problem) = problem else {
+                let attempts = not_valid.len() + 1;
+                result.counts.insert("lab attempts".to_owned(), attempts as u64);
+                let before = not_valid.iter().zip(1..).map(|(why, of)| format!("attempt {of} was not valid: {why}"));
+                result.warnings.extend(before);
+                return Ok(result);
+            };
+            not_valid.push(problem);
         }
-        match problem {
-            None => Ok(result),
-            Some(problem) => Err(Error::NotValid { point: run.label, problem }),
-        }
+        let last = not_valid.pop().unwrap_or_default();
+        Err(Error::NotValid { point: run.label, problem: format!("{last}; {ATTEMPTS} attempts were made") })
     }
 
     fn describe(&self, point: &Point, info: &mut SchemeInfo) -> Result<(), Error> {
         self.packets.describe(point, info)
     }
-}
-
-/// Says why a run is not valid, if it is not.
-fn invalid(outcome: &Outcome) -> Option<String> {
-    let carried = &outcome.carried;
-    let advice = "expected a machine with less other work, lower rates, or fewer hosts";
-    let late = carried.late_share();
-    if late > MOST_LATE {
-        let hint = if outcome.real_time { "" } else { " (without real-time priority, which needs root)" };
-        return Some(format!("{:.2} % of the frames left more than 1 ms late{hint}; {advice}", 100.0 * late));
-    }
-    (carried.lost_before > 0)
-        .then(|| format!("{} frames were lost before they were received; {advice}", carried.lost_before))
 }
 
 impl Run {
@@ -249,7 +271,7 @@ impl Run {
         };
         let mut show = |share: f64| -> ControlFlow<()> { hear(Progress { share, packet_hops: 0 }) };
         let outcome = linux::run(&plan, &mut show).map_err(|error| self.failed(&error))?;
-        Ok((result::of(self, &outcome), invalid(&outcome)))
+        Ok((result::of(self, &outcome), judge::invalid(&outcome)))
     }
 
     fn failed(&self, error: &LabError) -> Error {

@@ -24,14 +24,28 @@ declare! {
 /// The entry of the effective configuration where times are scaled, given or not.
 const ENTRY: &str = "lab.scale_times";
 
+/// The rate of hosts, in bit/s, below which an experiment is one that a lab could carry.
+const OF_LABS: u64 = 1_000_000_000;
+
+fn given<'a>(settings: &'a Settings, section: Section, name: &'static str) -> Option<&'a Value> {
+    settings.given(&(Table::Section(section), name)).map(|(value, _)| value)
+}
+
+/// Returns whether the experiment's packets are real ones.
+fn on_linux(settings: &Settings) -> bool {
+    matches!(given(settings, Section::Run, "engine"), Some(Value::Text(engine)) if engine == "linux")
+}
+
+/// Returns whether the parameter set is for the fabric's rate and round trip.
+fn is_scaled(settings: &Settings) -> bool {
+    matches!(given(settings, Section::Run, "parameters"), Some(Value::Text(set)) if set == "scaled")
+}
+
 /// Scales the times that are read from now on, if they are to be scaled.
 pub(crate) fn scale(settings: &Settings, fabric: &Fabric) {
-    let given = |section: Section, name| settings.given(&(Table::Section(section), name)).map(|(value, _)| value);
-    let on_linux = || matches!(given(Section::Run, "engine"), Some(Value::Text(engine)) if engine == "linux");
-    let is_scaled = || matches!(given(Section::Run, "parameters"), Some(Value::Text(set)) if set == "scaled");
-    let wanted = match given(SCALE_TIMES.section, SCALE_TIMES.name) {
+    let wanted = match given(settings, SCALE_TIMES.section, SCALE_TIMES.name) {
         Some(value) => *value == Value::Flag(true),
-        None => on_linux() || is_scaled(),
+        None => on_linux(settings) || is_scaled(settings),
     };
     settings.scale_times(wanted.then(|| fastest_host_bps(fabric)));
 }
@@ -52,14 +66,20 @@ pub(crate) fn note(settings: &Settings) -> Result<(), Error> {
     Ok(())
 }
 
-/// Says which times were scaled.
+/// Says which times were scaled; in the simulator also which ones are not, and would be in the lab.
 pub(crate) fn in_words(settings: &Settings, fabric: &Fabric) -> Option<String> {
-    let scaled = settings.stated_times().into_iter().filter(|(_, _, changed)| *changed);
+    let is_asked = given(settings, SCALE_TIMES.section, SCALE_TIMES.name).is_some();
+    let differs = !is_asked && !on_linux(settings) && !is_scaled(settings) && fastest_host_bps(fabric) < OF_LABS;
+    let scaled = settings.stated_times().into_iter().filter(|(_, _, changed)| *changed || differs);
     // A time of several places is told once.
     let each: BTreeSet<String> =
         scaled.map(|(name, value, _)| format!("{} {value}", name.rsplit('.').next().unwrap_or(&name))).collect();
     let each: Vec<String> = each.into_iter().collect();
     let rate = format_rate(fastest_host_bps(fabric));
+    if differs && !each.is_empty() {
+        let text = "times are as they are stated for faster links, and the lab scales them to";
+        return Some(format!("{text} {rate}, as `scale_times = true` in [lab] does here: {}", each.join(", ")));
+    }
     (!each.is_empty()).then(|| {
         format!("times that are stated for other links are scaled to {rate} (`scale_times`): {}", each.join(", "))
     })

@@ -117,6 +117,81 @@ fn scale_times__on_linux_by_itself_and_in_the_simulator_if_asked() {
         "scaled to 50Mbps (`scale_times`): message_gap 600ms, pda_gap 60ms, weight_half_life 2s, weight_period 20ms"
     ));
     assert!(!said("").contains("scaled to"));
+    // In the simulator, too: the same file means other times there.
+    let differs =
+        "the lab scales them to 50Mbps, as `scale_times = true` in [lab] does here: message_gap 3ms, pda_gap 300us, ";
+    assert!(said("").contains(differs), "{}", said(""));
+    for same in ["[lab]\nscale_times = true", "[lab]\nscale_times = false", ON_LINUX] {
+        assert!(!said(same).contains("the lab scales them"), "{same}");
+    }
+}
+
+/// A file that says nothing of senders has those of Linux in the lab, and the plan says what was taken. What a file gives stays,
+/// and so does what a scheme gives.
+#[cfg(target_os = "linux")]
+#[test]
+fn complete__the_lab_takes_the_sender_of_linux_where_nothing_is_given() {
+    let text = |run: &str, scheme: &str| {
+        format!(
+            "[topology]\nkind = \"single-switch\"\nhosts = 4\nhost_link = \"50Mbps\"\nlink_delay = \"250us\"\n[workload]\n\
+             sizes = \"web-search\"\nload = 0.4\nflows = 6\n[run]\nengine = \"linux\"\n{run}\n[sweep]\n\
+             scheme = [\"dctcp\"]\n[schemes.dctcp]\n{scheme}"
+        )
+    };
+    let of = |run: &str, scheme: &str| {
+        let planned = planned(&text(run, scheme), &[], &built_in()).unwrap_or_else(|error| panic!("{run}: {error}"));
+        let settings = planned.experiment.points[0].settings.clone();
+        (planned.warnings.join("\n"), settings)
+    };
+    let (said, settings) = of("", "");
+    assert!(said.contains("on Linux, where nothing is given: parameters = \"linux\", fct_end = \"arrival\""), "{said}");
+    assert_eq!((settings["run.parameters"].as_str(), settings["run.fct_end"].as_str()), ("linux", "arrival"));
+    assert_eq!(settings["lab.host.congestion_control"], "dctcp");
+    // The kernel's own values are not those of the simulator's sender.
+    for name in ["rto", "loss_detection", "dupack_threshold", "initial_rto"] {
+        assert!(!settings.contains_key(&format!("scheme.{name}")), "{name}");
+    }
+    let (said, _) = of("parameters = \"rfc\"", "ack_every = 1\nhandshake = \"none\"");
+    let taken = "nothing is given: fct_end = \"arrival\", nic = \"scheme\", connections = \"warm\"";
+    assert!(said.contains(taken) && !said.contains("handshake"), "{said}");
+    let (said, _) = of("parameters = \"linux\"\nfct_end = \"arrival\"", "");
+    assert!(!said.contains("nothing is given"), "{said}");
+}
+
+/// The plan of a lab gives no advice that the lab refuses: each `try KEY = VALUE` can be followed.
+#[cfg(target_os = "linux")]
+#[test]
+fn read__the_advice_of_a_labs_plan_can_be_followed() {
+    let text = |schemes: &str, buffer: &str| {
+        format!(
+            "[topology]\nkind = \"single-switch\"\nhosts = 4\nhost_link = \"80Mbps\"\nlink_delay = \"2ms\"\n[workload]\n\
+             sizes = \"web-search\"\nload = 0.7\nflows = 6\n[network]\nbuffer = \"{buffer}\"\n[run]\nengine = \"linux\"\n\
+             [sweep]\nscheme = [\"pias\"]\n[schemes.pias]\n{schemes}"
+        )
+    };
+    let mut followed = 0;
+    for schemes in [
+        "transport = \"tcp\"\necn = false",
+        "transport = \"cubic\"\necn = false",
+        "ecn_threshold = \"3KB\"",
+        "ecn_threshold = \"90KB\"",
+        "initial_window = 60\necn_threshold = \"10KB\"",
+    ] {
+        for buffer in ["10KB", "60KB"] {
+            let engines = built_in();
+            let warnings = planned(&text(schemes, buffer), &[], &engines).unwrap().warnings.join("\n");
+            for (place, _) in warnings.match_indices("try ").chain(warnings.match_indices(", or ")) {
+                let advice = warnings[place..].split_once(' ').unwrap().1.trim_start_matches("or ");
+                let Some((key, rest)) = advice.split_once(" = ") else { continue };
+                let end = rest.find([',', ';', '\n', ' ']).unwrap_or(rest.len());
+                let set = format!("schemes.pias.{key}={}", rest[..end].trim_matches('"'));
+                planned(&text(schemes, buffer), std::slice::from_ref(&set), &engines)
+                    .unwrap_or_else(|error| panic!("{set}: {error}\n{warnings}"));
+                followed += 1;
+            }
+        }
+    }
+    assert!(followed > 5, "{followed}");
 }
 
 /// Given times stay, and with all of them given there is nothing to scale: nothing is noted, and `scale_times` is refused.

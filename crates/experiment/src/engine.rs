@@ -48,6 +48,14 @@ pub trait Engine: Send + Sync {
         None
     }
 
+    /// Gives the point what its file leaves open and this engine takes otherwise than others do; says what, if anything.
+    ///
+    /// # Errors
+    /// Fails if a value does not fit.
+    fn complete(&self, _point: &mut Point) -> Result<Option<String>, Error> {
+        Ok(None)
+    }
+
     /// Reads and checks the point's settings, all that its runs will depend on, and tells what is known before a run.
     /// Differences between seeds are reported for `seed`.
     fn read(&self, point: &Point, seed: u64) -> Result<Reading, Error>;
@@ -164,6 +172,11 @@ impl Engines {
     pub fn feeds(&self, scheme: &str) -> Option<TagFeeds> {
         let settings = self.keys.none_given();
         self.list.iter().find_map(|engine| engine.feeds(scheme, &settings))
+    }
+
+    /// Completes a point as [`Engine::complete`] does, on the engine that carries it out.
+    pub(crate) fn complete(&self, point: &mut Point) -> Result<Option<String>, Error> {
+        self.of(&point.settings)?.complete(point)
     }
 
     /// Reads a point as [`Engine::read`] does, on the engine that carries it out. Returns with it the effective

@@ -256,7 +256,10 @@ fn plan_document(input: &ExperimentText, folder: &Folder, changes: &Changes, eng
         if scale.is_none() {
             changes.scale.lower(&mut point.settings)?;
         }
-        readings.push(engines.read(point, first_seed)?);
+        let completed = engines.complete(point)?;
+        let (mut reading, settings) = engines.read(point, first_seed)?;
+        reading.warnings.splice(0..0, completed);
+        readings.push((reading, settings));
     }
     let mut warnings: Vec<String> = agree(&mut points, &mut readings, engines, first_seed)?.into_iter().collect();
     for (index, (point, (reading, settings))) in points.iter().zip(readings).enumerate() {

@@ -6,7 +6,7 @@ mod watch;
 
 use crate::args::{Lab, LabCompare, Run};
 use crate::interruption;
-use crate::output::{print, print_json};
+use crate::output::{print, print_json, tell};
 use crate::progress::Progress;
 use flowsieve_engines::linux;
 use flowsieve_engines::linux::doctor::{Findings, Measured};
@@ -14,7 +14,9 @@ use flowsieve_experiment::engine::Engines;
 use flowsieve_experiment::execute::{How, execute};
 use flowsieve_experiment::plan::Plan;
 use flowsieve_experiment::{Error, machine, plan};
+use flowsieve_settings::Origin;
 use flowsieve_studies::agreement::Agreement;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -26,7 +28,12 @@ pub(crate) fn lab(what: Lab, engines: &Engines) -> Result<(), Error> {
         Lab::Exec(args) => own::exec(&args),
         Lab::Watch(args) => watch::watch(&args),
         Lab::Down(args) => own::down(&args),
-        Lab::Doctor => print(&in_words(&linux::doctor::examine()?)),
+        Lab::Doctor => {
+            let findings = linux::doctor::examine()?;
+            print(&in_words(&findings))?;
+            let problem = "no lab runs on this machine; expected what is missing above";
+            findings.measured.map(drop).ok_or_else(|| Error::Input(problem.to_owned()))
+        }
         Lab::Clean => clean(),
     }
 }
@@ -43,23 +50,37 @@ fn run(mut args: Run, engines: &Engines) -> Result<(), Error> {
     super::run(&args, engines)
 }
 
-/// Runs an experiment in the simulator and twice on Linux, each into a folder of its own.
+/// The set of the simulator's sender that acts as the kernel's does.
+const SENDER: &str = "parameters=linux";
+
+/// Runs an experiment in the simulator and twice on Linux, each into a folder of its own. The simulator's sender is that of
+/// Linux, whatever the file says, unless the command line says otherwise.
 fn compare(args: &LabCompare, engines: &Engines) -> Result<(), Error> {
     let out = args.out.clone().unwrap_or_else(|| {
         let mut folder = super::default_out(&args.of.file, &args.of.changes()).into_os_string();
         folder.push("-agreement");
         folder.into()
     });
-    let planned = |sets: &[&str]| {
+    let says = |set: &String| {
+        set.split_once('=')
+            .is_some_and(|(key, _)| matches!(key.trim(), "parameters" | "run.parameters" | "sweep.parameters"))
+    };
+    let sender = (!args.of.set.iter().any(says)).then(|| SENDER.to_owned());
+    if sender.is_some() {
+        tell("the simulator has the sender of Linux: `parameters = \"linux\"`; another one with --set parameters=…");
+    }
+    let planned = |sets: Vec<String>| {
         let mut changes = args.of.changes();
-        changes.sets.extend(sets.iter().map(|&set| set.to_owned()));
+        changes.sets.extend(sender.iter().cloned().chain(sets));
         plan::read(&args.of.file, &changes, engines)
     };
-    let on_linux = planned(&["engine=linux"])?;
-    let mut of_simulator = vec!["engine=simulator"];
+    let on_linux = planned(vec!["engine=linux".to_owned()])?;
+    // What the lab takes where nothing is given is given to the simulator.
+    let mut of_simulator = taken(&on_linux);
+    of_simulator.push("engine=simulator".to_owned());
     // The simulator alone would take a scheme's times as they are stated.
     if scales_times_by_itself(&on_linux) {
-        of_simulator.push("scale_times=true");
+        of_simulator.push("scale_times=true".to_owned());
     }
     let run = |plan: &Plan, folder: &str, jobs: usize| {
         super::announce(plan, jobs);
@@ -70,7 +91,7 @@ fn compare(args: &LabCompare, engines: &Engines) -> Result<(), Error> {
         progress.end();
         result
     };
-    let simulator = run(&planned(&of_simulator)?, "simulator", machine::cores())?;
+    let simulator = run(&planned(of_simulator)?, "simulator", machine::cores())?;
     let (linux, again) = (run(&on_linux, "linux", 1)?, run(&on_linux, "linux-again", 1)?);
     let agreement = Agreement::of(&simulator, &linux, &again)?;
     let path = out.join("flows.csv");
@@ -86,6 +107,13 @@ fn compare(args: &LabCompare, engines: &Engines) -> Result<(), Error> {
         return print_json(&agreement);
     }
     print(&format!("{}\nThe times of all flows: {}\n{drawn}", agreement.in_words(), path.display()))
+}
+
+/// Returns what a plan for Linux gives its points, as changes of the command line.
+fn taken(plan: &Plan) -> Vec<String> {
+    let of_points = plan.points.iter().flat_map(|point| point.settings.all_given());
+    let own = of_points.filter(|(.., origin)| matches!(origin, Origin::Default));
+    own.map(|((_, name), value, _)| format!("{name}={value}")).collect::<BTreeSet<String>>().into_iter().collect()
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Error> {
@@ -122,6 +150,9 @@ fn in_words_of(error: flowsieve_engines::linux::LabError) -> Error {
 
 fn in_words(findings: &Findings) -> String {
     let mut text = String::new();
+    for line in findings.removed.iter().chain(&findings.machine) {
+        let _ = writeln!(text, "{line}");
+    }
     for permission in &findings.permissions {
         let answer = match &permission.problem {
             None => "yes".to_owned(),
@@ -129,11 +160,7 @@ fn in_words(findings: &Findings) -> String {
         };
         let _ = writeln!(text, "{}: {answer}", permission.what);
     }
-    match &findings.measured {
-        Some(measured) => text.push_str(&carried(measured)),
-        None => text.push_str("no lab runs on this machine\n"),
-    }
-    text
+    text + &findings.measured.as_ref().map_or(String::new(), carried)
 }
 
 /// What two hosts carried, and what follows.
@@ -141,10 +168,12 @@ fn carried(measured: &Measured) -> String {
     let delay = format_us(measured.host_delay.0);
     let mut text = format!(
         "frames: {:.0} a second of the fabric's thread, ACKs included; {:.3} % left more than 1 ms late\n\
+         other systems on this hardware: {:.1} % of the processors' time\n\
          delay of a host: {delay}; give host_delay = \"{delay}\" for the simulator\n\
          at a load of 0.6:",
         measured.frames_per_cpu_second,
         100.0 * measured.late,
+        100.0 * measured.stolen,
     );
     for hosts in [2, 4, 8, 16] {
         let _ = write!(text, " {hosts} hosts at {:.0} Mbit/s;", measured.most_mbps(hosts));

@@ -291,7 +291,8 @@ fn lab_doctor__says_what_the_machine_carries() {
     let Some(_machine) = machine("lab_doctor__says_what_the_machine_carries", &NEEDS) else { return };
     let said = flowsieve().args(["lab", "doctor"]).assert().success().get_output().stdout.clone();
     let said = String::from_utf8(said).expect("text");
-    assert!(said.starts_with("network namespaces and veth devices: yes\nsockets for frames: yes\n"), "{said}");
+    assert!(said.contains("network namespaces and veth devices: yes\nsockets for frames: yes\n"), "{said}");
+    assert!(said.contains("kernel: Linux ") && said.contains("open files: at most "), "{said}");
     assert!(said.contains("give host_delay = ") && said.contains(" hosts at "), "{said}");
 }
 
@@ -339,6 +340,189 @@ fn lab_run__an_interrupt_leaves_nothing() {
     assert!(interrupt.is_ok_and(|status| status.success()));
     assert!(!lab.wait().expect("its end").success());
     assert!(namespaces_of(lab.id()).is_empty());
+}
+
+/// What opens and closes connections is no part of a run: 384 connections are opened by three packets and a byte each, and reset
+/// from both ends. 150 flows of 20,000 bytes are 14 packets each, and as many ACKs.
+#[test]
+fn lab_run__what_opens_and_closes_connections_is_not_counted() {
+    let Some(_machine) = machine("lab_run__what_opens_and_closes_connections_is_not_counted", &NEEDS) else { return };
+    let Some((_folder, out)) = ran(&SECOND.replace("connections_per_pair = 8", "connections_per_pair = 64")) else {
+        return;
+    };
+    for measured in measured(&out) {
+        let packets = measured["links"][0]["packets"].as_u64().expect("a count");
+        let again = measured["counts"]["kernel RetransSegs"].as_u64().unwrap_or(0);
+        assert!((4_100..4_300 + 2 * again).contains(&packets), "{packets} packets, {again} of them again");
+        let earlier = measured["warnings"].to_string().matches(" was not valid: ").count() as u64;
+        assert_eq!(measured["counts"]["lab attempts"].as_u64(), Some(earlier + 1));
+    }
+}
+
+/// One connection from each host to each other one, and flows that come faster than it can carry them one by one: their time
+/// is from their start, so that it includes the wait.
+#[test]
+fn lab_run__the_wait_for_a_connection_is_part_of_a_flows_time() {
+    let Some(_machine) = machine("lab_run__the_wait_for_a_connection_is_part_of_a_flows_time", &NEEDS) else { return };
+    let text = SECOND
+        .replace("connections_per_pair = 8", "connections_per_pair = 1")
+        .replace("load = 0.5\nflows = 150", "list = \"burst.csv\"")
+        .replace("sizes = \"fixed(20KB)\"\n", "");
+    let folder = tempfile::tempdir().expect("a folder");
+    let flows: String = (0..20).map(|flow| format!("{},0,1,20000\n", 0.1 + f64::from(flow) * 1e-4)).collect();
+    fs::write(folder.path().join("burst.csv"), format!("start_s,src,dst,bytes\n{flows}")).expect("a list");
+    let (file, out) = (written(folder.path(), &text), folder.path().join("out"));
+    let mut command = flowsieve();
+    command.args(["lab", "run", "--set", "scheme=fifo"]).arg(file).arg("--out").arg(&out);
+    let Some(_) = printed(&mut command) else { return };
+    // 20 times 20,000 bytes take 160 ms at 20 Mbit/s, one after the other: half of that in the mean.
+    let mean = value(&out, "fifo", "all", "fct_mean_us");
+    assert!((80_000.0..400_000.0).contains(&mean), "{mean}");
+    let warnings = measured(&out)[0]["warnings"].to_string();
+    assert!(
+        warnings.contains("19 flows found no idle connection and waited for one, which their FCTs include"),
+        "{warnings}"
+    );
+}
+
+/// A lab that stands still for 400 ms in the middle is not valid: the run is made again, and says so.
+#[test]
+fn lab_run__a_stall_is_not_valid() {
+    let Some(_machine) = machine("lab_run__a_stall_is_not_valid", &NEEDS) else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = SECOND.replace("flows = 150", "flows = 600");
+    let out = folder.path().join("out");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_flowsieve"));
+    command.args(["lab", "run", "--set", "scheme=fifo"]).arg(written(folder.path(), &text)).arg("--out").arg(&out);
+    let lab = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("a lab");
+    until_it_sends(lab.id());
+    let signal = |name: &str| {
+        let sent = std::process::Command::new("kill").args([name, &lab.id().to_string()]).status();
+        assert!(sent.is_ok_and(|status| status.success()));
+    };
+    signal("-STOP");
+    thread::sleep(Duration::from_millis(400));
+    signal("-CONT");
+    let output = lab.wait_with_output().expect("its end");
+    let told = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        assert!(told.contains("more than 1 ms late") && told.contains("3 attempts were made"), "{told}");
+        return eprintln!("this machine is too busy for another attempt: {told}");
+    }
+    let measured = &measured(&out)[0];
+    assert!(measured["counts"]["lab attempts"].as_u64() >= Some(2), "{}", measured["counts"]);
+    assert!(measured["warnings"].to_string().contains("attempt 1 was not valid: "), "{}", measured["warnings"]);
+}
+
+/// Waits until the first host of a process's lab has received more than what opens connections.
+fn until_it_sends(process: u32) {
+    let received = || {
+        let host = namespaces_of(process).into_iter().find(|name| name.ends_with("-h0"))?;
+        let output = std::process::Command::new("ip").args(["netns", "exec", &host, "cat", "/proc/net/dev"]).output();
+        let text = String::from_utf8(output.ok()?.stdout).ok()?;
+        let bytes = text.lines().find_map(|line| line.trim().strip_prefix("eth0:"))?.split_whitespace().next()?.parse();
+        bytes.ok().filter(|&bytes: &u64| bytes > 300_000)
+    };
+    // The lab of two hosts that the machine is measured with comes first, and has the same names.
+    for _ in 0..1_200 {
+        if namespaces_of(process).len() == 4 && received().is_some() {
+            return;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    panic!("the lab did not send within 12 s");
+}
+
+/// A lab that is ended or killed in the middle leaves no sockets, and the next run clears what else is left.
+#[test]
+fn lab_run__leaves_no_sockets_and_clears_what_a_killed_lab_has_left() {
+    let Some(_machine) = machine("lab_run__leaves_no_sockets_and_clears_what_a_killed_lab_has_left", &NEEDS) else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let long = SECOND.replace("flows = 150", "flows = 5_000");
+    let (file, out) = (written(folder.path(), &long), folder.path().join("out"));
+    // Of all namespaces.
+    let orphans = || {
+        let text = fs::read_to_string("/proc/net/sockstat").expect("counts");
+        let of_tcp = text.lines().find_map(|line| line.strip_prefix("TCP:")).expect("those of TCP");
+        let count = of_tcp.split_whitespace().skip_while(|word| *word != "orphan").nth(1).expect("a count");
+        count.parse::<i64>().expect("a number")
+    };
+    let before = orphans();
+    let end = |signal: &str| {
+        let mut lab = begun(&file, &out);
+        until_it_sends(lab.id());
+        let sent = std::process::Command::new("kill").args([signal, &lab.id().to_string()]).status();
+        assert!(sent.is_ok_and(|status| status.success()));
+        assert!(!lab.wait().expect("its end").success());
+        lab.id()
+    };
+    for signal in ["-INT", "-TERM", "-HUP"] {
+        let process = end(signal);
+        assert!(orphans() < before + 20, "{signal}: {} orphans", orphans());
+        assert!(namespaces_of(process).is_empty(), "{signal}");
+    }
+    let killed = end("-KILL");
+    assert!(orphans() < before + 20, "{} orphans", orphans());
+    assert_eq!(namespaces_of(killed).len(), 4);
+    let output = flowsieve()
+        .args(["lab", "run"])
+        .arg(written(folder.path(), SECOND))
+        .arg("--out")
+        .arg(folder.path().join("next"))
+        .output();
+    let told = String::from_utf8(output.expect("an answer").stderr).expect("text");
+    assert!(told.contains("removed 4 network namespaces of labs that were killed"), "{told}");
+    assert!(namespaces_of(killed).is_empty());
+}
+
+/// Without rights, and with too few open files, a line says what is missing, before the first run.
+#[test]
+fn lab_run__says_which_rights_are_missing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = written(folder.path(), &SECOND.replace("connections_per_pair = 8", "connections_per_pair = 40"));
+    let program = env!("CARGO_BIN_EXE_flowsieve");
+    let run = |shell: &str| {
+        let command =
+            format!("{shell} {program} lab run {} --out {}", file.display(), folder.path().join("out").display());
+        Command::new("sh").args(["-c", &command]).output().expect("an answer")
+    };
+    // 480 files, and three listeners.
+    let output = run("ulimit -n 400;");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    let line = told.lines().find(|line| line.starts_with("error: ")).expect("an error");
+    assert!(
+        line.contains("483 more open files") && line.contains("expected connections_per_pair of at most 2"),
+        "{line}"
+    );
+    if run("unshare -U true;").status.code() == Some(127) {
+        return eprintln!("skipped: there is no unshare");
+    }
+    let output = run("unshare -U");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    let errors: Vec<&str> = told.lines().filter(|line| line.contains("error: ")).collect();
+    assert_eq!(errors.len(), 1, "{told}");
+    assert!(errors[0].contains("does not permit network namespaces") && errors[0].contains("expected root"), "{told}");
+    Command::new("unshare").args(["-U", program, "lab", "doctor"]).assert().code(2);
+}
+
+/// In a user namespace of its own a lab needs no rights, if its senders are the kernel's own.
+#[test]
+fn lab_run__without_root_in_a_user_namespace() {
+    let Some(_machine) = machine("lab_run__without_root_in_a_user_namespace", &["ip", "unshare"]) else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, out) = (written(folder.path(), SECOND), folder.path().join("out"));
+    let shell = format!(
+        "mount -t tmpfs none /run && exec {} lab run {} --out {}",
+        env!("CARGO_BIN_EXE_flowsieve"),
+        file.display(),
+        out.display()
+    );
+    let Some(_) = printed(Command::new("unshare").args(["-Urnm", "sh", "-c", &shell])) else { return };
+    assert_eq!(value(&out, "pias", "all", "flows"), 150.0);
 }
 
 /// Begins a lab and waits until it has its namespaces.

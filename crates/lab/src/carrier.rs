@@ -19,6 +19,7 @@ use crate::control::{Controllers, Followers};
 use crate::fabric::{Arrived, InMemory};
 use crate::hosts::{Begin, Hosts};
 use crate::io::PacketIo;
+use crate::lateness::Lateness;
 use crate::wire::{self, Content};
 
 /// Frames that are received, and sent, at once.
@@ -120,6 +121,7 @@ pub struct Carrier<I> {
     last_stamp_ns: u64,
     writes_dscp: bool,
     carried: Carried,
+    lateness: Lateness,
     problem: Option<String>,
 }
 
@@ -149,8 +151,22 @@ impl<I: PacketIo> Carrier<I> {
             last_stamp_ns: 0,
             writes_dscp: false,
             carried: Carried::default(),
+            lateness: Lateness::default(),
             problem: None,
         }
+    }
+
+    /// Begins anew with a new fabric of as many packets and new controllers: virtual time 0 is this much from now, and is
+    /// returned in the clock of the devices. The frames of before are counted, and teach nothing. Nothing may be inside.
+    pub fn restart(&mut self, mut fabric: InMemory, controllers: Option<Controllers>, lead_ns: u64) -> u64 {
+        debug_assert!(self.is_empty() && self.due.is_empty() && self.held.is_empty(), "frames are inside");
+        self.room.clear();
+        self.room.extend((0..BATCH).filter_map(|_| fabric.claim()));
+        (self.fabric, self.controllers) = (fabric, controllers);
+        self.base_ns = self.io.now_ns() + lead_ns;
+        self.lateness = Lateness::default();
+        (self.carried.latest_ns, self.carried.stamps_back_ns) = (0, 0);
+        self.base_ns
     }
 
     /// Has controllers hear the hosts, and their tables reach hosts and ports.
@@ -174,6 +190,11 @@ impl<I: PacketIo> Carrier<I> {
     /// Returns what was carried.
     pub fn carried(&self) -> Carried {
         self.carried
+    }
+
+    /// Returns how late frames left, by windows of virtual time.
+    pub fn lateness(&self) -> &Lateness {
+        &self.lateness
     }
 
     /// Returns the fabric.
@@ -329,13 +350,12 @@ impl<I: PacketIo> Carrier<I> {
         }
     }
 
-    /// Sends what is due.
+    /// Sends what is due. A frame has left when the call that sends it is over.
     fn release(&mut self) {
-        let now_ns = self.io.now_ns();
         let mut due = std::mem::take(&mut self.due);
         for batch in due.chunks(BATCH) {
             self.outgoing.clear();
-            for &(frame, device, at) in batch {
+            for &(frame, device, _) in batch {
                 let (is_marked, priority) = {
                     let meta = self.fabric.meta(frame);
                     (meta.ecn == Ecn::Marked, meta.tag.priority())
@@ -347,12 +367,16 @@ impl<I: PacketIo> Carrier<I> {
                 if self.writes_dscp {
                     wire::write_dscp(bytes, priority.min(LAST_DSCP));
                 }
-                let late_ns = now_ns.saturating_sub(self.base_ns + at.0 / 1_000);
-                self.carried.latest_ns = self.carried.latest_ns.max(late_ns);
-                self.carried.released[LATENESS_NS.partition_point(|&bound| late_ns > bound)] += 1;
                 self.outgoing.push(Outgoing { frame, len: self.lengths[frame as usize], device });
             }
             self.send();
+            let now_ns = self.io.now_ns();
+            for &(.., Time(at)) in batch {
+                let late_ns = now_ns.saturating_sub(self.base_ns + at / 1_000);
+                self.carried.latest_ns = self.carried.latest_ns.max(late_ns);
+                self.carried.released[LATENESS_NS.partition_point(|&bound| late_ns > bound)] += 1;
+                self.lateness.note(at / 1_000, late_ns);
+            }
         }
         due.drain(..).for_each(|(frame, ..)| self.fabric.release(frame));
         self.due = due;

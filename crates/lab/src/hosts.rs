@@ -152,13 +152,9 @@ impl Hosts {
     /// Builds the hosts of a fabric for at most this many directions of connections at once. If there are more, a new one
     /// takes the place of one without messages.
     pub fn new(fabric: &Fabric, scheme: &Scheme, seed: u64, connections: usize) -> Hosts {
-        let sites = Sites::new(fabric, seed);
-        let mut taggers: Vec<Vec<Tagger>> =
-            (0..fabric.hosts).map(|host| scheme.taggers(host, |class| sites.tagger(host, class))).collect();
-        taggers.iter_mut().flatten().for_each(|tagger| tagger.reserve(connections));
         let holds = |tagger: &TaggerSpec| matches!(tagger, TaggerSpec::Coflow(rules) if rules.holds);
         Hosts {
-            taggers,
+            taggers: taggers(fabric, scheme, seed, connections),
             may_hold: scheme.classes.iter().any(|class| holds(&class.tagger)),
             keys: FlowKeys::default(),
             table: HashTable::with_capacity(connections),
@@ -168,6 +164,17 @@ impl Hosts {
             events: Vec::with_capacity(EVENTS),
             counts: HostCounts::default(),
             programs: None,
+        }
+    }
+
+    /// Begins anew with new taggers, at a new virtual time 0: connections stay known, and what they have carried is forgotten.
+    pub fn restart(&mut self, fabric: &Fabric, scheme: &Scheme, seed: u64) {
+        self.taggers = taggers(fabric, scheme, seed, self.most);
+        self.events.clear();
+        for direction in &mut self.directions {
+            direction.messages.clear();
+            (direction.last, direction.unsaid) = (None, None);
+            (direction.opened, direction.ended) = (None, None);
         }
     }
 
@@ -453,6 +460,15 @@ impl Direction {
             unsaid: None,
         }
     }
+}
+
+/// Builds the taggers of all hosts, with room for this many directions of connections.
+fn taggers(fabric: &Fabric, scheme: &Scheme, seed: u64, connections: usize) -> Vec<Vec<Tagger>> {
+    let sites = Sites::new(fabric, seed);
+    let mut taggers: Vec<Vec<Tagger>> =
+        (0..fabric.hosts).map(|host| scheme.taggers(host, |class| sites.tagger(host, class))).collect();
+    taggers.iter_mut().flatten().for_each(|tagger| tagger.reserve(connections));
+    taggers
 }
 
 /// Returns a host's tagger of a class of flow.

@@ -12,6 +12,7 @@ mod error;
 mod fabric;
 pub mod hosts;
 pub mod io;
+pub mod lateness;
 #[cfg(target_os = "linux")]
 pub mod linux;
 pub mod vectors;

@@ -1,6 +1,7 @@
 //! The lab on this machine: hosts are network namespaces, their senders the kernel's TCP.
 
 mod congestion;
+mod descriptors;
 mod devices;
 pub mod doctor;
 mod generator;
@@ -13,6 +14,7 @@ mod stay;
 mod tallies;
 
 pub use congestion::{Congestion, DctcpWindow};
+pub use descriptors::{most_descriptors, room_for_connections};
 pub use flowsieve_linux::new_session;
 pub use generator::{Finished, Order, Source};
 pub use network::{HostSettings, Leftover, clean, leftovers, remove_own};

@@ -5,12 +5,14 @@ mod common;
 use std::sync::Arc;
 
 use common::{ACK, DATA, Tcp, built, pias};
+use flowsieve_core::PortScheduler;
 use flowsieve_core::message::Message;
+use flowsieve_core::readings::{Gauge, Reading};
 use flowsieve_lab::InMemory;
 use flowsieve_lab::carrier::Carrier;
 use flowsieve_lab::control::Controllers;
 use flowsieve_lab::hosts::{Begin, Hosts, SET_UP};
-use flowsieve_lab::io::Script;
+use flowsieve_lab::io::{PacketIo, Script};
 
 /// A carrier of a fabric with links of 12 Mbit/s and 100 us, and these arrivals.
 fn carrier(hosts: i64, arrivals: Vec<(u64, u16, Vec<u8>)>) -> Carrier<Script> {
@@ -198,4 +200,56 @@ fn turn__frames_of_a_coflow_wait_for_its_place() {
     let sent: Vec<(u64, u16)> = carrier.io().sent.iter().map(|(at, device, _)| (*at / 1_000, *device)).collect();
     // A short packet takes 26.7 us and 100 us on each line, the held one 1 ms and 100 us, from 5.9 ms on.
     assert_eq!(sent, [(263, 1), (1_254, 1), (5_263, 0), (8_100, 1)]);
+}
+
+/// A byte opens a connection, and under AWAFS both ports on its way list it as a flow that has ended. Behind a restart nothing of it is
+/// known but the connection's numbers: time begins anew 5 ms later, and the message of 10 ms of virtual time is the first flow.
+#[test]
+fn restart__what_opened_a_connection_teaches_nothing() {
+    const PACKETS: usize = 256;
+    let (fabric, scheme) = built(2, "awafs", &[]);
+    let memory = || InMemory::new(&fabric, &scheme, 0, 1, PACKETS);
+    let syn = Tcp { syn: true, payload: 0, ..DATA };
+    let opens = Tcp { sequence: 1, payload: 1, ..DATA };
+    let arrivals = vec![
+        (us(10), 0, syn.frame()),
+        (us(1_000), 0, opens.frame()),
+        (us(2_000), 1, Tcp { acknowledges: 2, ..ACK }.frame()),
+    ];
+    let mut carrier =
+        Carrier::new(Script::new(arrivals), memory(), Hosts::new(&fabric, &scheme, 1, 16), PACKETS, 1_500);
+    let begin = |at_ns, offset, id, bytes| {
+        let message = Message { id, to: 1, bytes, ..Message::default() };
+        Begin { at_ns, host: 0, connection: DATA.segment().connection, offset, message }
+    };
+    let run = |carrier: &mut Carrier<Script>, mut begins: Option<Begin>| {
+        while !(carrier.io().is_over() && carrier.is_empty()) {
+            carrier.turn(|| begins.take());
+        }
+    };
+    let listed = |carrier: &mut Carrier<Script>| {
+        let mut flows = 0.0;
+        for link in 0..fabric.links.len() as u32 {
+            carrier.fabric().port(link).scheduler().observe(&mut |reading| {
+                if let Reading::Gauge(Gauge { name: "flows listed", value, .. }) = reading {
+                    flows += value;
+                }
+            });
+        }
+        flows
+    };
+    run(&mut carrier, Some(begin(us(900), 0, SET_UP, 1)));
+    assert_eq!((listed(&mut carrier), carrier.fabric().counts().taken), (2.0, 3));
+    let lead = us(5_000);
+    let before = carrier.io().now_ns();
+    carrier.hosts_mut().restart(&fabric, &scheme, 1);
+    let base = carrier.restart(memory(), None, lead);
+    assert_eq!((base, listed(&mut carrier), carrier.fabric().counts().taken), (before + lead, 0.0, 0));
+    let data = Tcp { sequence: 2, acknowledges: 1, ..DATA };
+    carrier.io().add(base + us(10_000), 0, data.frame());
+    run(&mut carrier, Some(begin(base + us(9_900), 1, 0, 1_460)));
+    let &(sent, device, _) = carrier.io().sent.last().expect("a frame");
+    assert_eq!((sent, device), (base + us(12_200) + 1, 1));
+    assert_eq!((listed(&mut carrier), carrier.hosts().counts().untold), (2.0, 0));
+    assert_eq!((carrier.lateness().all.events, carrier.lateness().all.late), (1, 0));
 }

@@ -31,7 +31,7 @@ pub struct Received {
     pub device: Option<u16>,
     /// Its bytes on the device; those beyond [`FRAME`] are lost.
     pub len: u32,
-    /// When the device received it, in ns of `CLOCK_REALTIME`; 0: the kernel does not say.
+    /// When the device received it, in ns: from a socket of `CLOCK_REALTIME`. 0: the kernel does not say.
     pub stamp_ns: u64,
 }
 

@@ -30,7 +30,7 @@ mod system {
     pub use crate::device::offloads_off;
     pub use crate::packet_socket::{BATCH, PacketSocket};
     pub use crate::process::{End, end_process, new_session};
-    pub use crate::socket::{TcpInfo, tcp_info};
+    pub use crate::socket::{TcpInfo, discard, stamp_received, tcp_info};
     pub use crate::thread::{may_be_real_time, real_time};
 
     use std::io::{Error, Result};

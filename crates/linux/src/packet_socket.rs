@@ -59,8 +59,15 @@ impl PacketSocket {
         set_option(&socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, 1)?;
         set_option(&socket, libc::SOL_PACKET, libc::PACKET_AUXDATA, 1)?;
         set_option(&socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
-        set_option(&socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, SOCKET_BUFFER)?;
-        set_option(&socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, SOCKET_BUFFER)?;
+        // Beyond the machine's limit only with CAP_NET_ADMIN of the whole machine; up to it for everybody.
+        for (beyond, within) in [(libc::SO_RCVBUFFORCE, libc::SO_RCVBUF), (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF)] {
+            match set_option(&socket, libc::SOL_SOCKET, beyond, SOCKET_BUFFER) {
+                Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                    set_option(&socket, libc::SOL_SOCKET, within, SOCKET_BUFFER)?;
+                }
+                done => done?,
+            }
+        }
         // SAFETY: `sockaddr_ll` consists of integers, for which zero is a value.
         let mut address: sockaddr_ll = unsafe { zeroed() };
         address.sll_family = libc::AF_PACKET as u16;
@@ -141,6 +148,16 @@ impl PacketSocket {
         .map(|count| count as usize)
     }
 
+    /// Returns the bytes that may wait in the kernel before they are received, if the process may not have all that it asks for.
+    pub fn narrow_buffer(&self) -> Option<u32> {
+        let (mut bytes, mut size): (c_int, _) = (0, size_of::<c_int>() as libc::socklen_t);
+        let (fd, value) = (self.socket.as_raw_fd(), (&raw mut bytes).cast());
+        // SAFETY: the kernel writes at most `size` bytes to `bytes`, and both outlive the call.
+        check(unsafe { libc::getsockopt(fd, libc::SOL_SOCKET, libc::SO_RCVBUF, value, &raw mut size) }).ok()?;
+        // The kernel doubles what it is asked for (socket(7)).
+        u32::try_from(bytes / 2).ok().filter(|_| bytes / 2 < SOCKET_BUFFER)
+    }
+
     /// Returns how many frames found no room in the kernel since the last call.
     ///
     /// # Errors
@@ -178,15 +195,15 @@ impl AsFd for PacketSocket {
 
 /// What the kernel says of a frame.
 #[derive(Default)]
-struct Beside {
+pub(crate) struct Beside {
     /// When it was received, in ns; 0: unknown.
-    stamp_ns: u64,
+    pub(crate) stamp_ns: u64,
     /// The outer VLAN tag, which the kernel has taken out of the frame.
     tag: Option<[u8; VLAN]>,
 }
 
 /// Returns what is beside a message.
-fn beside(header: &libc::msghdr) -> Beside {
+pub(crate) fn beside(header: &libc::msghdr) -> Beside {
     let mut found = Beside::default();
     // SAFETY: the kernel has written the header's control words and their length.
     let mut next = unsafe { libc::CMSG_FIRSTHDR(header) };
@@ -224,7 +241,7 @@ fn tagged(frame: &mut [u8; FRAME], len: u32, tag: [u8; VLAN]) -> u32 {
     len.saturating_add(VLAN as u32)
 }
 
-fn set_option(socket: &OwnedFd, level: c_int, name: c_int, value: c_int) -> Result<()> {
+pub(crate) fn set_option(socket: &impl AsRawFd, level: c_int, name: c_int, value: c_int) -> Result<()> {
     let size = size_of::<c_int>() as libc::socklen_t;
     // SAFETY: the kernel reads `size` bytes of the value, which outlives the call.
     check(unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, (&raw const value).cast(), size) }).map(drop)

@@ -1,11 +1,15 @@
-//! What the kernel says of a TCP connection (tcp(7), `TCP_INFO`).
+//! What the kernel says of a TCP connection (tcp(7), `TCP_INFO`), and when its bytes arrived (socket(7), `SO_TIMESTAMPNS`).
 #![allow(unsafe_code)]
 
-use std::io::Result;
+use std::io::{Error, Result};
 use std::mem::{size_of, zeroed};
 use std::os::fd::{AsFd, AsRawFd};
 
+use crate::packet_socket::{beside, set_option};
 use crate::system::check;
+
+/// Words of what the kernel says of the bytes that were received: a timestamp and its header.
+const CONTROL_WORDS: usize = 8;
 
 /// A part of `struct tcp_info`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,6 +24,35 @@ pub struct TcpInfo {
     pub segment: u32,
     /// Its sender's congestion window, in segments.
     pub window: u32,
+}
+
+/// Has the kernel stamp what a socket receives.
+///
+/// # Errors
+/// Fails if the descriptor is no socket.
+pub fn stamp_received(socket: impl AsFd) -> Result<()> {
+    set_option(&socket.as_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)
+}
+
+/// Takes bytes that wait at a TCP socket, at most as many as `room` has, and drops them; `room` stays as it is (tcp(7),
+/// `MSG_TRUNC`). Returns how many there were, 0 at the end of the stream, and when the last arrived, in ns of `CLOCK_REALTIME`; 0:
+/// the kernel does not say.
+///
+/// # Errors
+/// Fails with `WouldBlock` if none waits, and if the connection has failed.
+pub fn discard(socket: impl AsFd, room: &mut [u8]) -> Result<(usize, u64)> {
+    let mut control = [0u64; CONTROL_WORDS];
+    let mut part = libc::iovec { iov_base: room.as_mut_ptr().cast(), iov_len: room.len() };
+    // SAFETY: `msghdr` consists of integers and pointers, for which zero is a value.
+    let mut header: libc::msghdr = unsafe { zeroed() };
+    (header.msg_iov, header.msg_iovlen) = (&raw mut part, 1);
+    header.msg_control = control.as_mut_ptr().cast();
+    header.msg_controllen = size_of::<[u64; CONTROL_WORDS]>() as _;
+    let fd = socket.as_fd().as_raw_fd();
+    // SAFETY: the header leads to `part`, which leads to `room` and has its length, and to `control`. All outlive the call.
+    let count = unsafe { libc::recvmsg(fd, &raw mut header, libc::MSG_DONTWAIT | libc::MSG_TRUNC) };
+    let count = usize::try_from(count).map_err(|_| Error::last_os_error())?;
+    Ok((count, beside(&header).stamp_ns))
 }
 
 /// Asks for the state of a connection.

@@ -54,6 +54,11 @@ pub struct Gain {
     pub linux: f64,
 }
 
+/// Fewer timeouts than one for so many flows are no cause of a difference.
+const FLOWS_OF_A_TIMEOUT: u64 = 100;
+/// As many times as Linux's are many.
+const MANY: u64 = 3;
+
 /// How far the two agree.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Agreement {
@@ -65,6 +70,8 @@ pub struct Agreement {
     pub correlations: Vec<(String, f64, f64)>,
     /// Why runs on Linux are not valid, so that their points are not compared.
     pub not_valid: Vec<String>,
+    /// Where the simulator's senders timed out without need: their timer, and not the network, makes the difference.
+    pub in_vain: Vec<String>,
     /// The flows.
     #[serde(skip)]
     pub flows: Vec<Pair>,
@@ -107,7 +114,8 @@ impl Agreement {
             }
         }
         let not_valid = [linux, again].map(|result| result.manifest().experiment.not_valid.clone()).concat();
-        Ok(Agreement { rows, gains, correlations, not_valid, flows, points: (0..).zip(names).collect() })
+        let in_vain = in_vain([simulator, linux], &names, &flows);
+        Ok(Agreement { rows, gains, correlations, not_valid, in_vain, flows, points: (0..).zip(names).collect() })
     }
 
     /// Writes the tables.
@@ -153,6 +161,9 @@ impl Agreement {
         for (point, both, again) in &self.correlations {
             let _ = writeln!(text, "{point:width$}  {both:.3}  {again:.3}");
         }
+        for what in &self.in_vain {
+            let _ = writeln!(text, "\nwarning: {what}");
+        }
         for why in &self.not_valid {
             let _ = writeln!(text, "\nnot compared: {why}");
         }
@@ -179,6 +190,31 @@ impl Agreement {
         }
         text
     }
+}
+
+/// Says at which points simulated flows timed out although no packet was lost, or much more often than on Linux.
+fn in_vain([simulator, linux]: [&ResultDir; 2], names: &[String], flows: &[Pair]) -> Vec<String> {
+    let of = |point: &usize| {
+        let runs = || simulator.manifest().runs_of(*point).map(|run| &run.measured);
+        let timeouts: u64 = runs().map(|run| run.timeouts).sum();
+        let drops: u64 = runs().flat_map(|run| &run.links).map(|link| link.drops.total()).sum();
+        let points = linux.manifest().experiment.points.iter();
+        let there = points.enumerate().find(|(_, other)| name(other) == names[*point])?.0;
+        let on_linux: u64 = linux.manifest().runs_of(there).map(|run| run.measured.timeouts).sum();
+        let flows = flows.iter().filter(|pair| pair.point as usize == *point).count() as u64;
+        (FLOWS_OF_A_TIMEOUT * timeouts > flows && (drops == 0 || timeouts > MANY * on_linux)).then(|| {
+            let lost = if drops == 0 { ", although no packet was lost".to_owned() } else { format!(" for {drops} drops") };
+            let settings = &simulator.manifest().experiment.points[*point].settings;
+            let is_of_linux = settings.get("run.parameters").is_some_and(|set| set == "linux");
+            let expected = if is_of_linux { "a longer `rto_min`" } else { "parameters = \"linux\"" };
+            let name = &names[*point];
+            format!(
+                "{name}: {timeouts} timeouts in the simulator{lost}, and {on_linux} on Linux: the simulator's timer makes \
+                 FCTs longer; expected {expected}"
+            )
+        })
+    };
+    (0..names.len()).filter_map(|point| of(&point)).collect()
 }
 
 /// A point's scheme, load and other swept values.

@@ -29,6 +29,10 @@ const MOST_BUSY: f64 = 0.8;
 /// What was found.
 #[derive(Clone, Debug)]
 pub struct Findings {
+    /// What it is, in words.
+    pub machine: Vec<String>,
+    /// What was removed of labs that were killed, in words.
+    pub removed: Vec<String>,
     /// What the machine permits.
     pub permissions: Vec<Permission>,
     /// What was measured; `None`: no lab runs here.
@@ -42,6 +46,8 @@ pub struct Measured {
     pub frames_per_cpu_second: f64,
     /// The share of frames that left more than 1 ms late.
     pub late: f64,
+    /// The share of its processors' time that other systems on the same hardware had.
+    pub stolen: f64,
     /// The time that a host adds at each of its ends of a link.
     pub host_delay: Time,
 }
@@ -86,16 +92,28 @@ impl WorkloadFacts for NoWorkload {
 /// # Errors
 /// Fails if the lab of two hosts does.
 pub fn examine() -> Result<Findings, Error> {
+    let (removed, machine) = (super::clear(), machine());
     let permissions = permissions();
     let able = permissions.iter().all(|permission| permission.problem.is_none() || !permission.needed);
     let measured = if able { Some(measure(SECONDS)?) } else { None };
-    Ok(Findings { permissions, measured })
+    Ok(Findings { machine, removed, permissions, measured })
+}
+
+/// Says what of the machine matters to a lab.
+fn machine() -> Vec<String> {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default().trim().to_owned();
+    let files = linux::most_descriptors();
+    vec![
+        format!("kernel: Linux {}", read("/proc/sys/kernel/osrelease")),
+        format!("clock source: {}", read("/sys/devices/system/clocksource/clocksource0/current_clocksource")),
+        format!("open files: at most {files}; a lab takes two for each connection from a host to another one"),
+    ]
 }
 
 fn measure(seconds: f64) -> Result<Measured, Error> {
     let problem = |error: SettingsError| Error::Input(error.to_string());
     let settings = Settings::of([flowsieve_schemes::SETTINGS, FABRIC_SETTINGS].concat().concat())
-        .with(None, "parameters", "rfc")
+        .with(None, "parameters", "linux")
         .with(None, "kind", "single-switch")
         .with(None, "hosts", 2)
         .with(None, "host_link", Raw::from(format!("{RATE_MBPS}Mbps").as_str()))
@@ -128,6 +146,7 @@ fn measure(seconds: f64) -> Result<Measured, Error> {
     Ok(Measured {
         frames_per_cpu_second: outcome.carried.received as f64 / outcome.cpu.as_secs_f64().max(1e-9),
         late: outcome.carried.late_share(),
+        stolen: outcome.stolen_share(),
         host_delay: host_delay(&outcome),
     })
 }

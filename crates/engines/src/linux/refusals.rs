@@ -6,7 +6,7 @@ use flowsieve_core::{TaggerSpec, Time};
 use flowsieve_experiment::{Error, Point};
 use flowsieve_lab::linux::{Congestion, DctcpWindow, HostSettings};
 use flowsieve_schemes::scheme::{Class, Nic};
-use flowsieve_settings::{Key, Origin, Scope, SettingsError};
+use flowsieve_settings::{Key, Origin, Scope, Settings, SettingsError};
 use flowsieve_sim::FctEnd;
 use flowsieve_transport::TransportSpec;
 use flowsieve_transport::tcp::congestion::CongestionSpec;
@@ -201,6 +201,26 @@ fn refuse_what_is_the_kernels(scope: &Scope<'_>) -> Result<(), SettingsError> {
         return Err(scope.error(key, problem).expected(format!("no `{name}` with engine = \"linux\"")));
     }
     Ok(())
+}
+
+/// Takes out of a warning of the plan what the lab refuses of its advice: "…; try KEY = VALUE, or KEY = VALUE".
+pub(super) fn without_refused_advice(warning: String, sender: &Sender) -> String {
+    const TRY: &str = "; try ";
+    let has_own_windows = matches!(sender.congestion, Congestion::Dctcp(_));
+    let is_refused = |advice: &&str| match advice.split([' ', '=']).next().unwrap_or_default() {
+        "nic" | "parameters" | "rto" => true,
+        "max_window" | "min_window" | "window_growth" => !has_own_windows,
+        key => THE_KERNELS_OWN.iter().any(|(own, _)| *own == key),
+    };
+    let Some((finding, advice)) = warning.split_once(TRY) else { return warning };
+    let left: Vec<&str> = advice.split(", or ").filter(|advice| !is_refused(advice)).collect();
+    if left.is_empty() { finding.to_owned() } else { format!("{finding}{TRY}{}", left.join(", or ")) }
+}
+
+/// Takes out of the effective configuration what the simulator's senders would have, and the kernel's have by themselves.
+pub(super) fn leave_out_the_kernels(settings: &Settings) {
+    let is_the_kernels = |name: &str| name == "rto" || THE_KERNELS_OWN.iter().any(|(own, _)| *own == name);
+    settings.leave_out(|name| name.strip_prefix("scheme.").is_some_and(is_the_kernels));
 }
 
 /// Builds the error of a setting by its name.

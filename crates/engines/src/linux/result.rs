@@ -11,7 +11,7 @@ use flowsieve_record::{Drops, FlowRow, Goodput, LinkClass, PeriodicPart, PointRe
 use flowsieve_sim::{FctEnd, Flows, Partitioning, RunSpec};
 use flowsieve_workload::Flow;
 
-use super::{Run, refusals, source};
+use super::{Run, judge, refusals, source};
 
 /// Builds the result.
 pub(super) fn of(run: &Run, outcome: &Outcome) -> PointResult {
@@ -183,6 +183,15 @@ fn counts(outcome: &Outcome) -> BTreeMap<String, u64> {
         ("lab frames sent", carried.all_sent()),
         ("lab frames over 250 us late", later + late),
         ("lab frames over 1 ms late", late),
+        ("lab latest frame us", outcome.frames.worst_ns / 1_000),
+        ("lab flows started over 1 ms late", outcome.starts.all.late),
+        ("lab latest start us", outcome.starts.worst_ns / 1_000),
+        ("lab readings", outcome.reads.all.events),
+        ("lab readings over 1 ms late", outcome.reads.all.late),
+        ("lab latest reading us", outcome.reads.worst_ns / 1_000),
+        ("lab windows of 100 ms", judge::windows(outcome)),
+        ("lab windows with much that was late", judge::bad_windows(outcome).len() as u64),
+        ("lab stolen ms", outcome.stolen.values().sum::<std::time::Duration>().as_millis() as u64),
         ("lab frames not sent", carried.not_sent),
         ("lab frames too long", carried.too_long),
         ("lab frames for no host", carried.elsewhere),
@@ -210,9 +219,16 @@ fn warnings(run: &Run, outcome: &Outcome) -> Vec<String> {
     if !outcome.real_time {
         said.push("the lab ran without real-time priority, which needs root: frames left later".to_owned());
     }
+    if let Some(bytes) = outcome.narrow_buffer {
+        let kb = bytes / 1_000;
+        said.push(format!(
+            "the kernel keeps at most {kb} kB of frames for the fabric, and more if the lab runs as root"
+        ));
+    }
     if outcome.waited > 0 {
         said.push(format!(
-            "{} flows found no idle connection and waited for one; expected `connections_per_pair` above {}",
+            "{} flows found no idle connection and waited for one, which their FCTs include; expected \
+             `connections_per_pair` above {}",
             outcome.waited, run.connections
         ));
     }

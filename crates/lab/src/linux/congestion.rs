@@ -27,6 +27,17 @@ pub enum Congestion {
     Dctcp(DctcpWindow),
 }
 
+impl Congestion {
+    /// Returns its name in words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Congestion::Reno => "reno",
+            Congestion::Cubic => "cubic",
+            Congestion::Dctcp(_) => "dctcp",
+        }
+    }
+}
+
 /// How the window of the lab's DCTCP differs from the RFC's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DctcpWindow {
@@ -60,8 +71,7 @@ pub(super) struct Registered {
 impl Registered {
     pub(super) fn new(congestion: Congestion) -> Result<Registered, LabError> {
         match congestion {
-            Congestion::Reno => Ok(Registered { name: "reno".to_owned(), holder: None }),
-            Congestion::Cubic => Ok(Registered { name: "cubic".to_owned(), holder: None }),
+            Congestion::Reno | Congestion::Cubic => Ok(Registered { name: congestion.name().to_owned(), holder: None }),
             Congestion::Dctcp(window) => dctcp(window),
         }
     }

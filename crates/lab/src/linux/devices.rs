@@ -1,10 +1,11 @@
 //! Frames of the switch's side of all hosts' devices.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use std::{io, thread};
 
 use flowsieve_linux::PacketSocket;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::io::{Frames, Outgoing, PacketIo, Received};
 
@@ -15,15 +16,31 @@ const SHORTEST_SLEEP_NS: u64 = 2_000;
 pub(super) struct Devices(PacketSocket);
 
 impl Devices {
+    /// Returns the bytes that may wait before they are received, if those are few.
+    pub(super) fn narrow_buffer(&self) -> Option<u32> {
+        self.0.narrow_buffer()
+    }
+
     /// Opens these devices of the calling thread's namespace.
     pub(super) fn open(names: &[String]) -> io::Result<Devices> {
         PacketSocket::open(names).map(Devices)
     }
 }
 
-/// Returns `CLOCK_REALTIME` in ns, the clock of the stamps.
+/// Returns `CLOCK_MONOTONIC` in ns, the lab's clock: nobody sets it.
 pub(super) fn now_ns() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
+    ns_of(ClockId::Monotonic)
+}
+
+/// Returns how long ago a stamp of the kernel was: its clock is `CLOCK_REALTIME`. A stamp that is not past is of now: that clock
+/// was set back.
+pub(super) fn since_ns(stamp_ns: u64) -> u64 {
+    ns_of(ClockId::Realtime).saturating_sub(stamp_ns)
+}
+
+fn ns_of(clock: ClockId) -> u64 {
+    let at = clock_gettime(clock);
+    at.tv_sec.unsigned_abs() * 1_000_000_000 + at.tv_nsec.unsigned_abs()
 }
 
 impl PacketIo for Devices {
@@ -32,7 +49,15 @@ impl PacketIo for Devices {
     }
 
     fn receive(&mut self, frames: &mut Frames, room: &[u32], received: &mut Vec<Received>) -> io::Result<()> {
-        self.0.receive(frames, room, received)
+        let before = received.len();
+        self.0.receive(frames, room, received)?;
+        if received.len() > before {
+            let (now_ns, real_ns) = (now_ns(), ns_of(ClockId::Realtime));
+            for one in &mut received[before..] {
+                one.stamp_ns = now_ns.saturating_sub(real_ns.saturating_sub(one.stamp_ns));
+            }
+        }
+        Ok(())
     }
 
     fn send(&mut self, frames: &mut Frames, list: &[Outgoing]) -> io::Result<usize> {

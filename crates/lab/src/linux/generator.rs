@@ -14,15 +14,16 @@ use rustix::event::{Timespec, epoll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, accept_with, bind, connect, getsockname, listen,
-    recv, send, socket_with, sockopt,
+    AddressFamily, SendFlags, SocketFlags, SocketType, accept_with, bind, connect, getsockname, listen, send,
+    socket_with, sockopt,
 };
 
-use super::devices::now_ns;
+use super::devices::{now_ns, since_ns};
 use super::enter;
 use super::network::{HostSettings, Network, ip_of};
 use crate::error::{Doing, LabError};
 use crate::hosts::{Begin, SET_UP};
+use crate::lateness::Lateness;
 use crate::wire::{Connection, Protocol};
 
 /// The port of every receiver.
@@ -35,8 +36,8 @@ const EVENTS: usize = 128;
 const LONGEST_WAIT_NS: u64 = 20_000_000;
 /// How long the network rests after connections were opened, before the first message.
 const REST: Duration = Duration::from_millis(300);
-/// The time from the end of that rest to the first message's start, so that no start is in the past.
-const LEAD_NS: u64 = 20_000_000;
+/// How often the generator looks whether the fabric's thread has done something.
+const PAUSE: Duration = Duration::from_micros(500);
 
 /// A message to be sent.
 #[derive(Clone, Copy, Debug)]
@@ -74,10 +75,8 @@ const PATIENCE_NS: u64 = 60_000_000_000;
 pub struct Finished {
     /// The message.
     pub order: Order,
-    /// From the sender's first write to the receiver's last byte; `None`: it has not finished.
+    /// From its start to the receiver's last byte, the wait for a connection included; `None`: it has not finished.
     pub fct_ns: Option<u64>,
-    /// How much later than its start the first write was.
-    pub late_ns: u64,
 }
 
 /// What the generator says to others while it works.
@@ -85,10 +84,24 @@ pub struct Finished {
 pub(super) struct Signals {
     /// It is to end.
     pub(super) stop: AtomicBool,
-    /// Its connections are open and warm, and the measured part begins.
-    pub(super) ready: AtomicBool,
+    /// Its connections are open and warm.
+    pub(super) warm: AtomicBool,
+    /// The time 0 of messages, in the lab's clock, once the fabric has begun anew; 0 before.
+    pub(super) base_ns: AtomicU64,
+    /// The last message has ended. Connections stay until the fabric has counted.
+    pub(super) over: AtomicBool,
+    pub(super) counted: AtomicBool,
     /// Messages that have finished.
     pub(super) finished: AtomicU64,
+}
+
+impl Signals {
+    /// Waits until something is so, or all is to end.
+    fn wait(&self, is_so: impl Fn() -> bool) {
+        while !is_so() && !self.stop.load(Ordering::Acquire) {
+            std::thread::sleep(PAUSE);
+        }
+    }
 }
 
 /// What was sent.
@@ -98,6 +111,9 @@ pub(super) struct Sent {
     pub(super) finished: Vec<Finished>,
     /// Messages that found no idle connection.
     pub(super) waited: u64,
+    /// How late messages were started, and how late their bytes were read after their arrival.
+    pub(super) starts: Lateness,
+    pub(super) reads: Lateness,
     /// One byte there and its reading, on idle connections, in ns.
     pub(super) one_way_ns: Vec<u64>,
     /// Counters of the hosts' TCP while the messages were sent, summed over the hosts.
@@ -133,8 +149,8 @@ struct Open {
     pair: usize,
     /// Bytes written or to be written so far.
     offset: u64,
-    /// The message under way, by its place in [`Sent::finished`], and when its first byte was written.
-    order: Option<(usize, u64)>,
+    /// The message under way, by its place in [`Sent::finished`].
+    order: Option<usize>,
     to_write: u64,
     to_read: u64,
     /// Whether the sender waits until there is room.
@@ -151,15 +167,18 @@ pub(super) fn send_all(
     (signals, max_time): (&Signals, Option<Time>),
     host: &HostSettings,
 ) -> Result<Sent, LabError> {
-    let mut pools = Pools::open((network, hosts), (congestion, each), begins)?;
+    let mut pools = Pools::open((network, hosts), (congestion, each), begins, signals)?;
     pools.warm_up(signals)?;
     pools.check(host)?;
     std::thread::sleep(REST);
     let before = counters(network, hosts)?;
-    signals.ready.store(true, Ordering::Release);
-    let base_ns = now_ns() + LEAD_NS;
+    signals.warm.store(true, Ordering::Release);
+    signals.wait(|| signals.base_ns.load(Ordering::Acquire) > 0);
+    let base_ns = signals.base_ns.load(Ordering::Acquire);
     pools.carry_out(base_ns, source, signals, max_time)?;
     let after = counters(network, hosts)?;
+    signals.over.store(true, Ordering::Release);
+    signals.wait(|| signals.counted.load(Ordering::Acquire));
     let mut sent = pools.end();
     sent.counters =
         after.into_iter().zip(before).map(|((name, now), (_, then))| (name, now.saturating_sub(then))).collect();
@@ -172,6 +191,7 @@ impl Pools {
         (network, hosts): (&Network, u16),
         (congestion, each): (&str, usize),
         begins: Producer<Begin>,
+        signals: &Signals,
     ) -> Result<Pools, LabError> {
         let mut listeners = Vec::new();
         for host in 0..hosts {
@@ -194,6 +214,9 @@ impl Pools {
             enter(&network.host(from))?;
             for to in (0..hosts).filter(|&to| to != from) {
                 for _ in 0..each {
+                    if signals.stop.load(Ordering::Acquire) {
+                        return Err(LabError::Stopped);
+                    }
                     let what = || format!("connect host{from} to host{to}");
                     let opened = connected(from, to, congestion, &listeners[usize::from(to)]).doing(what)?;
                     pools.add((from, to), opened).doing(what)?;
@@ -241,7 +264,7 @@ impl Pools {
             let message = Message { id: SET_UP, bytes: 1, ..Message::default() };
             self.begin(number, message);
             self.write(number).doing(|| "write to a connection".to_owned())?;
-            while self.read(number).doing(|| "read from a connection".to_owned())? > 0 {
+            while self.read(number, None).doing(|| "read from a connection".to_owned())? > 0 {
                 if signals.stop.load(Ordering::Acquire) {
                     return Err(LabError::Stopped);
                 }
@@ -324,17 +347,18 @@ impl Pools {
                     self.write(number).doing(|| "write to a connection".to_owned())?;
                     continue;
                 }
-                let left_of_it = self.read(number).doing(|| "read from a connection".to_owned())?;
+                let left_of_it = self.read(number, Some(base_ns)).doing(|| "read from a connection".to_owned())?;
                 if left_of_it == 0
-                    && let Some((place, started_ns)) = self.connections[number].order.take()
+                    && let Some(place) = self.connections[number].order.take()
                 {
                     last_end_ns = now_ns();
                     under_way -= 1;
-                    self.sent.finished[place].fct_ns = Some(last_end_ns - started_ns);
+                    let start_ns = at_ns(self.sent.finished[place].order.message.start);
+                    self.sent.finished[place].fct_ns = Some(last_end_ns.saturating_sub(start_ns));
                     signals.finished.fetch_add(1, Ordering::Relaxed);
                     let pair = self.connections[number].pair;
                     self.idle[pair].insert(number);
-                    self.start_next(pair, base_ns)?;
+                    self.start_next(pair)?;
                     let at = Time(last_end_ns.saturating_sub(base_ns) * 1_000);
                     let ended = self.sent.finished[place].order;
                     source.ended(&ended);
@@ -362,12 +386,14 @@ impl Pools {
         let pair = self.pair(from, to);
         self.sent.waited += u64::from(self.idle[pair].is_empty());
         self.waiting[pair].push_back(self.sent.finished.len());
-        self.sent.finished.push(Finished { order, fct_ns: None, late_ns: 0 });
-        self.start_next(pair, base_ns)
+        self.sent.finished.push(Finished { order, fct_ns: None });
+        let start_ns = order.message.start.0 / 1_000;
+        self.sent.starts.note(start_ns, now_ns().saturating_sub(base_ns + start_ns));
+        self.start_next(pair)
     }
 
     /// Starts the next message of two hosts, if one waits and a connection is idle.
-    fn start_next(&mut self, pair: usize, base_ns: u64) -> Result<(), LabError> {
+    fn start_next(&mut self, pair: usize) -> Result<(), LabError> {
         if self.idle[pair].is_empty() {
             return Ok(());
         }
@@ -375,9 +401,7 @@ impl Pools {
         let Some(number) = self.idle[pair].pop_first() else { return Ok(()) };
         let message = self.sent.finished[place].order.message;
         self.begin(number, message);
-        let started_ns = now_ns();
-        self.connections[number].order = Some((place, started_ns));
-        self.sent.finished[place].late_ns = started_ns.saturating_sub(base_ns + message.start.0 / 1_000);
+        self.connections[number].order = Some(place);
         self.write(number).doing(|| "write to a connection".to_owned())
     }
 
@@ -421,18 +445,23 @@ impl Pools {
         Ok(())
     }
 
-    /// Takes what has arrived, without a look at it; returns the bytes of the message that are missing.
-    fn read(&mut self, number: usize) -> io::Result<u64> {
+    /// Takes what has arrived, without a look at it; returns the bytes of the message that are missing. From `base_ns` on it counts
+    /// how long bytes have waited for that.
+    fn read(&mut self, number: usize, base_ns: Option<u64>) -> io::Result<u64> {
         let open = &mut self.connections[number];
-        let flags = RecvFlags::DONTWAIT | RecvFlags::TRUNC;
         while open.to_read > 0 {
-            // With this flag TCP discards the bytes, and copies none (tcp(7)).
-            match recv(&open.receiver, &mut self.zeros[..], flags) {
-                Ok((_, 0)) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok((_, taken)) => open.to_read -= (taken as u64).min(open.to_read),
-                Err(Errno::AGAIN) => break,
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
+            match flowsieve_linux::discard(&open.receiver, &mut self.zeros) {
+                Ok((0, _)) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok((taken, stamp_ns)) => {
+                    open.to_read -= (taken as u64).min(open.to_read);
+                    if let Some(base_ns) = base_ns.filter(|_| stamp_ns > 0) {
+                        let late_ns = since_ns(stamp_ns);
+                        self.sent.reads.note(now_ns().saturating_sub(late_ns + base_ns), late_ns);
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
             }
         }
         Ok(open.to_read)
@@ -451,7 +480,7 @@ impl Pools {
         Ok(())
     }
 
-    /// Closes all connections, by resets: nothing of them outlives their namespaces.
+    /// Closes all connections.
     fn end(mut self) -> Sent {
         for open in &self.connections {
             let info = flowsieve_linux::tcp_info(&open.sender).unwrap_or_default();
@@ -462,17 +491,11 @@ impl Pools {
     }
 }
 
-impl Drop for Open {
-    fn drop(&mut self) {
-        for end in [&self.sender, &self.receiver] {
-            // At worst the kernel keeps the connection for minutes.
-            let _ = sockopt::set_socket_linger(end, Some(Duration::ZERO));
-        }
-    }
-}
-
+/// Opens a socket that is reset when it is closed, by whatever end of the process: the kernel would keep its connection for
+/// minutes, with the congestion control. A connection inherits this from its listener.
 fn socket(congestion: &str) -> io::Result<OwnedFd> {
     let socket = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    sockopt::set_socket_linger(&socket, Some(Duration::ZERO))?;
     sockopt::set_tcp_congestion(&socket, congestion)?;
     // The last part of a message does not wait for an ACK.
     sockopt::set_tcp_nodelay(&socket, true)?;
@@ -494,6 +517,7 @@ fn connected(from: u16, to: u16, congestion: &str, listener: &OwnedFd) -> io::Re
     connect(&sender, &SocketAddrV4::new(ip_of(to), PORT))?;
     let own = SocketAddr::try_from(getsockname(&sender)?)?;
     let receiver = accept_with(listener.as_fd(), SocketFlags::CLOEXEC)?;
+    flowsieve_linux::stamp_received(&receiver)?;
     Ok((sender, receiver, own.port()))
 }
 

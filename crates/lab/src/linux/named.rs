@@ -63,7 +63,7 @@ impl Named {
 /// Fails if the folder cannot be made.
 pub fn log() -> Result<PathBuf, LabError> {
     make_folder(|| "keep the messages of a lab".to_owned())?;
-    Ok(Path::new(FOLDER).join(format!("{}.log", process::id())))
+    Ok(Path::new(FOLDER).join(format!("{}.log", mark_of(process::id()))))
 }
 
 fn make_folder(what: impl FnOnce() -> String) -> Result<(), LabError> {
@@ -153,11 +153,11 @@ pub fn forget_killed() -> Vec<String> {
     let logs: Vec<&PathBuf> = labs.iter().filter(|lab| lab.runs()).filter_map(|lab| lab.log.as_ref()).collect();
     let mut forgotten = Vec::new();
     for path in fs::read_dir(FOLDER).into_iter().flatten().flatten().map(|entry| entry.path()) {
-        let of_process = || path.file_stem().and_then(|stem| stem.to_str()?.parse::<u32>().ok());
+        let is_of_the_gone = || path.file_stem().and_then(|stem| stem.to_str()).is_some_and(is_gone);
         let is_left = match path.extension().and_then(|kind| kind.to_str()) {
-            Some("socket") => of_process().is_some_and(|process| started(process).is_none()),
+            Some("socket") => is_of_the_gone(),
             // One that is about to start has its starter.
-            Some("log") => !logs.contains(&&path) && of_process().is_some_and(|process| started(process).is_none()),
+            Some("log") => !logs.contains(&&path) && is_of_the_gone(),
             Some("lab") => read(&path).is_some_and(|lab| !lab.runs()),
             _ => false,
         };
@@ -177,7 +177,7 @@ fn path_of(name: &str) -> PathBuf {
 
 /// Returns where a process's lab hears requests.
 pub(super) fn socket_of(process: u32) -> PathBuf {
-    Path::new(FOLDER).join(format!("{process}.socket"))
+    Path::new(FOLDER).join(format!("{}.socket", mark_of(process)))
 }
 
 fn read(path: &Path) -> Option<Named> {
@@ -187,8 +187,21 @@ fn read(path: &Path) -> Option<Named> {
     serde_json::from_str(&fs::read_to_string(path).ok()?).ok()
 }
 
+/// Marks what belongs to a process in a name: by its number, which another may get, and by when the kernel started it.
+pub(super) fn mark_of(process: u32) -> String {
+    format!("{process}-{}", started(process).unwrap_or(0))
+}
+
+/// Returns whether the process is gone whose mark a name begins with. A mark of an earlier version is the number alone.
+pub(super) fn is_gone(name: &str) -> bool {
+    let mut parts = name.split('-');
+    let Some(process) = parts.next().and_then(|number| number.parse().ok()) else { return false };
+    let then: Option<u64> = parts.next().and_then(|ticks| ticks.parse().ok());
+    started(process).is_none_or(|now| then.is_some_and(|then| then != now))
+}
+
 /// Returns when the kernel started a process, in its ticks (proc(5), field 22 of `stat`); `None`: there is none.
-pub(super) fn started(process: u32) -> Option<u64> {
+fn started(process: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     // The second field is a name in brackets, with anything in it.
     let (_, rest) = text.rsplit_once(')')?;
@@ -196,4 +209,27 @@ pub(super) fn started(process: u32) -> Option<u64> {
     // A zombie carries no frames.
     let is_gone = matches!(fields.next()?, "Z" | "X");
     fields.nth(18).filter(|_| !is_gone)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A process with the number of one that is gone was started at another time.
+    #[test]
+    fn is_gone__by_number_and_by_start() {
+        let (own, mark) = (process::id(), mark_of(process::id()));
+        for (name, expected) in [
+            (mark.clone(), false),
+            (format!("{mark}-h3"), false),
+            (format!("{own}-sw"), false),
+            (format!("{own}"), false),
+            (format!("{own}-1-h0"), true),
+            ("4194999-sw".to_owned(), true),
+            ("4194999-7-h0".to_owned(), true),
+            ("another".to_owned(), false),
+        ] {
+            assert_eq!(is_gone(&name), expected, "{name}");
+        }
+    }
 }

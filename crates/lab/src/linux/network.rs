@@ -1,6 +1,6 @@
 //! Network namespaces: one for each host and one for the switches' side of all their devices.
 //!
-//! All names carry the lab's own prefix and the number of the process. Nothing else is touched, and traffic cannot leave: the
+//! All names carry the lab's own prefix and the number and start of the process. Nothing else is touched, and traffic cannot leave: the
 //! devices are pairs between these namespaces, and no namespace has a way out.
 
 use std::io::Write;
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use std::{fs, process, thread};
 
-use super::named::started;
+use super::named::{is_gone, mark_of};
 use super::{NAMESPACES, enter};
 use crate::carrier::address_of;
 use crate::error::{Doing, LabError};
@@ -23,6 +23,8 @@ const NETWORK: u32 = u32::from_be_bytes([198, 18, 0, 0]);
 const NETWORK_V6: u128 = 0x2001_0002 << 96;
 /// Whether a namespace lacks IPv6.
 const DISABLE_V6: &str = "ipv6/conf/all/disable_ipv6";
+/// The congestion control of sockets that do not choose.
+const CONGESTION: &str = "ipv4/tcp_congestion_control";
 /// The name of a host's device in its own namespace.
 const DEVICE: &str = "eth0";
 
@@ -47,7 +49,7 @@ impl HostSettings {
         let flag = |on: bool| u8::from(on).to_string();
         vec![
             (DISABLE_V6, "1".to_owned()),
-            ("ipv4/tcp_congestion_control", "reno".to_owned()),
+            (CONGESTION, "reno".to_owned()),
             ("ipv4/tcp_ecn", flag(self.ecn)),
             // Segments are then 12 bytes longer.
             ("ipv4/tcp_timestamps", "0".to_owned()),
@@ -69,7 +71,9 @@ impl HostSettings {
 
     /// Returns all that is set, in words for the effective configuration.
     pub fn in_words(&self) -> Vec<(String, String)> {
-        let variables = self.variables().into_iter().map(|(name, value)| (name.replace('/', "."), value));
+        // The sockets of the lab, and routes where programs send, choose their congestion control by themselves.
+        let variables = self.variables().into_iter().filter(|(name, _)| *name != CONGESTION);
+        let variables = variables.map(|(name, value)| (name.replace('/', "."), value));
         let others = [("route", self.route()), ("mtu", self.mtu.to_string()), ("offloads", "off".to_owned())];
         variables.chain(others.map(|(name, value)| (name.to_owned(), value))).collect()
     }
@@ -104,7 +108,7 @@ pub(super) struct Network {
 impl Network {
     /// Builds the namespaces of this many hosts, sets what they need, and reads back that it holds.
     pub(super) fn build(hosts: u16, settings: &HostSettings, senders: Senders<'_>) -> Result<Network, LabError> {
-        let network = Network { run: format!("{PREFIX}{}", process::id()), hosts };
+        let network = Network { run: format!("{PREFIX}{}", mark_of(process::id())), hosts };
         let all = || (0..hosts).map(|host| network.host(host)).chain([network.switch()]);
         if let Some(taken) = all().find(|name| Path::new(NAMESPACES).join(name).exists()) {
             let problem = format!("there is a network namespace {taken}");
@@ -269,8 +273,7 @@ fn namespaces() -> impl Iterator<Item = String> {
 }
 
 fn is_left(name: &str) -> bool {
-    let process = name.strip_prefix(PREFIX).and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
-    process.is_some_and(|process| started(process).is_none())
+    name.strip_prefix(PREFIX).is_some_and(is_gone)
 }
 
 /// Removes what labs have left whose processes are gone; returns what it has removed.
@@ -279,16 +282,15 @@ fn is_left(name: &str) -> bool {
 /// Fails if a namespace cannot be removed.
 pub fn clean() -> Result<Vec<Leftover>, LabError> {
     let left = leftovers();
-    for namespace in &left {
-        super::programs::end_in(std::slice::from_ref(&namespace.name));
-        delete(&namespace.name)?;
-    }
+    let names: Vec<String> = left.iter().map(|namespace| namespace.name.clone()).collect();
+    super::programs::end_in(&names);
+    names.iter().try_for_each(|name| delete(name))?;
     Ok(left)
 }
 
 /// Removes the namespaces of this process's own lab, for a process that ends without an unwinding of its threads.
 pub fn remove_own() {
-    let own = format!("{PREFIX}{}-", process::id());
+    let own = format!("{PREFIX}{}-", mark_of(process::id()));
     for name in namespaces().filter(|name| name.starts_with(&own)) {
         // `flowsieve lab clean` tries again.
         let _ = delete(&name);
@@ -352,9 +354,14 @@ fn no_ip(error: std::io::Error) -> LabError {
 }
 
 fn not_permitted(error: LabError) -> LabError {
+    let LabError::Failed { problem, .. } = error else { return error };
     LabError::NotPermitted {
         what: "network namespaces".to_owned(),
-        problem: error.to_string(),
-        expected: "root, or the capabilities CAP_NET_ADMIN, CAP_NET_RAW and CAP_SYS_ADMIN".to_owned(),
+        // The command's own words, without its last line, which says that it failed.
+        problem: problem.lines().next().unwrap_or_default().to_owned(),
+        expected: format!("root, as with `sudo`, or {ROOTLESS}"),
     }
 }
+
+/// How a process without rights gets those that a lab needs.
+const ROOTLESS: &str = "a user namespace: `unshare -Urnm sh -c 'mount -t tmpfs none /run; flowsieve lab run FILE'`";

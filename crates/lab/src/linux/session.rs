@@ -16,7 +16,7 @@ use rtrb::{Consumer, RingBuffer};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use super::congestion::{Congestion, Registered};
-use super::devices::Devices;
+use super::devices::{Devices, now_ns};
 use super::generator::{self, Finished, Sent, Signals, Source};
 use super::network::{HostSettings, Network, Senders};
 use super::stay::{self, Live};
@@ -27,6 +27,7 @@ use crate::error::{Doing, LabError};
 use crate::fabric::{Counts, InMemory, PortCounts};
 use crate::hosts::{Apart, Begin, HostCounts, Hosts, Seen};
 use crate::io::PacketIo;
+use crate::lateness::{Lateness, WINDOW_NS};
 
 /// Packets inside at once.
 const PACKETS: usize = 65_536;
@@ -38,8 +39,10 @@ const PRIORITIES: (i32, i32) = (50, 40);
 const DIRECTIONS: usize = 65_536;
 /// How long a lab carries what is inside when it ends, if programs go on.
 const LAST_TURNS: Duration = Duration::from_millis(300);
-/// How often the caller hears of progress.
-const PROGRESS: Duration = Duration::from_millis(100);
+/// The time from the beginning of the measured part to the first message's start, so that no start is in the past.
+const LEAD: Duration = Duration::from_millis(50);
+/// How often the caller hears of progress, and stolen time is asked for.
+const PROGRESS: Duration = Duration::from_nanos(WINDOW_NS);
 
 /// What is to be run.
 #[derive(Clone, Copy)]
@@ -86,6 +89,14 @@ pub struct Outcome {
     pub one_way_ns: Vec<u64>,
     /// What was carried.
     pub carried: Carried,
+    /// How late frames left the fabric, messages were started, and bytes were read after their arrival.
+    pub frames: Lateness,
+    /// As `frames`.
+    pub starts: Lateness,
+    /// As `frames`.
+    pub reads: Lateness,
+    /// By window of the measured part, the time that other systems had this machine's processors for, where there was any.
+    pub stolen: BTreeMap<u64, Duration>,
     /// What became of packets in the fabric.
     pub packets: Counts,
     /// What hosts have seen of their messages.
@@ -108,6 +119,8 @@ pub struct Outcome {
     pub length: Duration,
     /// CPU time of the fabric's thread in it, which includes the receiving hosts' TCP.
     pub cpu: Duration,
+    /// The bytes that may wait before the fabric's thread receives them, if the process may not have all that it asks for.
+    pub narrow_buffer: Option<u32>,
     /// The first problem with a frame or a device.
     pub problem: Option<String>,
     /// Messages of programs that tell none.
@@ -116,6 +129,15 @@ pub struct Outcome {
     pub inside: u64,
     /// Programs that ran in the hosts at the end, and that were ended.
     pub ended_programs: usize,
+}
+
+impl Outcome {
+    /// Returns the share of all processors' time that other systems had in the measured part.
+    pub fn stolen_share(&self) -> f64 {
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        let all = self.length.as_secs_f64() * processors as f64;
+        self.stolen.values().sum::<Duration>().as_secs_f64() / all.max(1e-9)
+    }
 }
 
 /// Runs the plan, and calls `hear` with the share of messages that have finished. A break ends the run; with programs of one's
@@ -161,13 +183,14 @@ pub fn run(plan: &Plan<'_>, hear: &mut dyn FnMut(f64) -> ControlFlow<()>) -> Res
             })
         });
         let has_finished = || generator.as_ref().is_none_or(|generator| generator.is_finished());
-        let (mut stopped, mut stayed) = (false, Ok(()));
+        let (mut stopped, mut stayed, mut steal) = (false, Ok(()), Steal::default());
         match plan.own {
             Some(_) if ready.wait() => stayed = stay::stay(plan, &network, (&signals, &live), hear),
             Some(_) => {}
             None => {
                 while !has_finished() {
                     thread::sleep(PROGRESS);
+                    steal.look(signals.base_ns.load(Ordering::Acquire));
                     let share = signals.finished.load(Ordering::Relaxed) as f64 / plan.expected.max(1.0);
                     if hear(share.min(1.0)).is_break() {
                         stopped = true;
@@ -199,6 +222,9 @@ pub fn run(plan: &Plan<'_>, hear: &mut dyn FnMut(f64) -> ControlFlow<()>) -> Res
             counters: sent.counters,
             retransmitted: sent.retransmitted,
             widest_window: sent.widest,
+            starts: sent.starts,
+            reads: sent.reads,
+            stolen: steal.by_window,
             ended_programs,
             ..outcome
         })
@@ -236,9 +262,16 @@ fn carry(
 ) -> Result<Outcome, LabError> {
     super::enter(&network.switch())?;
     let devices = Devices::open(&network.devices()).doing(|| "open a socket for frames".to_owned())?;
-    let mut fabric = InMemory::new(plan.fabric, plan.scheme, plan.overhead, plan.seed, PACKETS);
+    let narrow_buffer = devices.narrow_buffer();
     let tallies = Arc::new(Tallies::new(plan.fabric.links.len()));
-    fabric.observe(tallies.observer());
+    let announcements = plan.announcements.cloned().unwrap_or_default();
+    let build = || {
+        let mut fabric = InMemory::new(plan.fabric, plan.scheme, plan.overhead, plan.seed, PACKETS);
+        fabric.observe(tallies.observer());
+        let controllers = Controllers::new(plan.fabric, plan.scheme, &announcements, plan.seed);
+        controllers.map(|built| (fabric, built)).map_err(|error| LabError::failed("run the controllers", error))
+    };
+    let (fabric, controllers) = build()?;
     let connections = 2 * plan.connections * (plan.fabric.hosts as usize).pow(2);
     let least = if plan.own.is_some() { DIRECTIONS } else { 1_024 };
     let hosts = Hosts::new(plan.fabric, plan.scheme, plan.seed, connections.max(least));
@@ -248,14 +281,11 @@ fn carry(
     };
     let real_time = flowsieve_linux::real_time(PRIORITIES.0).is_ok();
     let _ = pin(true);
-    let announcements = plan.announcements.cloned().unwrap_or_default();
-    let controllers = Controllers::new(plan.fabric, plan.scheme, &announcements, plan.seed)
-        .map_err(|error| LabError::failed("run the controllers", error))?;
     let mut carrier =
         Carrier::new(devices, fabric, hosts, PACKETS, plan.host.mtu).with_controllers(controllers).with_dscp(plan.dscp);
     ready.set(Some(true));
     let mut from = plan.own.map(|_| Mark::of(&mut carrier, &tallies));
-    let mut last_turns = None;
+    let (mut to, mut last_turns) = (None, None);
     loop {
         if signals.stop.load(Ordering::Acquire) {
             // Programs may send for ever.
@@ -264,28 +294,44 @@ fn carry(
                 break;
             }
         }
-        if from.is_none() && signals.ready.load(Ordering::Acquire) {
-            from = Some(Mark::of(&mut carrier, &tallies));
+        let is_calm = plan.own.is_some() || carrier.is_empty();
+        if signals.base_ns.load(Ordering::Relaxed) == 0 && signals.warm.load(Ordering::Acquire) && is_calm {
+            let lead_ns = LEAD.as_nanos() as u64;
+            let mut base_ns = now_ns() + lead_ns;
+            if plan.own.is_none() {
+                // What opened the connections teaches no port, host or controller, and is not counted.
+                let (fabric, controllers) = build()?;
+                carrier.hosts_mut().restart(plan.fabric, plan.scheme, plan.seed);
+                base_ns = carrier.restart(fabric, controllers, lead_ns);
+                let mark = Mark::of(&mut carrier, &tallies);
+                from = Some(Mark { at: mark.at.map(|at| at + LEAD), ..mark });
+            }
+            signals.base_ns.store(base_ns, Ordering::Release);
+        }
+        if to.is_none() && signals.over.load(Ordering::Acquire) {
+            to = Some(Mark::of(&mut carrier, &tallies));
+            signals.counted.store(true, Ordering::Release);
         }
         carrier.turn(|| begins.pop().ok());
         live.answer(|| stay::view(&mut carrier, &tallies));
     }
     let from = from.unwrap_or_default();
-    let to = Mark::of(&mut carrier, &tallies);
-    let end = carrier.fabric().now();
+    let to = to.unwrap_or_else(|| Mark::of(&mut carrier, &tallies));
     Ok(Outcome {
         carried: to.carried.since(&from.carried),
+        frames: to.frames,
         packets: to.packets.since(&from.packets),
         hosts: to.hosts.since(&from.hosts),
         links: to.links.iter().enumerate().map(|(link, tally)| tally.since(from.links.get(link))).collect(),
         real_time,
-        length: from.at.map_or(Duration::ZERO, |at| at.elapsed()),
+        length: from.at.zip(to.at).map_or(Duration::ZERO, |(from, to)| to.saturating_duration_since(from)),
         cpu: to.cpu.saturating_sub(from.cpu),
-        periodic: carrier.controllers().map_or(Vec::new(), |controllers| controllers.periodic(end).collect()),
-        controllers: carrier.controllers().map_or(BTreeMap::new(), |controllers| controllers.counts(end)),
+        periodic: carrier.controllers().map_or(Vec::new(), |controllers| controllers.periodic(to.now).collect()),
+        controllers: carrier.controllers().map_or(BTreeMap::new(), |controllers| controllers.counts(to.now)),
+        narrow_buffer,
         problem: carrier.problem().map(str::to_owned),
-        inside: carrier.fabric().held(),
-        seen: carrier.hosts_mut().take_seen(end),
+        inside: to.inside,
+        seen: carrier.hosts_mut().take_seen(to.now),
         ..Outcome::default()
     })
 }
@@ -294,8 +340,12 @@ fn carry(
 #[derive(Default)]
 struct Mark {
     at: Option<Instant>,
+    /// The fabric's time, and the packets inside.
+    now: Time,
+    inside: u64,
     cpu: Duration,
     carried: Carried,
+    frames: Lateness,
     packets: Counts,
     hosts: HostCounts,
     links: Vec<LinkTally>,
@@ -306,12 +356,36 @@ impl Mark {
         let ports: Vec<PortCounts> = carrier.fabric().port_counts().collect();
         Mark {
             at: Some(Instant::now()),
+            now: carrier.fabric().now(),
+            inside: carrier.fabric().held(),
             cpu: cpu(),
             carried: carrier.carried(),
+            frames: carrier.lateness().clone(),
             packets: carrier.fabric().counts(),
             hosts: carrier.hosts().counts(),
             links: ports.into_iter().zip(&tallies.links).map(|(port, counts)| LinkTally::of(port, counts)).collect(),
         }
+    }
+}
+
+/// The time for which other systems had this machine's processors, as the kernel counts it (proc(5), `stat`): to 10 ms.
+#[derive(Default)]
+struct Steal {
+    last: Duration,
+    by_window: BTreeMap<u64, Duration>,
+}
+
+impl Steal {
+    /// Asks for it, and adds what is new to the present window since `base_ns`; 0: nothing is measured yet.
+    fn look(&mut self, base_ns: u64) {
+        let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+        let ticks = text.lines().next().and_then(|all| all.split_whitespace().nth(8)?.parse::<u64>().ok());
+        let now = Duration::from_millis(10 * ticks.unwrap_or(0));
+        let since_ns = now_ns().checked_sub(base_ns).filter(|_| base_ns > 0);
+        if let Some(since_ns) = since_ns.filter(|_| now > self.last) {
+            *self.by_window.entry(since_ns / WINDOW_NS).or_default() += now - self.last;
+        }
+        self.last = now;
     }
 }
 
