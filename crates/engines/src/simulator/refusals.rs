@@ -1,8 +1,9 @@
 //! Settings that are refused although each is valid by itself: they would have no effect, take unlimited memory, or
 //! never end.
 
+use super::MAX_TIME;
 use crate::watch::SAMPLE_INTERVAL;
-use crate::workload::{CDF, Extent, LOAD, OWN_RACK, SIZES, Workload};
+use crate::workload::{CDF, COMPUTE_GAP, Extent, LOAD, OWN_RACK, QUERIES, SIZES, THINK_TIME, Workload};
 use flowsieve_core::{BalancerSpec, ControllerKind, ControllerSpec, Time};
 use flowsieve_experiment::Error;
 use flowsieve_fabric::topology::{Fabric, Link, Node};
@@ -118,6 +119,27 @@ pub(crate) fn refuse_endless_samples(settings: &Settings, workload: &Workload) -
     Err(scope.error(&SAMPLE_INTERVAL, problem).expected(format!("at least {least}, for {MOST_SAMPLES:.0} samples")))
 }
 
+/// Refuses flows that would begin after the end of simulated time, as far as it can be known before a run.
+pub(crate) fn refuse_beyond_time(settings: &Settings, workload: &Workload) -> Result<(), SettingsError> {
+    let scope = settings.common();
+    let Some(span_ps) = workload.following_span_ps().or(workload.arrivals_span_ps()) else { return Ok(()) };
+    let end = Time::NEVER;
+    if span_ps < end.0 as f64 || scope.optional(&MAX_TIME)?.is_some() {
+        return Ok(());
+    }
+    let key: &Key = match workload.extent {
+        Extent::Collectives => &COMPUTE_GAP,
+        Extent::Queries => &QUERIES,
+        _ if scope.is_given(&THINK_TIME) => &THINK_TIME,
+        _ => &LOAD,
+    };
+    let problem =
+        format!("flows would begin for {:.0} s, but simulated time ends at 2^64 ps, after {end}", span_ps / 1e12);
+    let first = settings.workloads().first().map(|(name, _)| name.as_str());
+    let expected = "flows that follow each other sooner, fewer of them, or `max_time` in [run]";
+    Err(settings.workload(first).error(key, problem).expected(expected))
+}
+
 /// Refuses HULA if it would have no effect: its probes go up and down, and report paths among which switches choose.
 pub(crate) fn refuse_probes_without_a_choice(
     scope: &Scope<'_>,
@@ -201,6 +223,7 @@ pub(crate) fn overload(
     );
     let expected = match extent {
         Extent::Window(..) => "less than 1 with measure = \"window\"",
+        Extent::Queries => "less than 1: other flows go on arriving until the last query has ended",
         Extent::Entries { endless: true } => {
             "less than 1 if a workload continues until the flows of the others have finished"
         }

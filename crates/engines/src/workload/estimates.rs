@@ -31,11 +31,21 @@ impl Workload {
             (Origin::Collective(_), _) => None,
             (Origin::Drawn(drawn), _) if drawn.closed.is_some() => None,
             (_, Extent::Until(end) | Extent::Window(_, end)) => Some(end as f64),
-            (Origin::Drawn(drawn), Extent::Flows(flows)) => {
-                const SECOND_PS: u64 = 1_000_000_000_000;
-                Some(flows as f64 / drawn.flows_until(SECOND_PS) * SECOND_PS as f64)
-            }
+            (Origin::Drawn(drawn), Extent::Flows(flows)) => Some(drawn.span_ps(flows)),
             (Origin::Drawn(_), Extent::Queries | Extent::Collectives | Extent::Others | Extent::Entries { .. }) => None,
+        }
+    }
+
+    /// Estimates the least time that a run takes in which flows begin after others, in ps; `None` for all others.
+    pub(crate) fn following_span_ps(&self) -> Option<f64> {
+        match (&self.origin, &self.asked, self.extent) {
+            (Origin::Collective(collective), ..) => Some(collective.span_ps()),
+            (Origin::Drawn(_), Some(asked), _) => Some(asked.span_ps()),
+            (Origin::Drawn(drawn), None, Extent::Flows(flows)) if drawn.closed.is_some() => Some(drawn.span_ps(flows)),
+            (Origin::Drawn(drawn), None, Extent::Until(end) | Extent::Window(_, end)) if drawn.closed.is_some() => {
+                Some(end as f64)
+            }
+            _ => None,
         }
     }
 
