@@ -37,7 +37,7 @@ use flowsieve_sim::trace::Tracing;
 use flowsieve_sim::{FRUITLESS_TIMEOUTS, FctEnd, Flows, Measure, Partitioning, RunSpec, SimError};
 use flowsieve_transport::TransportSpec;
 use flowsieve_workload::Flow;
-use refusals::{overload, refuse_endless_samples, refuse_hasty_timers, refuse_own_rack};
+use refusals::{overload, refuse_endless_samples, refuse_hasty_timers, refuse_overloaded_link, refuse_own_rack};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -169,6 +169,7 @@ impl Engine for Packets {
         let run = self.run_of(point, seed)?;
         let Setup { fabric, scheme, workload, wire_overhead, .. } = &run.setup;
         let mut loads = run.wire_loads();
+        refuse_overloaded_link(&point.settings, (scheme, fabric), workload, seed)?;
         let mut warnings: Vec<String> = overload(&point.settings, &loads, workload.extent)?.into_iter().collect();
         warnings.extend(workload.sentences());
         if workload.is_screened() && !scheme.controllers.is_empty() {

@@ -208,6 +208,31 @@ pub(crate) fn refuse_own_rack(settings: &Settings) -> Result<(), SettingsError> 
     Ok(())
 }
 
+/// Refuses queries if a single link is offered its rate or more by other flows, which arrive until the last query has ended.
+/// Links of a class may have different rates.
+pub(crate) fn refuse_overloaded_link(
+    settings: &Settings,
+    (scheme, fabric): (&Scheme, &Fabric),
+    workload: &Workload,
+    seed: u64,
+) -> Result<(), SettingsError> {
+    // Others may take traffic away from a slow link.
+    let is_even = |&place: &Place| {
+        use BalancerSpec::{Ecmp, SprayRandom, SprayRoundRobin};
+        matches!(scheme.balancers.at(place), Ecmp(_) | SprayRandom(_) | SprayRoundRobin(_))
+    };
+    let busiest = Place::ALL.iter().all(is_even).then(|| workload.busiest_link_beside_queries(fabric, seed)).flatten();
+    let Some((link, load)) = busiest.filter(|(_, load)| *load >= 1.0) else { return Ok(()) };
+    let problem = format!(
+        "the link {} is offered {load:.3} of its rate by flows of the mean size, ACKs and framing included",
+        fabric.link_name(link)
+    );
+    Err(settings.common().error(&LOAD, problem).expected(ENDLESS_QUERIES))
+}
+
+/// Why flows next to queries may not overload a link.
+const ENDLESS_QUERIES: &str = "less than 1: other flows go on arriving until the last query has ended";
+
 /// Checks the most loaded class of links. If its offered load is at least its rate, that is an error if flows arrive
 /// until the measured ones have finished, and a warning if the fabric drains.
 pub(crate) fn overload(
@@ -223,7 +248,7 @@ pub(crate) fn overload(
     );
     let expected = match extent {
         Extent::Window(..) => "less than 1 with measure = \"window\"",
-        Extent::Queries => "less than 1: other flows go on arriving until the last query has ended",
+        Extent::Queries => ENDLESS_QUERIES,
         Extent::Entries { endless: true } => {
             "less than 1 if a workload continues until the flows of the others have finished"
         }

@@ -433,6 +433,14 @@ impl Drawn {
         (before * at as f64 + after * (end_ps - at) as f64) / 1e12
     }
 
+    /// Returns the bytes on the wire of a pair's mean flow.
+    pub(super) fn bytes_of_pair(&self, pair: (u32, u32), framing: &Framing) -> f64 {
+        let offer = &self.traffic.from_start;
+        let bytes = |sizes: &SizeDistribution| framing.cost(sizes).data_bytes;
+        let each = [&offer.sizes, offer.mix.as_ref().map_or(&offer.sizes, |mix| &mix.sizes)].map(bytes);
+        offer.mean_of_pair(pair, each)
+    }
+
     /// Estimates the time in which so many flows arrive, in ps.
     pub(super) fn span_ps(&self, flows: u64) -> f64 {
         const SECOND_PS: u64 = 1_000_000_000_000;
