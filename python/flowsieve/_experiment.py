@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flowsieve import _arrays, _packing, _findings, _flowsieve, _scheme, _tables, _toml
+from flowsieve import _arrays, _findings, _flowsieve, _functions, _packing, _scheme, _tables, _toml
 from flowsieve._findings import Finding, Findings
 from flowsieve._flows import Flows, written
 from flowsieve._folders import Folder, PathLike, path_of
@@ -90,8 +91,8 @@ class Experiment:
         """The folder of its paths; None if it is inside the module."""
         self._seeds: int | None = None
         self._scale: str | None = None
-        self._calls: dict[str, Callable[..., Any]] = {}
-        """The callables of schemes, by the names that settings have for them."""
+        self._own: dict[str, Scheme] = {}
+        """Its schemes with Python in them."""
         self._files: dict[str, str] = {}
         """The files of arrays, by their paths: what they are called in results."""
         self._keep: tuple[object, ...] = ()
@@ -119,10 +120,14 @@ class Experiment:
         if listed is not None:
             self.__dict__.update(self.with_flows(listed).__dict__)
 
+    @property
+    def _calls(self) -> dict[str, Callable[..., Any]]:
+        """The callables of schemes, by the names that settings have for them."""
+        return {name: function for scheme in self._own.values() for name, function in scheme.calls.items()}
+
     def _call(self, schemes: Mapping[str, Scheme]) -> None:
         """Lets it call what these schemes have."""
-        calls = {name: function for scheme in schemes.values() for name, function in scheme.calls.items()}
-        self._calls = {**self._calls, **calls}
+        self._own = {**self._own, **schemes}
 
     def _calling(self, raw: Any) -> Any:
         """The module's experiment with the callables, if there are any."""
@@ -150,7 +155,7 @@ class Experiment:
         other = object.__new__(type(self))
         other._begin()
         other._raw, other._folder, other._seeds, other._scale = raw, self._folder, self._seeds, self._scale
-        other._files, other._keep, other._calls = dict(self._files), self._keep, self._calls
+        other._files, other._keep, other._own = dict(self._files), self._keep, self._own
         return other
 
     def _with_folder(self) -> Experiment:
@@ -169,7 +174,18 @@ class Experiment:
 
     @property
     def _settled(self) -> Any:
-        """What runs: files of arrays have names by their content, so that keys and results do not depend on where they are."""
+        """What runs: with the names of callables by the code that they have now."""
+        raw = self._with_names()
+        own = {name: scheme.as_it_is_now() for name, scheme in self._own.items()}
+        changed = [scheme for name, scheme in own.items() if scheme is not self._own[name]]
+        if not changed:
+            return raw
+        names = {f"schemes.{each.name}.{key}": each.settings[key] for each in changed for key in _scheme.CODE if key in each.settings}
+        calls = {name: function for each in changed for name, function in each.calls.items()}
+        return raw.with_changes(names, []).with_calls(calls)
+
+    def _with_names(self) -> Any:
+        """Files of arrays have names by their content, so that keys and results do not depend on where they are."""
         if not self._files:
             return self._raw
         if self._named is None:
@@ -386,7 +402,8 @@ class Experiment:
         return Plan(raw, self._bundle, keep=self._keep, calls=self._calls)
 
     def check(self) -> Findings:
-        """What is wrong in it, or looks so, as far as its text says: a sequence of :class:`Finding`. Nothing is run.
+        """What is wrong in it, or looks so, as far as its text says: a sequence of :class:`Finding`. Nothing is run, but
+        callables of schemes are asked twice about the first flows.
 
         >>> import flowsieve as fs
         >>> [finding.severity for finding in fs.Experiment("quickstart").set(sizes="web-serch").check()]
@@ -399,7 +416,12 @@ class Experiment:
         except ExperimentError as error:
             place = error.file if error.line is None else f"{error.file}:{error.line}"
             return _findings.of_experiment([Finding("wrong", str(error), at=place or "")])
-        return _findings.of_experiment([Finding("careful", warning) for warning in plan.warnings])
+        found = [Finding("careful", warning) for warning in plan.warnings]
+        if self._own:
+            # Flows that follow others are known only after a run: then its `doctor` asks.
+            with contextlib.suppress(ExperimentError):
+                found = _functions.unsure(self._own, self.flows()) + found
+        return _findings.of_experiment(found)
 
     @takes(RunOptions)
     def run(
@@ -422,7 +444,7 @@ class Experiment:
         raw = self._settled.plan()
         kept = Folder() if out is None else None
         folder = str(kept.path / "result") if kept is not None else path_of("out", out)
-        return _with_report(raw.run(folder, words, listener(progress)), kept)
+        return _with_report(raw.run(folder, words, listener(progress)), kept, self._own)
 
     @takes(MakeOptions)
     def run_parts(
@@ -467,7 +489,7 @@ class Experiment:
         folders = [os.fspath(folder) for folder in parts]
         words = words_of(JoinOptions, options)
         raw = self._settled.plan()
-        return _with_report(raw.join(path_of("out", out), folders, words, listener(progress)))
+        return _with_report(raw.join(path_of("out", out), folders, words, listener(progress)), None, self._own)
 
     def pack(self, path: PathLike, *, replace: bool = False) -> Path:
         """Writes it with every file that it names as a bundle, for other machines.
@@ -480,6 +502,13 @@ class Experiment:
         6
         """
         return self.plan().pack(path, replace=replace)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A bundle, and what its schemes call: copies, and other processes, have the same runs."""
+        kept = Folder()
+        bundle = kept.path / "experiment.flowsieve"
+        self._with_names().plan().pack(str(bundle))
+        return _unpickled, (getattr(self._module, "program", None), bundle.read_bytes(), self._own)
 
     def __str__(self) -> str:
         try:
@@ -495,9 +524,26 @@ class Experiment:
         return f"Experiment({self.name!r}{changed})"
 
 
-def _with_report(raw: _flowsieve.Outcome, kept: Folder | None = None) -> Result:
+def _unpickled(program: Path | None, content: bytes, own: Mapping[str, Scheme]) -> Experiment:
+    if program is None:
+        of = Experiment
+    else:
+        from flowsieve._program import load
+
+        of = load(program).Experiment
+    kept = Folder()
+    bundle = kept.path / "experiment.flowsieve"
+    bundle.write_bytes(content)
+    other = of(bundle)
+    other._call(own)
+    other._raw = other._calling(other._raw)
+    other._keep = (kept,)
+    return other
+
+
+def _with_report(raw: _flowsieve.Outcome, kept: Folder | None, own: Mapping[str, Scheme]) -> Result:
     """A result with its report, as the command leaves it. Where the report cannot be written, the result is there all the same."""
-    result = Result(raw, _keep=kept)
+    result = Result(raw, _keep=kept, _own=own)
     try:
         result.report()
     except ResultError as error:

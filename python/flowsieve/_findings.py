@@ -79,8 +79,8 @@ class Findings(Sequence[Finding]):
         return _show.table(names, rows, len(rows)) if rows else _show.preformatted(self._said)
 
 
-def of_result(data: list[dict[str, Any]], said: str) -> Findings:
-    """What ``flowsieve doctor`` found."""
+def of_result(data: list[dict[str, Any]], said: str, more: Sequence[Finding] = ()) -> Findings:
+    """What ``flowsieve doctor`` found, and more."""
     every = [
         Finding(
             each["severity"],
@@ -92,7 +92,8 @@ def of_result(data: list[dict[str, Any]], said: str) -> Findings:
         )
         for each in data
     ]
-    return Findings(every, data=data, said=in_python(said))
+    data = [vars(finding) for finding in more] + data
+    return Findings([*more, *every], data=data, said="\n".join([*map(str, more), in_python(said)]))
 
 
 def of_experiment(every: Sequence[Finding]) -> Findings:

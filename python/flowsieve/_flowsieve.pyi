@@ -46,6 +46,17 @@ class Experiment:
 
 @final
 class FlowStart:
+    def __new__(
+        cls,
+        source: int,
+        destination: int,
+        *,
+        class_: int = 0,
+        size: int | None = None,
+        start: float = 0.0,
+        deadline: float | None = None,
+        coflow: int | None = None,
+    ) -> FlowStart: ...
     @property
     def source(self) -> int: ...
     @property

@@ -90,13 +90,13 @@ class _Module:
     """What the extension module is for other experiments: their texts are read by it, all else is done by the program."""
 
     def __init__(self, program: Path) -> None:
-        self._program = program
+        self.program = program
 
     def open(self, path: str) -> _Experiment:
-        return _Experiment(self._program, _flowsieve.Experiment.open(path), path, None, {})
+        return _Experiment(self.program, _flowsieve.Experiment.open(path), path, None, {})
 
     def of_text(self, text: str, name: str, folder: str) -> _Experiment:
-        return _Experiment(self._program, _flowsieve.Experiment.of_text(text, name, folder), None, folder, {})
+        return _Experiment(self.program, _flowsieve.Experiment.of_text(text, name, folder), None, folder, {})
 
 
 class _Experiment:

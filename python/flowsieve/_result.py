@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import html
+import io
 import json
 import os
 import re
 import shutil
+import tarfile
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flowsieve import _flowsieve, _findings, _show
+from flowsieve import _findings, _flowsieve, _functions, _show
 from flowsieve._compare import Comparison, value_name
 from flowsieve._findings import Findings
 from flowsieve._folders import Folder, PathLike, path_of
 from flowsieve._given import given, takes
 from flowsieve._options import CompareOptions, ExportOptions, ReportOptions
+from flowsieve._scheme import Scheme
 from flowsieve._table import CsvTable, ParquetTable, Table
 from flowsieve.errors import ExperimentError, ResultError
 
@@ -37,9 +41,16 @@ class Result:
     ['dctcp', 'pias']
     """
 
-    def __init__(self, path: PathLike | _flowsieve.Outcome, *, _keep: Folder | None = None) -> None:
+    def __init__(
+        self,
+        path: PathLike | _flowsieve.Outcome,
+        *,
+        _keep: Folder | None = None,
+        _own: Mapping[str, Scheme] | None = None,
+    ) -> None:
         self._outcome = path if isinstance(path, _flowsieve.Outcome) else _opened(path_of("path", path))
         self._keep = _keep
+        self._own = _own or {}
         manifest = self.path / _MANIFEST
         self._seen = _state(manifest)
         self._digest = _flowsieve.digest(str(manifest))
@@ -125,7 +136,16 @@ class Result:
                 os.replace(whole, target)
         except OSError as error:
             raise ResultError(f"{target}: cannot be written: {error}") from error
-        return Result(target)
+        return Result(target, _own=self._own)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The folder's path, or its content where the folder goes with the result."""
+        if self._keep is None:
+            return _unpickled, (os.path.abspath(self._raw.path), None, self._own)
+        packed = io.BytesIO()
+        with tarfile.open(fileobj=packed, mode="w:") as archive:
+            archive.add(self._raw.path, arcname=".")
+        return _unpickled, (None, packed.getvalue(), self._own)
 
     def _file(self, name: str) -> Path:
         return Path(self._raw.path) / name
@@ -252,7 +272,8 @@ class Result:
         return Comparison(json.loads(data), text)
 
     def doctor(self) -> Findings:
-        """What looks wrong: a sequence of :class:`Finding`.
+        """What looks wrong: a sequence of :class:`Finding`. Callables of the schemes of this session are asked twice about the
+        first flows, to see whether they are functions of their arguments.
 
         >>> import flowsieve as fs
         >>> res = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2).run()
@@ -260,7 +281,8 @@ class Result:
         True
         """
         data, text = self._raw.doctor()
-        return _findings.of_result(json.loads(data)["findings"], text)
+        of_own = _functions.unsure(self._own, self.flows()) if self._own else []
+        return _findings.of_result(json.loads(data)["findings"], text, of_own)
 
     @takes(ReportOptions)
     def report(self, **options: Unpack[ReportOptions]) -> Path:
@@ -315,6 +337,15 @@ class Result:
 def _state(path: Path) -> tuple[int, int, int]:
     state = path.stat()
     return state.st_ino, state.st_mtime_ns, state.st_size
+
+
+def _unpickled(path: str | None, packed: bytes | None, own: Mapping[str, Scheme]) -> Result:
+    if path is not None:
+        return Result(path, _own=own)
+    kept = Folder()
+    with tarfile.open(fileobj=io.BytesIO(packed or b""), mode="r:") as archive:
+        archive.extractall(kept.path / "result")
+    return Result(kept.path / "result", _keep=kept, _own=own)
 
 
 def _opened(path: str) -> _flowsieve.Outcome:

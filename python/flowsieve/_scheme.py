@@ -8,6 +8,7 @@ from typing import Any
 from flowsieve import _arrays, _source
 from flowsieve.errors import ExperimentError, SweepError
 
+CODE = ("own_tagger", "own_controller")
 _BEGINNINGS = (0, "0s", "0ms", "0us", "0ns", "0ps")
 
 
@@ -61,6 +62,8 @@ class Scheme:
         """Its callables, by the names that results have for them."""
         self.settings: dict[str, Any] = {"base": base, **settings}
         """Its settings, as in a file."""
+        self.knows_size: bool = knows_size
+        """Whether its tagger is told sizes."""
         if callable(tagger):
             self._give("tagger", own_tagger=self._named(tagger))
             if knows_size:
@@ -84,6 +87,17 @@ class Scheme:
         for key in setting.keys() & self.settings.keys():
             raise TypeError(f"{parameter} and {key}; expected one of the two")
         self.settings |= setting
+
+    def as_it_is_now(self) -> Scheme:
+        """The same with the names that its callables have by their code of now: it, or what it refers to, may have changed."""
+        now = {name: _source.identity(function) for name, function in self.calls.items()}
+        if all(name == old for old, name in now.items()):
+            return self
+        other = object.__new__(Scheme)
+        other.name, other.knows_size = self.name, self.knows_size
+        other.calls = {now[old]: function for old, function in self.calls.items()}
+        other.settings = {key: now.get(value, value) if key in CODE else value for key, value in self.settings.items()}
+        return other
 
     def _named(self, function: Callable[..., Any]) -> str:
         name = _source.identity(function)

@@ -1,23 +1,34 @@
-"""What identifies a callable: its name, and a hash of its source and of what the source refers to."""
+"""What identifies a callable: its name, and a hash of the code that runs and of all that it refers to.
+
+Code is what Python executes, not the text of a file, which may have changed since. Functions, classes and modules that are not
+installed are followed; the version stands for those that are. Where something cannot be followed, the identity is that of this
+session alone: the runs are made again in the next one.
+"""
 
 from __future__ import annotations
 
+import builtins
+import dis
 import functools
 import hashlib
-import inspect
-import marshal
+import io
 import pickle
 import sys
-import tokenize
 import types
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 # References are followed this deep.
-_DEEPEST = 8
+_DEEPEST = 64
 _SESSION = uuid.uuid4().hex
 """Stands for what has no hash, so that kept runs of another session are not taken for the same."""
+_PLAIN = (type(None), bool, int, float, complex, str, bytes)
+_ANYWHERE = {"__import__", "compile", "eval", "exec", "globals", "input", "locals", "open"}
+"""Functions of Python that reach what no name refers to."""
+_BY_NAME = {"dir", "getattr", "vars"}
+"""The same of a module or class that they are given."""
+_DESCRIPTORS = (types.MemberDescriptorType, types.GetSetDescriptorType, types.WrapperDescriptorType, types.MethodDescriptorType)
 
 
 def name_of(function: Callable[..., Any]) -> str:
@@ -28,121 +39,249 @@ def name_of(function: Callable[..., Any]) -> str:
 
 
 def identity(function: Callable[..., Any]) -> str:
-    """The name by which settings have it: as the source changes, so do the keys of runs."""
+    """The name by which settings have it: as its code changes, so do the keys of runs."""
     hashed = _Hash()
-    hashed.add(function, 0)
-    said = "source" if hashed.is_known else "without a source, this session"
+    hashed.text(f"Python {sys.version_info[0]}.{sys.version_info[1]}")
+    hashed.add(function)
+    said = "code" if hashed.is_known else "code of this session"
     return f"{name_of(function)} (Python, {said} {hashed.hasher.hexdigest()[:16]})"
 
 
 class _Hash:
-    """The hash of a value: of a function by its source, defaults, and the variables and globals that it refers to."""
+    """The hash of a value and of what it refers to."""
 
-    def __init__(self) -> None:
+    def __init__(self, depth: int = 0) -> None:
         self.hasher = hashlib.sha256()
         self.is_known = True
-        # The values are kept: a number stands for one value alone as long as it lives.
-        self._seen: dict[int, object] = {}
+        self._depth = depth
+        # By identity: the value's number, and the value, which keeps its identity as long as it lives.
+        self._seen: dict[int, tuple[int, object]] = {}
 
-    def _text(self, text: str) -> None:
-        raw = text.encode(errors="surrogatepass")
+    def text(self, text: str) -> None:
+        self._bytes(text.encode(errors="surrogatepass"))
+
+    def _bytes(self, raw: bytes) -> None:
         self.hasher.update(f"{len(raw)} ".encode() + raw)
 
-    def add(self, value: Any, depth: int) -> None:
-        if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
-            self._text(f"{type(value).__name__} {value!r}")
-        elif id(value) in self._seen:
-            self._text("again")
-        elif depth > _DEEPEST:
-            self._unknown()
-        else:
-            self._seen[id(value)] = value
-            self._text(type(value).__qualname__)
-            self._compound(value, depth)
-
-    def _compound(self, value: Any, depth: int) -> None:
-        if isinstance(value, types.ModuleType):
-            self._text(f"{value.__name__} {getattr(value, '__version__', '')}")
-        elif _is_library(getattr(value, "__module__", None)) and hasattr(value, "__qualname__"):
-            library = sys.modules[value.__module__.partition(".")[0]]
-            self._text(f"{value.__module__}.{value.__qualname__} {getattr(library, '__version__', '')}")
-        elif isinstance(value, functools.partial):
-            self._all((value.func, value.args, value.keywords), depth)
-        elif isinstance(value, types.MethodType):
-            self._all((value.__func__, value.__self__), depth)
-        elif isinstance(value, types.FunctionType):
-            self._function(value, depth)
-        elif isinstance(value, type):
-            self._class(value, depth)
-        elif isinstance(value, (list, tuple)):
-            self._all(value, depth)
-        elif isinstance(value, dict):
-            self._all([each for item in value.items() for each in item], depth)
-        elif hasattr(value, "dtype") and hasattr(value, "tobytes"):
-            self._text(f"{value.dtype} {getattr(value, 'shape', ())}")
-            self.hasher.update(value.tobytes())
-        elif hasattr(value, "__dict__") and not isinstance(value, types.BuiltinFunctionType):
-            self._all((type(value), vars(value)), depth)
-        else:
-            self._pickled(value)
-
-    def _all(self, values: Any, depth: int) -> None:
-        self._text(str(len(values)))
-        for each in values:
-            self.add(each, depth + 1)
-
-    def _function(self, function: types.FunctionType, depth: int) -> None:
-        code = function.__code__
-        try:
-            self._text(inspect.getsource(function))
-        except (OSError, TypeError, SyntaxError, tokenize.TokenError):
-            # Of code that was made from a text, the file has other lines or does not exist.
-            self.hasher.update(marshal.dumps(code))
-        self._all((function.__defaults__, function.__kwdefaults__), depth)
-        for cell in function.__closure__ or ():
-            self._all([cell.cell_contents] if _is_full(cell) else [], depth)
-        self._globals(code, function.__globals__, depth)
-
-    def _globals(self, code: types.CodeType, known: dict[str, Any], depth: int) -> None:
-        for name in sorted(set(code.co_names) & known.keys()):
-            self._text(name)
-            self.add(known[name], depth + 1)
-        for inner in code.co_consts:
-            if isinstance(inner, types.CodeType):
-                self._globals(inner, known, depth)
-
-    def _class(self, of: type, depth: int) -> None:
-        self._text(f"{of.__module__}.{of.__qualname__}")
-        if not any(isinstance(each, types.FunctionType) for each in vars(of).values()):
-            return
-        for name, member in sorted(vars(of).items()):
-            plain = member.__func__ if isinstance(member, (staticmethod, classmethod)) else member
-            if isinstance(plain, types.FunctionType) or not name.startswith("__"):
-                self._text(name)
-                self.add(plain, depth + 1)
-        self._all(of.__bases__, depth)
-
-    def _pickled(self, value: Any) -> None:
-        try:
-            self.hasher.update(pickle.dumps(value, protocol=4))
-        except Exception:
-            self._unknown()
-
-    def _unknown(self) -> None:
+    def unknown(self) -> None:
         self.is_known = False
-        self._text(_SESSION)
+        self.text(_SESSION)
+
+    def add(self, value: Any, names: frozenset[str] = frozenset()) -> None:
+        """Adds a value. Code that refers to it by a global name uses ``names`` of it, if it is a module."""
+        if type(value) in _PLAIN:
+            self.text(f"{type(value).__name__} {value!r}")
+            return
+        # Several functions may use different names of one module.
+        is_module = isinstance(value, types.ModuleType)
+        if id(value) in self._seen and not is_module:
+            self.text(f"again {self._seen[id(value)][0]}")
+        elif self._depth > _DEEPEST:
+            self.unknown()
+        else:
+            self._seen.setdefault(id(value), (len(self._seen), value))
+            self._depth += 1
+            try:
+                self._compound(value, names)
+            except Exception:
+                # The value's own code may raise anything.
+                self.unknown()
+            finally:
+                self._depth -= 1
+
+    def all(self, values: Iterable[Any]) -> None:
+        listed = list(values)
+        self.text(str(len(listed)))
+        for each in listed:
+            self.add(each)
+
+    def _compound(self, value: Any, names: frozenset[str]) -> None:
+        self.text(type(value).__qualname__)
+        if isinstance(value, types.ModuleType):
+            self._module(value, names)
+        elif isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType)) and _is_library(value.__module__):
+            self._library(value.__module__, value.__qualname__)
+        elif isinstance(value, types.FunctionType):
+            self._function(value)
+        elif isinstance(value, types.CodeType):
+            self._code(value, {})
+        elif isinstance(value, types.MethodType):
+            self.all((value.__func__, value.__self__))
+        elif isinstance(value, type):
+            self._class(value)
+        elif type(value) is functools.partial:
+            self.all((value.func, value.args, value.keywords))
+        elif type(value) in (list, tuple):
+            self.all(value)
+        elif type(value) in (dict, types.MappingProxyType):
+            self.all(each for item in value.items() for each in item)
+        elif type(value) in (set, frozenset):
+            self._set(value)
+        elif type(value) in (staticmethod, classmethod):
+            self.add(value.__func__)
+        elif type(value) is property:
+            self.all((value.fget, value.fset, value.fdel))
+        elif isinstance(value, _DESCRIPTORS):
+            self.text(value.__qualname__)
+        elif hasattr(value, "dtype") and hasattr(value, "tobytes") and not getattr(value.dtype, "hasobject", True):
+            self.text(f"{value.dtype} {getattr(value, 'shape', ())}")
+            self._bytes(value.tobytes())
+        else:
+            self._instance(value)
+
+    def _library(self, module: str, name: str) -> None:
+        library = sys.modules.get(module.partition(".")[0])
+        self.text(f"{module}.{name} {getattr(library, '__version__', '')}")
+
+    def _module(self, module: types.ModuleType, names: frozenset[str]) -> None:
+        if _is_library(module.__name__):
+            self._library(module.__name__, "")
+            return
+        self.text(module.__name__)
+        if names & _BY_NAME:
+            self.unknown()
+        known = vars(module)
+        if "__getattr__" in known:
+            self.unknown()
+        for name in sorted(names & known.keys()):
+            self.text(name)
+            self.add(known[name], names if isinstance(known[name], types.ModuleType) else frozenset())
+
+    def _function(self, function: types.FunctionType) -> None:
+        self.all((function.__defaults__, function.__kwdefaults__, function.__dict__))
+        cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
+        self.text(str(len(cells)))
+        names = _names(function.__code__)
+        for cell in cells.values():
+            try:
+                value = cell.cell_contents
+            except ValueError:
+                self.text("empty")
+                continue
+            self.add(value, names)
+        self._code(function.__code__, function.__globals__)
+
+    def _code(self, code: types.CodeType, known: dict[str, Any]) -> None:
+        """Adds what is executed, without the names of files and the numbers of lines."""
+        counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
+        self.text(repr((counts, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)))
+        self._bytes(code.co_code)
+        self._bytes(getattr(code, "co_exceptiontable", b""))
+        self.text(str(len(code.co_consts)))
+        for value in code.co_consts:
+            if isinstance(value, types.CodeType):
+                self._code(value, known)
+            else:
+                self.add(value)
+        names = _names(code)
+        for name in sorted({step.argval for step in dis.get_instructions(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}):
+            self.text(name)
+            if name in known:
+                self.add(known[name], names)
+            elif name in _ANYWHERE or not hasattr(builtins, name):
+                self.unknown()
+        for step in dis.get_instructions(code):
+            if step.opname == "IMPORT_NAME" and not _is_library(step.argval):
+                module = sys.modules.get(step.argval)
+                self.unknown() if module is None else self.add(module, names)
+
+    def _class(self, of: type) -> None:
+        self.text(f"{of.__module__}.{of.__qualname__}")
+        for name, member in sorted(vars(of).items()):
+            # What Python itself writes there says nothing, and may be a number of a line.
+            if name not in _WRITTEN_BY_PYTHON:
+                self.text(name)
+                self.add(member)
+        self.all(of.__bases__)
+        if type(of) is not type:
+            self.add(type(of))
+
+    def _set(self, values: Iterable[Any]) -> None:
+        digests = []
+        for value in values:
+            inner = _Hash(self._depth)
+            inner.add(value)
+            self.is_known &= inner.is_known
+            digests.append(inner.hasher.digest())
+        self.text(str(len(digests)))
+        for digest in sorted(digests):
+            self._bytes(digest)
+
+    def _instance(self, value: Any) -> None:
+        of = type(value)
+        self.add(of)
+        if hasattr(value, "__wrapped__"):
+            self.add(value.__wrapped__)
+        if not _is_library(of.__module__):
+            self.add(getattr(value, "__dict__", None))
+            for slot in sorted({slot for base in of.__mro__ for slot in _slots(base)}):
+                self.text(slot)
+                self.add(getattr(value, slot, None))
+            if all(base is object or not _is_library(base.__module__) for base in of.__mro__):
+                return
+        # What a library's or Python's own code keeps is known to pickle alone.
+        raw = io.BytesIO()
+        _Pickler(self, value, raw).dump(value)
+        self._bytes(raw.getvalue())
+
+
+class _Pickler(pickle.Pickler):
+    """Pickles a value, but for the functions, classes and modules in it, which it would name: their code is added."""
+
+    def __init__(self, owner: _Hash, value: object, raw: io.BytesIO) -> None:
+        super().__init__(raw, protocol=4)
+        self._owner = owner
+        self._value = value
+
+    def persistent_id(self, obj: Any) -> str | None:
+        if obj is self._value or not isinstance(obj, _CODE):
+            return None
+        if isinstance(obj, types.BuiltinFunctionType) and not isinstance(obj.__self__, (types.ModuleType, type(None))):
+            return None  # a method, with what it is of
+        self._owner.add(obj)
+        if isinstance(obj, types.BuiltinFunctionType) and not _is_library(obj.__module__):
+            self._owner.unknown()
+        return "added"
+
+
+_CODE = (types.FunctionType, types.MethodType, types.ModuleType, types.BuiltinFunctionType, type, set, frozenset)
+_WRITTEN_BY_PYTHON = {
+    "__module__",
+    "__qualname__",
+    "__dict__",
+    "__weakref__",
+    "__doc__",
+    "__firstlineno__",
+    "__static_attributes__",
+    "__annotations__",
+    "__annotate__",
+    "__annotations_cache__",
+    "__annotate_func__",
+    "__abstractmethods__",
+    "_abc_impl",
+    "__parameters__",
+    "__orig_bases__",
+    "__dataclass_fields__",
+    "__dataclass_params__",
+}
+
+
+def _names(code: types.CodeType) -> frozenset[str]:
+    """The names in code and in the code inside it."""
+    inner = (_names(value) for value in code.co_consts if isinstance(value, types.CodeType))
+    return frozenset(code.co_names).union(*inner)
+
+
+def _slots(of: type) -> Iterable[str]:
+    slots = vars(of).get("__slots__", ())
+    listed = (slots,) if isinstance(slots, str) else slots
+    # Names of the class's own are stored under its name.
+    private = lambda slot: slot.startswith("__") and not slot.endswith("__")  # noqa: E731
+    return [f"_{of.__name__.lstrip('_')}{slot}" if private(slot) else slot for slot in listed]
 
 
 def _is_library(module: object) -> bool:
-    """Whether a module is Python's own or was installed: its version stands for its source."""
+    """Whether a module is Python's own or was installed: its version stands for its code."""
     top = module.partition(".")[0] if isinstance(module, str) else ""
     file = getattr(sys.modules.get(top), "__file__", None) or ""
     return top != "__main__" and (top in sys.stdlib_module_names or "site-packages" in file or "dist-packages" in file)
-
-
-def _is_full(cell: Any) -> bool:
-    try:
-        cell.cell_contents
-    except ValueError:
-        return False
-    return True

@@ -21,6 +21,7 @@ use flowsieve_workload::Flow;
 use crate::coflow_weights;
 use crate::foreign;
 use crate::memory;
+use crate::simulator::refusals::refuse_beyond_time;
 use crate::simulator::{MAX_TIME, given_or_usual_end, need_coflows};
 use crate::usual;
 use crate::workload::{ARRIVALS, Extent, FLOWS, Hosts, LOAD, MEASURE, QUERIES, Workload, key_of_collectives};
@@ -124,6 +125,7 @@ fn set_up(point: &Point, seed: u64) -> Result<(Fabric, Workload), Error> {
     events::refuse(&point.settings, problem, "no [[event]], or fidelity = \"packet\" in [run]")?;
     let fabric = foreign::fabric(&point.settings, point.folder.path())?;
     let workload = Workload::read(&point.settings, &Hosts::of(&fabric), &point.folder, seed)?;
+    refuse_beyond_time(&point.settings, &workload)?;
     Ok((fabric, workload))
 }
 

@@ -8,8 +8,8 @@ use crate::coflow_weights;
 use crate::foreign;
 use crate::simulator::Packets;
 use crate::simulator::refusals::{
-    refuse_huge_flows, refuse_huge_sizes, refuse_huge_sketches, refuse_own_rack, refuse_probes_without_a_choice,
-    refuse_without_coflows,
+    refuse_beyond_time, refuse_huge_flows, refuse_huge_sizes, refuse_huge_sketches, refuse_own_rack,
+    refuse_probes_without_a_choice, refuse_without_coflows,
 };
 use crate::times;
 use crate::unacted;
@@ -124,6 +124,7 @@ impl Packets {
         let mut fabric = foreign::fabric(settings, point.folder.path())?;
         times::scale(settings, &fabric);
         let workload = workload(&fabric)?;
+        refuse_beyond_time(settings, &workload)?;
         let has_own = Cell::new(false);
         let find = |name: &str| {
             has_own.set(has_own.get() || self.is_own(name));

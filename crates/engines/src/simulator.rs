@@ -15,6 +15,7 @@ use crate::times;
 use crate::usual;
 use crate::watch::{self, Trace};
 use crate::workload::{ARRIVALS, CDF, Extent, Hosts, LOAD, QUERIES, SIZES, Workload, key_of_collectives};
+use cut::Course;
 use defeats::Planned;
 use flowsieve_core::{TaggerSpec, Time};
 use flowsieve_experiment::Error;
@@ -37,7 +38,7 @@ use flowsieve_sim::trace::Tracing;
 use flowsieve_sim::{FRUITLESS_TIMEOUTS, FctEnd, Flows, Measure, Partitioning, RunSpec, SimError};
 use flowsieve_transport::TransportSpec;
 use flowsieve_workload::Flow;
-use refusals::{overload, refuse_endless_samples, refuse_hasty_timers, refuse_own_rack};
+use refusals::{overload, refuse_endless_samples, refuse_hasty_timers, refuse_overloaded_link, refuse_own_rack};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -171,6 +172,7 @@ impl Engine for Packets {
         let run = self.run_of(point, seed)?;
         let Setup { fabric, scheme, workload, wire_overhead, .. } = &run.setup;
         let mut loads = run.wire_loads();
+        refuse_overloaded_link(&point.settings, (scheme, fabric), workload, seed)?;
         let mut warnings: Vec<String> = overload(&point.settings, &loads, workload.extent)?.into_iter().collect();
         warnings.extend(workload.sentences());
         if workload.is_screened() && !scheme.controllers.is_empty() {
@@ -217,7 +219,8 @@ impl Engine for Packets {
         let mut run = self.run_of(point, seed)?;
         // Code outside the simulator may remember one host's calls at another's.
         if !calls_code(point)? {
-            run.partitioning = cut::for_threads(threads, &run.setup.fabric, run.expected_hops());
+            let gains = |threads| run.one_thread(threads).is_none();
+            run.partitioning = cut::for_threads(threads, &run.setup.fabric, run.expected_hops(), gains);
         }
         // Another seed may load the links otherwise than the plan's.
         overload(&point.settings, &run.wire_loads(), run.setup.workload.extent)?;
@@ -229,12 +232,11 @@ impl Engine for Packets {
         Ok(result)
     }
 
-    fn one_thread(&self, point: &Point, seed: u64) -> Result<Option<String>, Error> {
+    fn one_thread(&self, point: &Point, seed: u64, threads: usize) -> Result<Option<String>, Error> {
         if calls_code(point)? {
             return Ok(Some("the scheme calls code of the running program".to_owned()));
         }
-        let setup = self.set_up(point, seed)?;
-        Ok(flowsieve_sim::stages(&setup.fabric, &setup.scheme).err().map(|why| why.to_string()))
+        Ok(self.run_of(point, seed)?.one_thread(threads))
     }
 
     fn follower(&self) -> Option<&dyn engine::Follower> {
@@ -379,6 +381,11 @@ struct Run {
 const GUARD: f64 = 10.0;
 /// Packet-hops that any run may take, however small its estimate: a second or two.
 const GUARD_FROM: f64 = 1e7;
+/// Flows of each host that may be under way at once: ten times the mean number at 99 % of a link's rate, where flows share it
+/// equally.
+const UNDER_WAY_PER_HOST: u64 = 1_000;
+/// Smaller fabrics may have the flows of so many hosts.
+const FEWEST_HOSTS: u32 = 10;
 
 impl Run {
     /// Returns the most packet-hops it may take. The number of flows of closed loops and queries is unknown.
@@ -391,6 +398,31 @@ impl Run {
     fn expected_hops(&self) -> f64 {
         let hops: f64 = self.crossings.iter().sum();
         self.setup.workload.expected_flows() * self.setup.workload.packets_per_flow() * hops
+    }
+
+    /// Returns why it takes one thread where it gets several, if it does.
+    fn one_thread(&self, threads: usize) -> Option<String> {
+        match flowsieve_sim::stages(&self.setup.fabric, &self.setup.scheme) {
+            Err(why) => Some(why.to_string()),
+            Ok(rounds) if !self.course().is_worth(threads, rounds) => {
+                Some("so few packets are under way at once that threads would wait longer than they work".to_owned())
+            }
+            Ok(_) => None,
+        }
+    }
+
+    /// Returns its course as far as it is known: of flows that begin by themselves, or of as many as are expected.
+    fn course(&self) -> Course {
+        let Setup { workload, fabric, .. } = &self.setup;
+        let links = self.crossings.iter().sum();
+        self.setup.with_flows(self.seed, |_, flows, measure| match (flows, measure) {
+            (Flows::Given(flows), Measure::All) => Course::of(flows(), fabric, &workload.framing, links),
+            _ => Course {
+                packet_hops: self.expected_hops(),
+                span_ps: workload.following_span_ps().or(workload.arrivals_span_ps()).unwrap_or(0.0),
+                alone: 0.0,
+            },
+        })
     }
 
     fn expected_memory(&self) -> u64 {
@@ -502,6 +534,9 @@ impl Run {
             partitioning: self.partitioning,
             most_packet_hops: self.most_packet_hops(),
             fruitless_timeouts: self.guarded.then_some(FRUITLESS_TIMEOUTS),
+            most_under_way: self
+                .guarded
+                .then_some(UNDER_WAY_PER_HOST * u64::from(setup.fabric.hosts.max(FEWEST_HOSTS))),
         };
         let expected = self.setup.workload.expected_flows().max(1.0);
         let failure = &self.setup.failure;

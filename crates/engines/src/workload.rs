@@ -55,11 +55,11 @@ use std::sync::Arc;
 use traffic::Drawn;
 
 pub(crate) use coflows::OWN_RACK;
-pub(crate) use collectives::key as key_of_collectives;
+pub(crate) use collectives::{COMPUTE_GAP, key as key_of_collectives};
 pub(crate) use queries::QUERIES;
 pub use sizes::{CDF, SIZES};
-pub(crate) use traffic::ARRIVALS;
 pub use traffic::LOAD;
+pub(crate) use traffic::{ARRIVALS, THINK_TIME};
 
 declare! {
     static LIST: Setting<String> = Setting::file(

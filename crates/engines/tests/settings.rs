@@ -242,3 +242,56 @@ fn nic_order__on_linux_of_sieve_is_asked_for() {
         assert!(!said(given, engine).contains("in the order of arrival"), "{given}, {engine}");
     }
 }
+
+/// Why a plan is refused.
+fn refused(text: &str) -> String {
+    planned(text, &[], &built_in()).map(drop).expect_err("a refusal").to_string()
+}
+
+/// Simulated time ends after 213 days. Thirty pauses of 800,000 s before the last of 90 flows of three hosts are 277.
+#[test]
+fn plan__flows_that_would_begin_after_the_end_of_time() {
+    let of = |workload: &str, run: &str| {
+        format!(
+            "[topology]\nkind = \"single-switch\"\nhosts = 3\n[workload]\nsizes = \"fixed(20KB)\"\n{workload}\n\
+             [sweep]\nscheme = [\"pias\"]\n[run]\nfct_end = \"arrival\"\n{run}"
+        )
+    };
+    let loops = "arrivals = \"closed-loop\"\nflows = 90\nthink_time = ";
+    let late = refused(&of(&format!("{loops}\"800000s\""), ""));
+    assert!(late.contains("flows would begin for 24000000 s, but simulated time ends at 2^64 ps"), "{late}");
+    let rings = "pattern = \"all-reduce-ring\"\ncollectives = 25\ncompute_gap = ";
+    let late = refused(&of(&format!("{rings}\"800000s\""), ""));
+    assert!(late.contains("flows would begin for 19200000 s"), "24 gaps: {late}");
+    let rare = refused(&of("flows = 90\nload = 1e-12", ""));
+    assert!(rare.contains("flows would begin for "), "{rare}");
+    for (workload, run) in [
+        (format!("{loops}\"600000s\""), ""),
+        (format!("{rings}\"700000s\""), ""),
+        (format!("{loops}\"800000s\""), "max_time = \"1s\""),
+        ("flows = 90\nload = 1e-6".to_owned(), ""),
+    ] {
+        planned(&of(&workload, run), &[], &built_in()).expect("a plan");
+    }
+}
+
+/// Queries next to a link that is offered its rate or more would never end. The mean over the links of its class says less.
+#[test]
+fn plan__queries_next_to_an_overloaded_link() {
+    let of = |rate: &str, load: f64| {
+        format!(
+            "[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 1\nhosts_per_leaf = 3\nhost_link = \"40Gbps\"\n\
+             fabric_link = \"20Gbps\"\nrtt = \"250us\"\n[[topology.link]]\nbetween = [\"leaf1\", \"spine0\"]\nrate = \"{rate}\"\n\
+             [workload]\nqueries = 10\nquery_sizes = \"exponential(20KB)\"\nsizes = \"homa-w3\"\nload = {load}\n\
+             [sweep]\nscheme = [\"sieve\"]\n[run]\nparameters = \"rfc\"\nfct_end = \"arrival\"\n"
+        )
+    };
+    // Of the three other hosts of five, at 0.3 of 40 Gbit/s and with ACKs and framing: 22.6 Gbit/s each way.
+    for (rate, load, says) in
+        [("20Gbps", 0.3, "is offered 1.13"), ("5Gbps", 0.3, "is offered 4.5"), ("5Gbps", 0.1, "is offered 1.50")]
+    {
+        let overloaded = refused(&of(rate, load));
+        assert!(overloaded.contains(says) && overloaded.contains("of its rate"), "{overloaded}");
+    }
+    planned(&of("5Gbps", 0.06), &[], &built_in()).expect("a plan");
+}

@@ -81,11 +81,11 @@ pub trait Engine: Send + Sync {
         Ok(())
     }
 
-    /// Returns why a run of the point takes one thread, where it gets more.
+    /// Returns why a run of the point takes one thread, where it gets this many.
     ///
     /// # Errors
     /// As [`Engine::read`].
-    fn one_thread(&self, _point: &Point, _seed: u64) -> Result<Option<String>, Error> {
+    fn one_thread(&self, _point: &Point, _seed: u64, _threads: usize) -> Result<Option<String>, Error> {
         Ok(Some("their engine has no threads".to_owned()))
     }
 
@@ -218,8 +218,8 @@ impl Engines {
     ///
     /// # Errors
     /// As [`Engine::read`].
-    pub fn one_thread(&self, point: &Point, seed: u64) -> Result<Option<String>, Error> {
-        self.of(&point.settings)?.one_thread(point, seed)
+    pub fn one_thread(&self, point: &Point, seed: u64, threads: usize) -> Result<Option<String>, Error> {
+        self.of(&point.settings)?.one_thread(point, seed, threads)
     }
 
     /// Returns the costs of [`Engine::calls`] of all engines.

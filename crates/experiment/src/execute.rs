@@ -68,7 +68,11 @@ pub fn execute_sharing(
     if !how.replace {
         refuse_loss(out, &plan.experiment)?;
     }
-    let writer = ResultWriter::create_with_parts(out, parts)?.of(&plan.experiment);
+    let writer = match ResultWriter::create_with_parts(out, parts) {
+        Ok(writer) => writer.of(&plan.experiment),
+        Err(error) if error.is_read_only() && !how.fresh => return finished(plan, out, show)?.ok_or(error.into()),
+        Err(error) => return Err(error.into()),
+    };
     let (Made { jobs, threads, run, found }, not_valid) = make(plan, engines, &writer, how, show)?;
     let result = writer.join(joined(plan, not_valid)?)?;
     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
@@ -84,6 +88,15 @@ pub fn execute_sharing(
         calls: engines.calls(),
     })?;
     Ok(result)
+}
+
+/// Returns the result of a folder that cannot be written, if it has all that the plan asks for.
+fn finished(plan: &Plan, out: &Path, show: Show<'_>) -> Result<Option<ResultDir>, Error> {
+    let found = ResultDir::open(out).ok().filter(|found| found.manifest().experiment == plan.experiment);
+    if found.is_some() {
+        and_on(show(Event::Found(plan.runs.len(), plan.packet_hops())))?;
+    }
+    Ok(found)
 }
 
 /// Returns the experiment without the runs that are not valid.

@@ -2,7 +2,7 @@
 //! never replaced unasked.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Seek, Write};
 use std::path::Path;
 
 use crate::kind::in_words;
@@ -83,7 +83,7 @@ pub fn check_new(path: &Path, existing: Existing) -> io::Result<()> {
 }
 
 /// Writes a file and gives it its name once it is complete and on the disk. It has the permissions that the process
-/// gives to any new file.
+/// gives to any new file. In a folder that cannot be written, a file that has these bytes already stays as it is.
 ///
 /// # Errors
 /// Fails as [`check_new`] does, if the file system fails (converted by `failed`), or if `write` fails. An existing file
@@ -95,7 +95,12 @@ pub fn write_whole<T, E>(
     write: impl FnOnce(&mut BufWriter<&mut File>) -> Result<T, E>,
 ) -> Result<T, E> {
     check_new(path, existing).map_err(&failed)?;
-    let mut file = partial().tempfile_in(folder_of(path)).map_err(&failed)?;
+    let mut file = match partial().tempfile_in(folder_of(path)) {
+        Err(error) if is_read_only(&error) && existing != Existing::Refuse => {
+            return find_whole(path, error, failed, write);
+        }
+        file => file.map_err(&failed)?,
+    };
     let mut out = BufWriter::new(file.as_file_mut());
     let value = write(&mut out)?;
     out.flush().map_err(&failed)?;
@@ -108,6 +113,40 @@ pub fn write_whole<T, E>(
     };
     named.map_err(|error| failed(error.error))?;
     Ok(value)
+}
+
+fn is_read_only(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+}
+
+/// Writes elsewhere what cannot be written because of `error`, and compares it with the file that is there.
+fn find_whole<T, E>(
+    path: &Path,
+    error: io::Error,
+    failed: impl Fn(io::Error) -> E,
+    write: impl FnOnce(&mut BufWriter<&mut File>) -> Result<T, E>,
+) -> Result<T, E> {
+    let mut file = tempfile::tempfile().map_err(&failed)?;
+    let mut out = BufWriter::new(&mut file);
+    let value = write(&mut out)?;
+    out.flush().map_err(&failed)?;
+    drop(out);
+    file.rewind().map_err(&failed)?;
+    let there = File::open(path).map(BufReader::new);
+    let same = there.and_then(|there| is_same(there, BufReader::new(file)));
+    if same.is_ok_and(|same| same) { Ok(value) } else { Err(failed(error)) }
+}
+
+fn is_same(mut one: impl BufRead, mut other: impl BufRead) -> io::Result<bool> {
+    loop {
+        let (a, b) = (one.fill_buf()?, other.fill_buf()?);
+        let common = a.len().min(b.len());
+        if a[..common] != b[..common] || common == 0 {
+            return Ok(a.len() == b.len() && common == 0);
+        }
+        one.consume(common);
+        other.consume(common);
+    }
 }
 
 #[cfg(test)]
@@ -129,6 +168,30 @@ mod tests {
         write(&path, Existing::Replace).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    /// As in a folder that cannot be written.
+    #[test]
+    fn find_whole__the_same_bytes_need_no_writing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let find = || {
+            let denied = io::Error::from(io::ErrorKind::ReadOnlyFilesystem);
+            find_whole(&path, denied, |error| error, |out| out.write_all(&[7; 100_000])).map_err(|error| error.kind())
+        };
+        let denied = Err(io::ErrorKind::ReadOnlyFilesystem);
+        assert_eq!(find(), denied, "there is none");
+        for (there, expected) in [
+            (vec![7; 100_000], Ok(())),
+            (vec![7; 99_999], denied),
+            (vec![7; 100_001], denied),
+            ([vec![7; 99_999], vec![8]].concat(), denied),
+            (Vec::new(), denied),
+        ] {
+            fs::write(&path, &there).unwrap();
+            assert_eq!(find(), expected, "{} bytes", there.len());
+            assert_eq!(fs::read(&path).unwrap(), there);
+        }
     }
 
     #[test]

@@ -208,13 +208,11 @@ impl Resolvable for Resolved<'_> {
 
 /// Says which points are run on one thread although more are asked for, and why; each reason once.
 fn tell_of_threads(plan: &Plan, engines: &Engines, threads: Option<usize>) -> Result<(), Error> {
-    if threads.is_none_or(|threads| threads == 1) {
-        return Ok(());
-    }
+    let Some(threads) = threads.filter(|threads| *threads > 1) else { return Ok(()) };
     let mut reasons: Vec<(String, usize)> = Vec::new();
     for (number, point) in plan.points.iter().enumerate() {
         let Some(run) = plan.runs.iter().find(|run| run.point == number) else { continue };
-        let Some(reason) = engines.one_thread(point, run.seed)? else { continue };
+        let Some(reason) = engines.one_thread(point, run.seed, threads)? else { continue };
         match reasons.iter_mut().find(|(known, _)| *known == reason) {
             Some((_, points)) => *points += 1,
             None => reasons.push((reason, 1)),

@@ -238,3 +238,42 @@ fn run__ctrl_c_says_what_is_kept() {
     let kept = parts.filter(|part| !part.as_ref().unwrap().file_name().to_string_lossy().starts_with('.')).count();
     assert!(kept >= 2, "{kept}");
 }
+
+/// A process that may open so few files that a column of a table has none: the result is not to blame.
+#[cfg(unix)]
+#[test]
+fn report__with_few_descriptors_or_says_so() {
+    let folder = small_result();
+    let program = assert_cmd::cargo::cargo_bin("flowsieve");
+    let with = |most: u32, arguments: &str| {
+        let script = format!("ulimit -n {most} && exec '{}' {arguments}", program.display());
+        let done = std::process::Command::new("sh").args(["-c", &script]).current_dir(folder.path()).output().unwrap();
+        (done.status.code(), String::from_utf8(done.stderr).unwrap())
+    };
+    let mut worked = false;
+    for most in 4..16 {
+        let (status, said) = with(most, "export results/small --what flows");
+        assert!(!said.contains("damaged"), "{most}: {said}");
+        assert!(status == Some(0) || said.contains("Too many open files"), "{most}: {said}");
+        assert!(status == Some(0) || !worked, "more of them are no worse: {said}");
+        worked = status == Some(0);
+    }
+    assert!(worked);
+}
+
+#[test]
+fn tune__a_refused_budget_leaves_nothing() {
+    let folder = folder();
+    std::fs::write(folder.path().join("fabric.toml"), "[topology]\nkind = \"single-switch\"\nhosts = 8\n").unwrap();
+    std::fs::write(folder.path().join("sizes.csv"), "bytes\n1000\n200000\n").unwrap();
+    std::fs::create_dir(folder.path().join("empty")).unwrap();
+    for sizes in [["--workload", "web-search"], ["--sizes", "sizes.csv"]] {
+        for out in ["new", "empty"] {
+            let tune = ["tune", "fabric.toml", sizes[0], sizes[1], "--load", "0.6", "--budget", "1ms", "--out", out];
+            let refused = flowsieve(folder.path(), &tune);
+            assert!(refused.status == 2 && refused.err.contains("too little for any answer"), "{}", refused.err);
+        }
+        assert!(!folder.path().join("new").exists());
+        assert_eq!(std::fs::read_dir(folder.path().join("empty")).unwrap().count(), 0);
+    }
+}

@@ -288,6 +288,20 @@ impl FlowStart {
 
 #[pymethods]
 impl FlowStart {
+    #[new]
+    #[pyo3(signature = (source, destination, *, class_=0, size=None, start=0.0, deadline=None, coflow=None))]
+    fn new(
+        source: u32,
+        destination: u32,
+        class_: u8,
+        size: Option<u64>,
+        start: f64,
+        deadline: Option<f64>,
+        coflow: Option<u32>,
+    ) -> FlowStart {
+        FlowStart { source, destination, class_, size, start, deadline, coflow }
+    }
+
     fn __repr__(&self) -> String {
         let FlowStart { source, destination, size, start, .. } = self;
         let size = size.map(|size| format!(", size={size}")).unwrap_or_default();

@@ -4,13 +4,17 @@
 //! panics, the file is reported as damaged, with no other effect.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::RecordBatch;
+use bytes::Bytes;
 use flowsieve_files::fenced;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaData;
+use parquet::file::reader::{ChunkReader, Length};
 
 use crate::ResultError;
 use crate::files::digest;
@@ -31,7 +35,48 @@ const MOST_PACKED: u64 = 1 << 16;
 /// A file whose bytes have a digest, and that can be read.
 pub(crate) struct Table {
     path: PathBuf,
-    builder: ParquetRecordBatchReaderBuilder<File>,
+    builder: ParquetRecordBatchReaderBuilder<Shared>,
+}
+
+/// A file that is read at several places with one descriptor. The library's own reader of a file takes one for each column,
+/// and a process that has no more of them would find an undamaged file damaged.
+#[derive(Clone)]
+struct Shared(Arc<Mutex<File>>);
+
+/// A place in it, up to which is read.
+struct At(Shared, u64);
+
+impl Read for At {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let mut file = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        file.seek(SeekFrom::Start(self.1))?;
+        let count = file.read(into)?;
+        self.1 += count as u64;
+        Ok(count)
+    }
+}
+
+impl Length for Shared {
+    fn len(&self) -> u64 {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).metadata().map_or(0, |metadata| metadata.len())
+    }
+}
+
+impl ChunkReader for Shared {
+    type T = BufReader<At>;
+
+    fn get_read(&self, start: u64) -> Result<BufReader<At>, ParquetError> {
+        Ok(BufReader::new(At(self.clone(), start)))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
+        let mut bytes = Vec::new();
+        At(self.clone(), start).take(length as u64).read_to_end(&mut bytes)?;
+        if bytes.len() < length {
+            return Err(ParquetError::EOF(format!("{} bytes at {start}, expected {length}", bytes.len())));
+        }
+        Ok(bytes.into())
+    }
 }
 
 impl Table {
@@ -51,6 +96,7 @@ impl Table {
             return Err(ResultError::damaged(path, why));
         }
         let bytes = file.metadata().map_err(ResultError::io("read", path))?.len();
+        let file = Shared(Arc::new(Mutex::new(file)));
         let builder = of_file(path, || ParquetRecordBatchReaderBuilder::try_new(file))?;
         check_pages(builder.metadata(), bytes).map_err(|why| ResultError::damaged(path, why))?;
         Ok(Table { path: path.into(), builder })

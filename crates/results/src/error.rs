@@ -78,8 +78,8 @@ pub enum ResultError {
         /// The existing part.
         other: PathBuf,
     },
-    /// Another process joins or replaces the result.
-    #[error("{path}: {by} is writing this result and keeps its runs: run again when that is done")]
+    /// Another process writes into the folder, and keeps what it has made.
+    #[error("{path}: {by} is at work in this folder: run again when that is done, or name another folder")]
     Locked {
         /// The folder.
         path: PathBuf,
@@ -134,6 +134,12 @@ impl ResultError {
         }
     }
 
+    /// Whether a folder cannot be written, whatever is written into it.
+    pub fn is_read_only(&self) -> bool {
+        let ResultError::Io { source, .. } = self else { return false };
+        matches!(source.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+    }
+
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> ResultError {
         move |source| ResultError::Io { action, path: path.into(), source }
     }
@@ -162,7 +168,13 @@ fn io_error(error: ParquetError) -> io::Error {
     }
 }
 
+/// The system's numbers for a process, or a machine, without further descriptors.
+const TOO_FEW_DESCRIPTORS: [i32; 2] = [24, 23];
+
 fn remedy(error: &io::Error) -> &'static str {
+    if error.raw_os_error().is_some_and(|number| TOO_FEW_DESCRIPTORS.contains(&number)) {
+        return "; raise the limit of open files (`ulimit -n`) and run again: finished points are kept";
+    }
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             "; free some space and run again: finished points are kept"

@@ -59,12 +59,13 @@ pub use doctor::{Finding, Severity};
 pub use error::ResultError;
 pub use first_answers::FirstAnswers;
 pub use flow_sketch::FlowSketch;
+pub use lock::Alone;
 pub use manifest::{
     Axis, CallCost, EXACT, Experiment, Manifest, PartId, PointInfo, Record, Run, RunInfo, SAMPLE, SCHEMA, SchemeInfo,
 };
 pub use reader::{ResultDir, refuse_other_model};
 pub use replacing::refuse_loss;
-pub use statistics::{Estimate, Figures, Ratio, Statistic, Sureness};
+pub use statistics::{Estimate, Figures, Ratio, Statistic, Sureness, student_t_within};
 pub use summary::{ClassSummary, Metric, PointSummary, SeedStats, Summary};
 pub use trace::{TraceFiles, TraceFormats, TracedLink};
 pub use untold::Untold;

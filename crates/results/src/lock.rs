@@ -59,7 +59,37 @@ impl LockFile {
     }
 }
 
+/// A folder of several results in which this process is at work alone.
+#[derive(Debug)]
+pub struct Alone(Joining);
+
+impl Alone {
+    /// Takes an existing folder, or fails with the name of the owner.
+    ///
+    /// # Errors
+    /// [`ResultError::Locked`] if another process has it.
+    pub fn take(folder: &Path) -> Result<Alone, ResultError> {
+        LockFile::join(folder).map(Alone)
+    }
+
+    /// Returns whether a process is or was at work in a folder.
+    pub fn is_used_in(folder: &Path) -> bool {
+        folder.join(JOINING).is_file()
+    }
+
+    /// Returns whether a file says so.
+    pub fn is_lock(path: &Path) -> bool {
+        path.file_name().is_some_and(|name| name == JOINING)
+    }
+
+    /// Leaves the folder as if nobody had been there.
+    pub fn remove(self) {
+        let _ = std::fs::remove_file(&self.0.0.path);
+    }
+}
+
 /// A folder's result is being joined by this process.
+#[derive(Debug)]
 pub(crate) struct Joining(LockFile);
 
 impl Drop for Joining {

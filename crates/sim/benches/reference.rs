@@ -18,7 +18,7 @@
 use flowsieve_fabric::topology::{FABRIC_SETTINGS, Fabric};
 use flowsieve_schemes::{Context, Knows, Scheme, WorkloadFacts, registry};
 use flowsieve_settings::Settings;
-use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec};
+use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec, WORTH_A_MEETING};
 use flowsieve_workload::{
     BoundsLaw, DrawnBounds, Generator, LoadCounts, Predict, SizeDistribution, arrival_rate_per_host, builtin,
 };
@@ -69,7 +69,8 @@ impl Options {
     /// How runs are cut, if they are.
     fn stages(&self) -> Option<Partitioning> {
         let threads = self.threads?;
-        Some(Partitioning::Stages { groups: self.groups.unwrap_or(threads), threads })
+        let groups = self.groups.unwrap_or(threads);
+        Some(Partitioning::Stages { groups, threads, worth: WORTH_A_MEETING })
     }
 }
 
@@ -191,6 +192,7 @@ fn main() {
                 partitioning: options.stages().unwrap_or(Partitioning::Whole),
                 most_packet_hops: None,
                 fruitless_timeouts: None,
+                most_under_way: None,
             };
             if let Some(stages) = options.stages().filter(|_| options.threads > Some(1)) {
                 if run == 0 {

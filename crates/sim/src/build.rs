@@ -21,6 +21,7 @@ use crate::outages::Outages;
 use crate::partition::Partition;
 use crate::prefetch_queue::PrefetchQueue;
 use crate::programs::{Program, Programs};
+use crate::run::Pace;
 use crate::run_spec::{RunSpec, SimError};
 use crate::slab::Slab;
 use crate::source::Sources;
@@ -85,6 +86,8 @@ pub(crate) struct Built<K> {
     pub(crate) threads: Vec<u32>,
     /// By thread: the packets of its partitions. Empty if there is one partition, which has its own.
     pub(crate) slabs: Vec<Slab>,
+    /// Whether threads are worth it.
+    pub(crate) pace: Pace,
     /// Events that a run in one partition does not have: messages of several partitions that begin at one instant.
     pub(crate) surplus_events: u64,
     /// Links that fail and come back, until the run takes them over.
@@ -250,6 +253,7 @@ pub(crate) fn build<K: Key>(run_spec: &RunSpec<'_>) -> Result<Built<K>, SimError
         partition.hosts.starts = Some(Vec::new());
     }
     let mut built = Built {
+        pace: Pace::new(threads, cut.worth),
         slabs: (0..if is_cut { threads } else { 0 }).map(|_| Slab::default()).collect(),
         reached: vec![Time::ZERO; cut.stages.len()],
         stages: cut.stages,

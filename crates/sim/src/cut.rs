@@ -72,6 +72,8 @@ pub(crate) struct Cut {
     pub(crate) stages: Vec<Stage>,
     /// By partition: the thread that runs it.
     pub(crate) threads: Vec<u32>,
+    /// See [`Partitioning::Stages`].
+    pub(crate) worth: u64,
 }
 
 impl Cut {
@@ -81,9 +83,10 @@ impl Cut {
         match run_spec.partitioning {
             Partitioning::Whole => Cut::whole(fabric),
             Partitioning::Racks => Cut::by_racks(fabric),
-            Partitioning::Stages { groups, threads } => {
+            Partitioning::Stages { groups, threads, worth } => {
                 let tiers = refuse_parts(fabric, scheme).and_then(|()| Tiers::new(fabric, racks));
-                tiers.map_or_else(|_| Cut::whole(fabric), |tiers| Cut::by_stages(fabric, racks, tiers, groups, threads))
+                let cut = |tiers| Cut { worth, ..Cut::by_stages(fabric, racks, tiers, groups, threads) };
+                tiers.map_or_else(|_| Cut::whole(fabric), cut)
             }
         }
     }
@@ -97,6 +100,7 @@ impl Cut {
             levels: vec![0; fabric.switches.len()],
             stages: Vec::new(),
             threads: vec![0],
+            worth: 0,
         }
     }
 
@@ -147,6 +151,7 @@ impl Cut {
             threads: (0..count as u32).map(|number| number % groups * threads / groups).collect(),
             levels: tiers.levels,
             switches,
+            worth: 0,
         }
         .checked(racks)
     }
@@ -178,13 +183,29 @@ fn level(levels: &[u32], node: Node) -> u32 {
     }
 }
 
-/// Returns why a run of this scheme in this fabric cannot be cut into stages, if it cannot.
+/// The stages of a run that can be cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rounds {
+    /// The number of stages.
+    pub stages: u64,
+    /// The simulated time of a round: the shortest way from a host into the fabric and back.
+    pub length: Time,
+}
+
+/// Returns the stages into which a run of this scheme in this fabric can be cut.
 ///
 /// # Errors
-/// Fails with the reason.
-pub fn stages(fabric: &Fabric, scheme: &Scheme) -> Result<(), NoStages> {
+/// Fails with the reason why it cannot be cut.
+pub fn stages(fabric: &Fabric, scheme: &Scheme) -> Result<Rounds, NoStages> {
     refuse_parts(fabric, scheme)?;
-    Tiers::new(fabric, flowsieve_fabric::topology::Sites::new(fabric, 0).racks()).map(drop)
+    let tiers = Tiers::new(fabric, flowsieve_fabric::topology::Sites::new(fabric, 0).racks())?;
+    let mut reached = vec![Time::ZERO; tiers.inputs.len()];
+    let stages = (1..reached.len()).chain([0]);
+    for stage in stages {
+        let ends = tiers.inputs[stage].iter().map(|&(from, delay)| Time(reached[from].0.saturating_add(delay.0)));
+        reached[stage] = ends.min().unwrap_or(Time::NEVER);
+    }
+    Ok(Rounds { stages: reached.len() as u64, length: reached[0] })
 }
 
 /// Refuses parts that the two halves of a switch, or the two ends of a link, would share.

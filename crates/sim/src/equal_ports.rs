@@ -230,6 +230,7 @@ fn port__is_equal_to_the_simulators() {
                 partitioning: Partitioning::Whole,
                 most_packet_hops: None,
                 fruitless_timeouts: None,
+                most_under_way: None,
             };
             let arrivals = prop::collection::vec(arrival(fabric.links.len() as u32), 1..200);
             let mut runner = TestRunner::new(Config { cases: 8, failure_persistence: None, ..Config::default() });

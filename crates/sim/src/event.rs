@@ -49,7 +49,7 @@ impl Key for u64 {
 /// For longer runs and larger fabrics.
 impl Key for u128 {
     const NEVER: u128 = u128::MAX;
-    const END: Time = Time::NEVER;
+    const END: Time = Time(u64::MAX - (1 << 46));
     const SOURCES: usize = 1 << 32;
 
     #[inline]

@@ -40,6 +40,8 @@ pub(crate) struct Following {
     rule: Rule,
     /// Number of hosts in the fabric.
     hosts: u32,
+    /// No message begins from here on.
+    ends: Time,
     /// Messages that will begin, by their start and number.
     upcoming: BTreeMap<(u64, u32), Upcoming>,
     /// Messages that began, in order.
@@ -49,8 +51,10 @@ pub(crate) struct Following {
 }
 
 impl Following {
-    pub(crate) fn new(rule: Rule, hosts: u32) -> Following {
-        Following { rule, hosts, upcoming: BTreeMap::new(), begun: Vec::new(), refused: None }
+    /// Follows `rule` until `stop`.
+    pub(crate) fn new(rule: Rule, hosts: u32, stop: Time) -> Following {
+        let ends = if let Rule::Closed { until, .. } = rule { stop.min(until) } else { stop };
+        Following { rule, hosts, ends, upcoming: BTreeMap::new(), begun: Vec::new(), refused: None }
     }
 
     /// Adds a message that will begin.
@@ -91,6 +95,9 @@ impl Following {
 
     /// Adds a flow unless this fabric cannot carry it.
     fn add_sound(&mut self, flow: Flow, host: u32, rules: &Rules) -> bool {
+        if flow.start_ps == Time::NEVER.0 && self.ends < Time::NEVER {
+            return false; // it is not waited for
+        }
         let segment = rules.transports[usize::from(rules.class(flow.class))].segment;
         if let Some(why) = refusal(&flow, self.hosts, segment) {
             let refused = (flow.id, why);

@@ -33,8 +33,10 @@ mod source;
 pub mod trace;
 mod upcoming;
 
-pub use cut::stages;
+pub use cut::{Rounds, stages};
 pub use measure::{ideals, offered_load};
 pub use run::{FRUITLESS_PER_FLOW, FRUITLESS_TIMEOUTS, MOST_SEGMENTS, QUERY_EPOCH, run, run_sampled, run_traced};
-pub use run_spec::{FctEnd, Flows, Measure, NoStages, Partitioning, Progress, RunSpec, SimError, announcements, go_on};
+pub use run_spec::{
+    FctEnd, Flows, Measure, NoStages, Partitioning, Progress, RunSpec, SimError, WORTH_A_MEETING, announcements, go_on,
+};
 pub use upcoming::message;

@@ -31,6 +31,7 @@ mod rounds;
 pub use follow::QUERY_EPOCH;
 use guard::Fruitless;
 pub use guard::{FRUITLESS_PER_FLOW, FRUITLESS_TIMEOUTS};
+pub(crate) use rounds::Pace;
 
 /// The largest number of segments in a flow.
 pub const MOST_SEGMENTS: u64 = (u32::MAX / 4) as u64;
@@ -42,6 +43,9 @@ pub(crate) fn refusal(flow: &Flow, hosts: u32, segment: u16) -> Option<&'static 
     }
     if flow.src == flow.dst {
         return Some("it goes to its own sender");
+    }
+    if flow.start_ps == Time::NEVER.0 {
+        return Some("it would begin after the end of simulated time, 2^64 ps (213 days)");
     }
     if flow.bytes == 0 || flow.bytes.div_ceil(u64::from(segment)) > MOST_SEGMENTS {
         return Some("its size is zero, or beyond a billion packets");
@@ -99,7 +103,10 @@ fn run_watched(
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<PointResult, SimError> {
     match run_with::<u64>(run_spec, &mut watchers, progress) {
-        Err(SimError::KeyTooNarrow) => run_with::<u128>(run_spec, &mut watchers, progress),
+        Err(SimError::KeyTooNarrow) => match run_with::<u128>(run_spec, &mut watchers, progress) {
+            Err(SimError::KeyTooNarrow) => Err(SimError::BeyondTime),
+            result => result,
+        },
         result => result,
     }
 }
@@ -275,6 +282,7 @@ impl<K: Key> Run<'_, '_, K> {
             if end >= self.stop || self.is_finished() {
                 break;
             }
+            self.refuse_crowd()?;
             end += epoch;
         }
         let end = end.min(self.stop);

@@ -40,6 +40,8 @@ pub struct RunSpec<'a> {
     /// End the run after this many consecutive timeouts (and 20 per unfinished message) without an acknowledgement.
     /// Ignored if a host's endpoint does not report acknowledgements.
     pub fruitless_timeouts: Option<u64>,
+    /// End the run if more flows than this are under way at once while flows arrive until others have ended.
+    pub most_under_way: Option<u64>,
 }
 
 /// Where flows come from.
@@ -131,8 +133,15 @@ pub enum Partitioning {
         groups: u32,
         /// Threads that share the groups, at least one; at most one for each group.
         threads: u32,
+        /// The packet-hops that a meeting of threads must save, on average over some rounds. While it saves fewer, one
+        /// thread runs all groups. 0: threads always meet.
+        worth: u64,
     },
 }
+
+/// A sensible [`Partitioning::Stages::worth`]: packet-hops that take about 30 us, the time of a meeting on a machine with
+/// other work.
+pub const WORTH_A_MEETING: u64 = 128;
 
 /// Why a run cannot be cut into [stages](Partitioning::Stages). The words complete "one thread, because …".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -268,6 +277,25 @@ pub enum SimError {
         /// What is still going on: a flow, a port, timers.
         doing: String,
     },
+    /// More flows are under way at once than any run needs.
+    #[error(
+        "{under_way} flows are under way at once at {now}, and others go on arriving: more is offered than the fabric \
+         carries; {doing}; offer less, or use --no-guard to continue anyway"
+    )]
+    Crowd {
+        /// Flows that have begun and not ended.
+        under_way: u64,
+        /// The simulated time.
+        now: Time,
+        /// What is still going on: a flow, a port.
+        doing: String,
+    },
+    /// The run does not end within the time that there is.
+    #[error(
+        "the run would go on after the end of simulated time, 2^64 ps (213 days); expected flows that follow each other \
+         sooner, fewer flows, or `max_time` in [run]"
+    )]
+    BeyondTime,
     /// The receiver of the trace stopped the run.
     #[error("the packet trace could not be kept")]
     TraceAbandoned,

@@ -45,7 +45,7 @@ fn queries__two_to_two_servers_by_hand() {
     };
     let whole = result(Partitioning::Whole);
     assert_eq!(whole, result(Partitioning::Racks));
-    assert_eq!(whole, result(Partitioning::Stages { groups: 2, threads: 2 }));
+    assert_eq!(whole, result(Partitioning::Stages { groups: 2, threads: 2, worth: 0 }));
     let mut rows: Vec<_> = whole.flows.iter().map(brief).collect();
     rows.sort_unstable();
     assert_eq!(rows[..4], [(0, 0, 560), (1, 0, 640), (2, 560, 3_392 - 560), (3, 640, 4_592 - 640)]);
@@ -135,7 +135,7 @@ proptest! {
         let queries = queries_of(&case, count);
         let whole = asked(&case, &queries, Partitioning::Whole);
         prop_assert_eq!(&whole, &asked(&case, &queries, Partitioning::Racks));
-        prop_assert_eq!(&whole, &asked(&case, &queries, Partitioning::Stages { groups: 2, threads: 2 }));
+        prop_assert_eq!(&whole, &asked(&case, &queries, Partitioning::Stages { groups: 2, threads: 2, worth: 0 }));
         prop_assert!(whole.is_ok() || !is_answered(&case), "{whole:?}");
     }
 
@@ -195,7 +195,7 @@ fn collectives(
         PointResult { events: 0, ..result.expect("a run") }
     };
     let whole = result(Partitioning::Whole);
-    assert_eq!(whole, result(Partitioning::Stages { groups: 2, threads: 2 }));
+    assert_eq!(whole, result(Partitioning::Stages { groups: 2, threads: 2, worth: 0 }));
     assert_eq!(whole.flows.len(), of.messages() as usize);
     let span = |coflow: u32| {
         let rows = || whole.flows.iter().filter(|row| row.coflow == Some(coflow)).map(brief);

@@ -40,6 +40,7 @@ fn sampled_as(hosts: u32, flows: &[Flow], sampling: impl Fn(&Fabric) -> Sampling
         partitioning: Partitioning::Whole,
         most_packet_hops: None,
         fruitless_timeouts: None,
+        most_under_way: None,
     };
     run_sampled(&run_spec, &sampling(&fabric), &mut flowsieve_sim::go_on).unwrap()
 }
@@ -104,7 +105,7 @@ fn check(case: &Case, interval: Time) -> Result<(), TestCaseError> {
         })
     };
     let (whole, racks) = (of(Partitioning::Whole), of(Partitioning::Racks));
-    let stages = of(Partitioning::Stages { groups: 3, threads: 2 });
+    let stages = of(Partitioning::Stages { groups: 3, threads: 2, worth: 0 });
     let (Ok(plain), Ok(whole), Ok(racks)) = (plain, whole, racks) else { return Ok(()) };
     prop_assert_eq!(Ok(&whole), stages.as_ref());
     prop_assert!(!whole.series.is_empty());

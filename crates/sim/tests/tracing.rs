@@ -366,7 +366,7 @@ fn check(case: &Case, some: bool, interval: Time) -> Result<(), TestCaseError> {
     let (plain, cut, by_racks) = of(Partitioning::Racks, None);
     prop_assert_eq!(plain, cut, "traced and cut");
     prop_assert!(by_racks == rows, "cut");
-    let (plain, cut, by_stages) = of(Partitioning::Stages { groups: 2, threads: 2 }, None);
+    let (plain, cut, by_stages) = of(Partitioning::Stages { groups: 2, threads: 2, worth: 0 }, None);
     prop_assert_eq!(plain, cut, "traced and cut into stages");
     prop_assert!(by_stages == rows, "cut into stages");
     Ok(())

@@ -61,20 +61,20 @@ impl ClosedLoop {
 
     /// The first flow of each loop, in the order of their starts; each loop thinks before it.
     pub fn first(&self) -> Vec<Flow> {
-        let mut flows: Vec<Flow> = (0..self.loops.min(self.flows)).filter_map(|id| self.flow(id, 0)).collect();
+        let mut flows: Vec<Flow> = (0..self.loops.min(self.flows)).map(|id| self.flow(id, 0)).collect();
         flows.sort_by_key(|flow| flow.start_ps);
         flows
     }
 
     /// The flow that follows when flow `finished` has finished at `at_ps`; none when its loop has no further one. It has
-    /// the same sender.
+    /// the same sender. One that starts at `u64::MAX` would start after the end of time (2^64 ps, 213 days).
     pub fn after(&self, finished: u32, at_ps: u64) -> Option<Flow> {
         let id = finished.checked_add(self.loops).filter(|id| *id < self.flows)?;
-        self.flow(id, at_ps)
+        Some(self.flow(id, at_ps))
     }
 
-    /// A flow whose loop thinks from `from_ps` on; none at the end of time (213 days).
-    fn flow(&self, id: u32, from_ps: u64) -> Option<Flow> {
+    /// A flow whose loop thinks from `from_ps` on; at `u64::MAX` it never starts.
+    fn flow(&self, id: u32, from_ps: u64) -> Flow {
         // Entity 0 is for the whole workload.
         let entity = u64::from(id) + 1;
         let draws = |purpose| stream(self.seed, purpose, entity);
@@ -88,9 +88,9 @@ impl ClosedLoop {
         let src = id % self.hosts;
         let dst = self.pairs.receiver(src, &mut draws(Purpose::Pairs));
         let (class, bytes) = self.offer.draw(self.seed, (src, dst), &mut draws(Purpose::Sizes));
-        let start_ps = from_ps.checked_add(think_ps)?;
+        let start_ps = from_ps.saturating_add(think_ps);
         let flow = Flow { id, start_ps, src, dst, bytes, class, deadline_ps: None, coflow: None };
-        Some(self.deadlines.map_or(flow, |deadlines| deadlines.put_on(flow, self.seed)))
+        self.deadlines.map_or(flow, |deadlines| deadlines.put_on(flow, self.seed))
     }
 }
 
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn after__ends_with_time_and_not_with_a_panic() {
         let closed = closed(1, Think::Fixed(10), u32::MAX, 4);
-        assert_eq!(closed.after(3, u64::MAX), None);
+        assert_eq!(closed.after(3, u64::MAX - 4).map(|flow| flow.start_ps), Some(u64::MAX));
         assert_eq!(closed.after(u32::MAX - 2, 0), None);
     }
 

@@ -335,9 +335,10 @@ impl Collectives {
         loop {
             underway.parts.remove(&(coflow, member));
             coflow += self.groups();
-            let Some(begins_ps) = now_ps.checked_add(self.gap_ps).filter(|_| coflow < self.collectives()) else {
+            if coflow >= self.collectives() {
                 return;
-            };
+            }
+            let begins_ps = now_ps.saturating_add(self.gap_ps);
             let part = self.part(underway, coflow, member);
             part.begins_ps = Some(begins_ps);
             let waiting = std::mem::take(&mut part.waiting);

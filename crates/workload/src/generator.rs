@@ -119,8 +119,8 @@ impl Generator {
         })
     }
 
-    /// Moves on by a gap, rounded to whole picoseconds; none at the end of time.
-    fn pass_gap(&mut self) -> Option<()> {
+    /// Moves on by a gap, rounded to whole picoseconds, up to the end of time.
+    fn pass_gap(&mut self) {
         let gaps = self.gaps.next();
         let mut gap_ps = gaps * self.mean_gap_ps + self.carried_ps;
         if let Some((at, offer, mean_gap_ps)) =
@@ -134,8 +134,7 @@ impl Generator {
         if self.gaps.carries() {
             self.carried_ps = gap_ps - whole_ps;
         }
-        self.now_ps = self.now_ps.checked_add(whole_ps as u64)?;
-        Some(())
+        self.now_ps = self.now_ps.saturating_add(whole_ps as u64);
     }
 }
 
@@ -145,7 +144,7 @@ impl Iterator for Generator {
     fn next(&mut self) -> Option<Flow> {
         let id = self.next_id?;
         if self.waiting.is_empty() {
-            self.pass_gap()?;
+            self.pass_gap();
             self.request = self.pairs.arrive(&mut self.waiting).then_some(self.requests);
             self.requests += u32::from(self.request.is_some());
             self.waiting.reverse();

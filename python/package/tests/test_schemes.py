@@ -93,7 +93,7 @@ def test_tagger__a_priority_for_the_whole_flow() -> None:
     res = rack("pias", fs.Scheme("mine", queues=4, tagger=by_size, knows_size=True)).run()
     infos = {info["name"]: info for info in res.experiment["schemes"]}
     assert infos["mine"]["knows"] == "flow sizes" and "does not hold" in infos["mine"]["summary"]
-    assert "test_schemes.by_size (Python, source " in infos["mine"]["summary"]
+    assert "test_schemes.by_size (Python, code " in infos["mine"]["summary"]
     assert infos["pias"]["knows"] == "nothing"
     endless = [10**15] * 3
     taggers: list[Any] = [lambda flow: 0, lambda flow: endless, lambda flow: 3]
@@ -176,7 +176,7 @@ def test_runs__of_changed_code_are_made_again(tmp_path: Path) -> None:
 def test_to_toml__says_what_it_lacks(tmp_path: Path) -> None:
     exp = rack("pias", fs.Scheme("mine", tagger=by_size, knows_size=True)).set(load=[0.5, 0.7])
     text = exp.to_toml()
-    assert text.startswith("# This file does not hold the Python code of test_schemes.by_size (Python, source ")
+    assert text.startswith("# This file does not hold the Python code of test_schemes.by_size (Python, code ")
     with pytest.raises(fs.ExperimentError, match="the experiment file alone cannot be run") as error:
         fs.Experiment.from_text(text).plan()
     assert error.value.key == "own_tagger"

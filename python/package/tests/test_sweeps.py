@@ -306,6 +306,6 @@ def test_sweep__a_folder_that_another_process_writes_is_said(small: fs.Experimen
     fs.sweep(small, tmp_path / "out")
     with (tmp_path / "out" / ".lock").open("r+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(fs.ResultError, match="another process is writing this result"):
+        with pytest.raises(fs.ResultError, match="another process is at work in this folder"):
             fs.sweep(small, tmp_path / "out")
     fs.sweep(small, tmp_path / "out")

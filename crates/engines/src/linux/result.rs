@@ -34,6 +34,7 @@ pub(super) fn of(run: &Run, outcome: &Outcome) -> PointResult {
         partitioning: Partitioning::Whole,
         most_packet_hops: None,
         fruitless_timeouts: None,
+        most_under_way: None,
     };
     let mut finished: Vec<&Finished> = outcome.finished.iter().collect();
     finished.sort_by_key(|finished| finished.order.message.id);

@@ -1,8 +1,9 @@
 //! Settings that are refused although each is valid by itself: they would have no effect, take unlimited memory, or
 //! never end.
 
+use super::MAX_TIME;
 use crate::watch::SAMPLE_INTERVAL;
-use crate::workload::{CDF, Extent, LOAD, OWN_RACK, SIZES, Workload};
+use crate::workload::{CDF, COMPUTE_GAP, Extent, LOAD, OWN_RACK, QUERIES, SIZES, THINK_TIME, Workload};
 use flowsieve_core::{BalancerSpec, ControllerKind, ControllerSpec, Time};
 use flowsieve_experiment::Error;
 use flowsieve_fabric::topology::{Fabric, Link, Node};
@@ -121,6 +122,27 @@ pub(crate) fn refuse_endless_samples(settings: &Settings, workload: &Workload) -
     Err(scope.error(&SAMPLE_INTERVAL, problem).expected(format!("at least {least}, for {MOST_SAMPLES:.0} samples")))
 }
 
+/// Refuses flows that would begin after the end of simulated time, as far as it can be known before a run.
+pub(crate) fn refuse_beyond_time(settings: &Settings, workload: &Workload) -> Result<(), SettingsError> {
+    let scope = settings.common();
+    let Some(span_ps) = workload.following_span_ps().or(workload.arrivals_span_ps()) else { return Ok(()) };
+    let end = Time::NEVER;
+    if span_ps < end.0 as f64 || scope.optional(&MAX_TIME)?.is_some() {
+        return Ok(());
+    }
+    let key: &Key = match workload.extent {
+        Extent::Collectives => &COMPUTE_GAP,
+        Extent::Queries => &QUERIES,
+        _ if scope.is_given(&THINK_TIME) => &THINK_TIME,
+        _ => &LOAD,
+    };
+    let problem =
+        format!("flows would begin for {:.0} s, but simulated time ends at 2^64 ps, after {end}", span_ps / 1e12);
+    let first = settings.workloads().first().map(|(name, _)| name.as_str());
+    let expected = "flows that follow each other sooner, fewer of them, or `max_time` in [run]";
+    Err(settings.workload(first).error(key, problem).expected(expected))
+}
+
 /// Refuses HULA if it would have no effect: its probes go up and down, and report paths among which switches choose.
 pub(crate) fn refuse_probes_without_a_choice(
     scope: &Scope<'_>,
@@ -189,6 +211,31 @@ pub(crate) fn refuse_own_rack(settings: &Settings) -> Result<(), SettingsError> 
     Ok(())
 }
 
+/// Refuses queries if a single link is offered its rate or more by other flows, which arrive until the last query has ended.
+/// Links of a class may have different rates.
+pub(crate) fn refuse_overloaded_link(
+    settings: &Settings,
+    (scheme, fabric): (&Scheme, &Fabric),
+    workload: &Workload,
+    seed: u64,
+) -> Result<(), SettingsError> {
+    // Others may take traffic away from a slow link.
+    let is_even = |&place: &Place| {
+        use BalancerSpec::{Ecmp, SprayRandom, SprayRoundRobin};
+        matches!(scheme.balancers.at(place), Ecmp(_) | SprayRandom(_) | SprayRoundRobin(_))
+    };
+    let busiest = Place::ALL.iter().all(is_even).then(|| workload.busiest_link_beside_queries(fabric, seed)).flatten();
+    let Some((link, load)) = busiest.filter(|(_, load)| *load >= 1.0) else { return Ok(()) };
+    let problem = format!(
+        "the link {} is offered {load:.3} of its rate by flows of the mean size, ACKs and framing included",
+        fabric.link_name(link)
+    );
+    Err(settings.common().error(&LOAD, problem).expected(ENDLESS_QUERIES))
+}
+
+/// Why flows next to queries may not overload a link.
+const ENDLESS_QUERIES: &str = "less than 1: other flows go on arriving until the last query has ended";
+
 /// Checks the most loaded class of links. If its offered load is at least its rate, that is an error if flows arrive
 /// until the measured ones have finished, and a warning if the fabric drains.
 pub(crate) fn overload(
@@ -204,6 +251,7 @@ pub(crate) fn overload(
     );
     let expected = match extent {
         Extent::Window(..) => "less than 1 with measure = \"window\"",
+        Extent::Queries => ENDLESS_QUERIES,
         Extent::Entries { endless: true } => {
             "less than 1 if a workload continues until the flows of the others have finished"
         }

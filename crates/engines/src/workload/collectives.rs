@@ -35,7 +35,7 @@ declare! {
     )
     .with_default(Grouping::Neighbours)
     .needs("a `pattern` that is a collective");
-    static COMPUTE_GAP: Setting<u64> = Setting::time(
+    pub(crate) static COMPUTE_GAP: Setting<u64> = Setting::time(
         Section::Workload, "compute_gap", 0, MAX_TIME_PS,
         "collectives: how long a host computes when it has all of one, before its part of the next",
     )
@@ -49,6 +49,8 @@ pub(super) struct Collective {
     of_seed_0: Collectives,
     /// Estimate of the shortest time of one: a host's bytes on its link, and the gap.
     idle_ps: f64,
+    /// The gap between two.
+    gap_ps: f64,
 }
 
 /// Returns the exchange of a pattern that is a collective.
@@ -108,8 +110,9 @@ impl Collective {
             return Err(scope.error(key, problem).expected(format!("at least {parts} bytes")).into());
         }
         let bits = 8.0 * bytes * of_seed_0.bytes_of_host();
-        let idle_ps = bits / hosts.bps.max(1) as f64 * 1e12 + gap_ps as f64;
-        Ok(Some(Collective { of_seed_0, idle_ps }))
+        let gap_ps = gap_ps as f64;
+        let idle_ps = bits / hosts.bps.max(1) as f64 * 1e12 + gap_ps;
+        Ok(Some(Collective { of_seed_0, idle_ps, gap_ps }))
     }
 
     /// Returns how many hosts send to one at once.
@@ -128,8 +131,12 @@ impl Collective {
 
     /// Estimates how many of them begin before a time.
     pub(super) fn messages_until(&self, end_ps: u64) -> f64 {
-        let all_ps = self.idle_ps * f64::from(self.of_seed_0.collectives() / self.of_seed_0.groups());
-        self.messages() * (end_ps as f64 / all_ps.max(1.0)).min(1.0)
+        self.messages() * (end_ps as f64 / self.span_ps().max(1.0)).min(1.0)
+    }
+
+    /// Estimates the least time that all of them take, in ps.
+    pub(super) fn span_ps(&self) -> f64 {
+        self.idle_ps * f64::from(self.of_seed_0.collectives() / self.of_seed_0.groups()) - self.gap_ps
     }
 
     /// Estimates the number of packets of a message, data and ACKs.

@@ -39,7 +39,51 @@ pub(super) fn crossings(pattern: &Pattern, fabric: &Fabric, seed: u64, bytes: im
     }
 }
 
-/// Returns the same for these pairs, each of which carries as much.
+/// The most ordered pairs of hosts of which each link's load is computed: those of 512 hosts.
+const PAIRS_OF_LINKS: u64 = 1 << 18;
+
+/// Returns the mean number of times that a byte of the pattern crosses each link, if switches spread traffic evenly; `None`
+/// for a fabric with too many hosts.
+pub(super) fn of_links(
+    pattern: &Pattern,
+    fabric: &Fabric,
+    seed: u64,
+    bytes: impl Fn((u32, u32)) -> f64,
+) -> Option<Vec<f64>> {
+    let hosts = fabric.hosts;
+    let everywhere =
+        || (0..hosts).flat_map(|src| (0..hosts).map(move |dst| (src, dst))).filter(|(src, dst)| src != dst);
+    let is_small = u64::from(hosts) * u64::from(hosts) <= PAIRS_OF_LINKS;
+    let mut crossed = vec![0.0; fabric.links.len()];
+    let mut add = |pairs: &mut dyn Iterator<Item = ((u32, u32), f64)>| {
+        let mut weights = 0.0;
+        for ((src, dst), weight) in pairs {
+            fabric.shares_on_ways(src, dst).iter().for_each(|(link, share)| crossed[*link as usize] += weight * share);
+            weights += weight;
+        }
+        crossed.iter_mut().for_each(|crossed| *crossed /= weights);
+    };
+    match pattern {
+        Pattern::Permutation => add(&mut permutation(hosts, seed).iter().zip(0..).map(|(dst, src)| ((src, *dst), 1.0))),
+        Pattern::Listed(pairs) => {
+            let weight = |pair: &ListedPair| f64::from(pair.weight) * bytes((pair.src, pair.dst));
+            add(&mut pairs.iter().map(|pair| ((pair.src, pair.dst), weight(pair))));
+        }
+        _ if !is_small => return None,
+        Pattern::AllToAll | Pattern::Incast { .. } => add(&mut everywhere().map(|pair| (pair, 1.0))),
+        Pattern::RackLocal { racks, share } => {
+            let within = pairs_within(racks);
+            let weight = |(src, dst): (u32, u32)| match racks[src as usize] == racks[dst as usize] {
+                true => share / within,
+                false => (1.0 - share) / (1.0 - within),
+            };
+            add(&mut everywhere().map(|pair| (pair, weight(pair))));
+        }
+    }
+    Some(crossed)
+}
+
+/// Returns the mean number of links of each class for these pairs, each of which carries as much.
 pub(super) fn of_pairs(fabric: &Fabric, pairs: &[(u32, u32)]) -> Vec<f64> {
     let step = pairs.len().div_ceil(PAIRS).max(1);
     mean_way(fabric, pairs.iter().step_by(step).map(|pair| (*pair, 1.0)))

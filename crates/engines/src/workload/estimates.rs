@@ -2,7 +2,6 @@
 
 use super::{Extent, Origin, Screen, Workload, crossings, listed};
 use flowsieve_fabric::topology::Fabric;
-use flowsieve_workload::SizeDistribution;
 
 impl Workload {
     /// Estimates the number of flows of a run.
@@ -31,11 +30,21 @@ impl Workload {
             (Origin::Collective(_), _) => None,
             (Origin::Drawn(drawn), _) if drawn.closed.is_some() => None,
             (_, Extent::Until(end) | Extent::Window(_, end)) => Some(end as f64),
-            (Origin::Drawn(drawn), Extent::Flows(flows)) => {
-                const SECOND_PS: u64 = 1_000_000_000_000;
-                Some(flows as f64 / drawn.flows_until(SECOND_PS) * SECOND_PS as f64)
-            }
+            (Origin::Drawn(drawn), Extent::Flows(flows)) => Some(drawn.span_ps(flows)),
             (Origin::Drawn(_), Extent::Queries | Extent::Collectives | Extent::Others | Extent::Entries { .. }) => None,
+        }
+    }
+
+    /// Estimates the least time that a run takes in which flows begin after others, in ps; `None` for all others.
+    pub(crate) fn following_span_ps(&self) -> Option<f64> {
+        match (&self.origin, &self.asked, self.extent) {
+            (Origin::Collective(collective), ..) => Some(collective.span_ps()),
+            (Origin::Drawn(_), Some(asked), _) => Some(asked.span_ps()),
+            (Origin::Drawn(drawn), None, Extent::Flows(flows)) if drawn.closed.is_some() => Some(drawn.span_ps(flows)),
+            (Origin::Drawn(drawn), None, Extent::Until(end) | Extent::Window(_, end)) if drawn.closed.is_some() => {
+                Some(end as f64)
+            }
+            _ => None,
         }
     }
 
@@ -113,6 +122,18 @@ impl Workload {
         Some(crossings.iter().map(|crossing| bps * crossing).collect())
     }
 
+    /// Returns the link that is offered the largest share of its rate by the flows next to queries, and that share, if
+    /// switches spread traffic evenly.
+    pub(crate) fn busiest_link_beside_queries(&self, fabric: &Fabric, seed: u64) -> Option<(u32, f64)> {
+        let Origin::Drawn(drawn) = &self.origin else { return None };
+        self.asked.as_ref()?;
+        let bps = self.offered_bps()?;
+        let (pattern, bytes) = (&drawn.traffic.pattern, |pair| drawn.bytes_of_pair(pair, &self.framing));
+        let crossed = crossings::of_links(pattern, fabric, seed, bytes)?;
+        let loads = crossed.iter().zip(&fabric.links).map(|(crossed, link)| bps * crossed / link.rate.bps() as f64);
+        (0..).zip(loads).max_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
     /// Returns the share of its flows that are not larger than `bytes`.
     pub(super) fn cdf(&self, bytes: u64) -> f64 {
         match &self.origin {
@@ -129,10 +150,8 @@ impl Workload {
     pub fn crossings(&self, fabric: &Fabric, seed: u64) -> Vec<f64> {
         match &self.origin {
             Origin::Drawn(drawn) => {
-                let offer = &drawn.traffic.from_start;
-                let bytes = |sizes: &SizeDistribution| self.framing.cost(sizes).data_bytes;
-                let each = [&offer.sizes, offer.mix.as_ref().map_or(&offer.sizes, |mix| &mix.sizes)].map(bytes);
-                crossings::crossings(&drawn.traffic.pattern, fabric, seed, |pair| offer.mean_of_pair(pair, each))
+                let bytes = |pair| drawn.bytes_of_pair(pair, &self.framing);
+                crossings::crossings(&drawn.traffic.pattern, fabric, seed, bytes)
             }
             Origin::Collective(collective) => crossings::of_pairs(fabric, &collective.pairs()),
             Origin::Listed(_) => fabric.class_shares().iter().map(|share| share.crossing).collect(),

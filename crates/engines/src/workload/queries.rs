@@ -102,13 +102,18 @@ impl Asked {
 
     /// Estimates how many of them begin before a time.
     pub(super) fn messages_until(&self, end_ps: u64) -> f64 {
-        let share = end_ps as f64 / (f64::from(self.queries) * self.idle_ps).max(1.0);
+        let share = end_ps as f64 / self.span_ps().max(1.0);
         self.messages() * share.min(1.0)
+    }
+
+    /// Estimates the least time that all of them take, in ps.
+    pub(super) fn span_ps(&self) -> f64 {
+        f64::from(self.queries) * self.idle_ps
     }
 
     /// Estimates the number of flows drawn in addition, if nothing delays the queries.
     pub(super) fn flows_beside(&self, drawn: &Drawn) -> f64 {
-        drawn.flows_until((f64::from(self.queries) * self.idle_ps) as u64)
+        drawn.flows_until(self.span_ps() as u64)
     }
 
     /// Estimates the number of packets of a message, data and ACKs.

@@ -95,7 +95,7 @@ declare! {
         "flows that each host keeps in progress with arrivals = \"closed-loop\"",
     )
     .with_default(1);
-    static THINK_TIME: Setting<u64> = Setting::time(
+    pub(crate) static THINK_TIME: Setting<u64> = Setting::time(
         Section::Workload, "think_time", 0, MAX_TIME_PS, "how long a closed loop waits before each flow, on average",
     )
     .with_default(0);
@@ -431,6 +431,20 @@ impl Drawn {
         let at = self.traffic.change.as_ref().map_or(u64::MAX, |(at, _)| *at).min(end_ps);
         let (before, after) = self.rates();
         (before * at as f64 + after * (end_ps - at) as f64) / 1e12
+    }
+
+    /// Returns the bytes on the wire of a pair's mean flow.
+    pub(super) fn bytes_of_pair(&self, pair: (u32, u32), framing: &Framing) -> f64 {
+        let offer = &self.traffic.from_start;
+        let bytes = |sizes: &SizeDistribution| framing.cost(sizes).data_bytes;
+        let each = [&offer.sizes, offer.mix.as_ref().map_or(&offer.sizes, |mix| &mix.sizes)].map(bytes);
+        offer.mean_of_pair(pair, each)
+    }
+
+    /// Estimates the time in which so many flows arrive, in ps.
+    pub(super) fn span_ps(&self, flows: u64) -> f64 {
+        const SECOND_PS: u64 = 1_000_000_000_000;
+        flows as f64 / self.flows_until(SECOND_PS) * SECOND_PS as f64
     }
 
     /// Returns the mean of a `measure` of sizes over about the first `flows` flows.

@@ -186,6 +186,7 @@ pub(crate) fn simulated(fabric: &Fabric, scheme: &Scheme, flows: &[Flow], seed: 
         partitioning: Partitioning::Whole,
         most_packet_hops: None,
         fruitless_timeouts: None,
+        most_under_way: None,
     };
     let links = (0..fabric.links.len() as u32).collect();
     let tracing = Tracing { links, span: Time::ZERO..Time::NEVER, most: u64::MAX };

@@ -47,6 +47,7 @@ impl<K: Key> Run<'_, '_, K> {
                 self.feed(flow)?;
             }
             self.until(end, progress)?;
+            self.refuse_crowd()?;
             if upcoming.peek().is_none() && !self.waits() {
                 break; // no answer will come any more
             }
@@ -70,6 +71,7 @@ impl<K: Key> Run<'_, '_, K> {
                 self.feed(flow)?;
             }
             self.until(end, progress)?;
+            self.refuse_crowd()?;
             if upcoming.peek().is_none() && !self.waits() {
                 break; // none of them will finish any more
             }
@@ -135,7 +137,7 @@ impl<K: Key> Run<'_, '_, K> {
 
     fn follow(&mut self, rule: impl Fn() -> Rule) {
         for partition in &mut self.built.partitions {
-            partition.hosts.following = Some(Following::new(rule(), self.run_spec.fabric.hosts));
+            partition.hosts.following = Some(Following::new(rule(), self.run_spec.fabric.hosts, self.stop));
         }
     }
 

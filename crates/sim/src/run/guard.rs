@@ -51,7 +51,21 @@ impl<K: Key> Run<'_, '_, K> {
             return Ok(());
         }
         let timers = format!("{} events were timers", events - packet_hops.min(events));
-        Err(SimError::Runaway { packet_hops, events, most, doing: self.doing(self.progress().now, &timers) })
+        Err(SimError::Runaway { packet_hops, events, most, doing: self.doing(self.progress().now, Some(&timers)) })
+    }
+
+    /// Ends a run in which flows pile up that arrive without an end: until queries or other flows have ended.
+    pub(super) fn refuse_crowd(&mut self) -> Result<(), SimError> {
+        let Some(most) = self.run_spec.most_under_way else { return Ok(()) };
+        let hosts = || self.built.partitions.iter().map(|partition| &partition.hosts);
+        let begun: u64 = hosts().map(|hosts| hosts.begun_messages).sum();
+        let ended: u64 = hosts().map(|hosts| hosts.received.len() as u64).sum();
+        let under_way = begun.saturating_sub(ended);
+        if under_way <= most {
+            return Ok(());
+        }
+        let now = self.progress().now;
+        Err(SimError::Crowd { under_way, now, doing: self.doing(now, None) })
     }
 
     /// Returns when to check for progress next, up to `horizon`: after the next event.
@@ -87,12 +101,12 @@ impl<K: Key> Run<'_, '_, K> {
             return Ok(());
         }
         self.advance_all(Time(now.0.saturating_sub(1)));
-        let doing = self.doing(now, "retransmission timers go on");
+        let doing = self.doing(now, Some("retransmission timers go on"));
         Err(SimError::Fruitless { timeouts, since, doing })
     }
 
-    /// Describes what is still going on: the flow that has waited longest, the fullest port, the timers.
-    fn doing(&mut self, now: Time, timers: &str) -> String {
+    /// Describes what is still going on: the flow that has waited longest, the fullest port, the timers if they matter.
+    fn doing(&mut self, now: Time, timers: Option<&str>) -> String {
         self.gather();
         let fabric = self.run_spec.fabric;
         let flow = measure::oldest_unfinished(&self.run_spec, &self.built, &self.flows).map(|flow| {
@@ -108,6 +122,6 @@ impl<K: Key> Run<'_, '_, K> {
         let fullest = (0..fabric.links.len()).rev().max_by_key(held);
         let port = fullest
             .map(|link| format!("the fullest port, {}, holds {} bytes", fabric.link_name(link as u32), held(&link)));
-        flow.into_iter().chain(port).chain([timers.to_owned()]).collect::<Vec<_>>().join("; ")
+        flow.into_iter().chain(port).chain(timers.map(str::to_owned)).collect::<Vec<_>>().join("; ")
     }
 }

@@ -3,10 +3,11 @@
 //! In a round, every [stage](crate::cut) runs up to the instant before which nothing more can come to it: the least of
 //! what each of its inputs has reached and the delay from there. Then it hands its packets to the next stages.
 //!
-//! *Threads.* A thread runs the same partitions from beginning to end, and they share its slab. A packet to another
-//! thread is copied into that thread's mail. Threads meet after each stage and take their mail. Which thread runs a
+//! *Threads.* A worker has the same partitions from beginning to end, and they share its slab. A packet to another
+//! worker is copied. Either each worker is a thread: threads meet after each stage and take their mail. Or one thread runs
+//! all workers by turns, where rounds have so few packets that a meeting takes longer than it saves. Which thread runs a
 //! partition, and when, affects no result: a link has one sender, so its packets come in order, and events of one
-//! instant are in the order of their sources.
+//! instant are in the order of their sources. So a run may turn from one to the other whenever a round is over.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -38,25 +39,57 @@ struct Shared {
     barrier: Barrier,
     /// By sender, then by receiver.
     mail: Vec<Mutex<Vec<Parcel>>>,
-    /// By thread, of two rounds in turn: what comes next there, and how many packet-hops it has made.
-    said: Vec<[(AtomicU64, AtomicU64); 2]>,
+    /// By thread, of two rounds in turn.
+    said: Vec<[Said; 2]>,
+}
+
+/// What a thread tells the others when a round is over.
+struct Said {
+    /// When something happens next there.
+    next: AtomicU64,
+    /// By stage: the packet-hops that it made in the round.
+    made: Vec<AtomicU64>,
 }
 
 impl Shared {
+    fn new(threads: usize, stages: usize) -> Shared {
+        let said = || Said { next: AtomicU64::new(0), made: (0..stages).map(|_| AtomicU64::new(0)).collect() };
+        Shared {
+            barrier: Barrier::new(threads),
+            mail: (0..threads * threads).map(|_| Mutex::default()).collect(),
+            said: (0..threads).map(|_| [said(), said()]).collect(),
+        }
+    }
+
     fn mail(&self, from: usize, to: usize) -> MutexGuard<'_, Vec<Parcel>> {
         self.mail[from * self.said.len() + to].lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// How far a call of [`run`] goes.
+#[derive(Clone, Copy)]
+struct Limits {
+    horizon: Time,
+    /// The most packet-hops.
+    most: u64,
+}
+
+/// How a series of rounds ended.
+#[derive(Clone, Copy)]
+enum Outcome {
+    /// No event is left before the horizon.
+    Ended,
+    /// All packet-hops are made.
+    Enough,
+    /// Threads have become worth their meetings, or are no longer.
+    Turned,
 }
 
 /// Runs rounds until no event before `horizon` is left, or until at least `most` packet-hops are made. Returns whether
 /// none is left.
 pub(super) fn run<K: Key>(built: &mut Built<K>, horizon: Time, most: u64) -> bool {
     let threads = built.slabs.len();
-    let shared = Shared {
-        barrier: Barrier::new(threads),
-        mail: (0..threads * threads).map(|_| Mutex::default()).collect(),
-        said: (0..threads).map(|_| Default::default()).collect(),
-    };
+    let shared = Shared::new(threads, built.stages.len());
     let mut own: Vec<Vec<&mut Partition<K>>> = (0..threads).map(|_| Vec::new()).collect();
     let mut of_stages = vec![Vec::new(); threads];
     // By partition: its thread, and its index among those of the thread.
@@ -76,28 +109,158 @@ pub(super) fn run<K: Key>(built: &mut Built<K>, horizon: Time, most: u64) -> boo
         .map(|(thread, ((own, of_stages), slab))| Worker {
             thread,
             own,
+            made: vec![0; of_stages.len()],
             of_stages,
             slab,
-            reached: built.reached.clone(),
             places: &places,
-            stages: &built.stages,
             shared: &shared,
             outgoing: (0..threads).map(|_| Vec::new()).collect(),
             first_sent: Time::NEVER,
         })
         .collect();
-    let (first, others) = workers.split_first_mut().expect("a thread");
-    let ended = std::thread::scope(|scope| {
-        for worker in others {
-            scope.spawn(move || worker.run(horizon, most));
+    let mut clock =
+        Clock { stages: &built.stages, reached: std::mem::take(&mut built.reached), made: 0, pace: built.pace };
+    let limits = Limits { horizon, most };
+    let ended = loop {
+        let outcome = if clock.pace.meets {
+            clock.pace.begin_threads();
+            together(&mut workers, &mut clock, limits)
+        } else {
+            alone(&mut workers, &mut clock, limits)
+        };
+        match outcome {
+            Outcome::Ended => break true,
+            Outcome::Enough => break false,
+            Outcome::Turned => {}
         }
-        first.run(horizon, most)
-    });
-    built.reached = std::mem::take(&mut first.reached);
+    };
+    (built.reached, built.pace) = (clock.reached, clock.pace);
     drop(workers);
     count_surplus_events(built);
+    ended
+}
+
+/// Runs rounds of all partitions on this thread.
+fn alone<K: Key>(workers: &mut [Worker<'_, '_, K>], clock: &mut Clock<'_>, limits: Limits) -> Outcome {
+    loop {
+        let next = workers.iter().map(Worker::next).min().unwrap_or(Time::NEVER);
+        if let Some(outcome) = clock.begin::<K>(next, limits) {
+            return outcome;
+        }
+        for stage in 0..clock.stages.len() {
+            let end = clock.advance(stage, limits.horizon);
+            workers.iter_mut().for_each(|worker| worker.run_stage(stage, end));
+            let count = workers.len();
+            for (from, to) in (0..count * count).map(|pair| (pair / count, pair % count)) {
+                let mut parcels = std::mem::take(&mut workers[from].outgoing[to]);
+                workers[to].receive(&mut parcels);
+                workers[from].outgoing[to] = parcels;
+            }
+        }
+        clock.count(workers.len(), |thread, stage| workers[thread].made[stage]);
+    }
+}
+
+/// Runs rounds on a thread for each worker.
+fn together<K: Key>(workers: &mut [Worker<'_, '_, K>], clock: &mut Clock<'_>, limits: Limits) -> Outcome {
+    let (first, others) = workers.split_first_mut().expect("a thread");
+    let outcome = std::thread::scope(|scope| {
+        for worker in others {
+            let mut clock = clock.clone();
+            scope.spawn(move || worker.meet(&mut clock, limits));
+        }
+        first.meet(clock, limits)
+    });
     // A thread that panicked has made the scope panic.
-    ended.unwrap_or(false)
+    outcome.unwrap_or(Outcome::Enough)
+}
+
+/// What all threads know alike: how far the stages are, and whether threads are worth it.
+#[derive(Clone)]
+struct Clock<'a> {
+    stages: &'a [Stage],
+    /// By stage: everything before this instant is done.
+    reached: Vec<Time>,
+    /// Packet-hops made in this call.
+    made: u64,
+    pace: Pace,
+}
+
+impl Clock<'_> {
+    /// Begins a round at the next event of all partitions, unless the limits or the pace end the series.
+    fn begin<K: Key>(&mut self, next: Time, limits: Limits) -> Option<Outcome> {
+        let start = next.min(limits.horizon);
+        self.reached.iter_mut().for_each(|reached| *reached = start.max(*reached));
+        if next >= limits.horizon.min(K::END) {
+            return Some(Outcome::Ended);
+        }
+        if self.made >= limits.most {
+            return Some(Outcome::Enough);
+        }
+        self.pace.turns(self.stages.len()).then_some(Outcome::Turned)
+    }
+
+    /// Returns the instant up to which a stage runs now.
+    fn advance(&mut self, stage: usize, horizon: Time) -> Time {
+        let inputs = self.stages[stage].inputs.iter();
+        let ends = inputs.map(|&(from, delay)| Time(self.reached[from].0.saturating_add(delay.0)));
+        let end = ends.min().unwrap_or(Time::NEVER).min(horizon).max(self.reached[stage]);
+        self.reached[stage] = end;
+        end
+    }
+
+    /// Counts the packet-hops of a round, given by thread and stage.
+    fn count(&mut self, threads: usize, made: impl Fn(usize, usize) -> u64) {
+        let mut saved = 0;
+        for stage in 0..self.stages.len() {
+            let of_stage = (0..threads).map(|thread| made(thread, stage));
+            let (sum, most) = of_stage.fold((0, 0), |(sum, most), made| (sum + made, made.max(most)));
+            self.made += sum;
+            saved += sum - most;
+        }
+        self.pace.rounds += 1;
+        self.pace.saved += saved;
+    }
+}
+
+/// Whether threads are worth their meetings, by the rounds of late. It affects no result.
+#[derive(Clone, Copy)]
+pub(crate) struct Pace {
+    /// The packet-hops that a meeting must save for threads to be worth it; 0: they always are.
+    worth: u64,
+    /// Whether threads meet.
+    meets: bool,
+    /// Rounds since the last decision.
+    rounds: u64,
+    /// Packet-hops that the busiest thread of each stage did not make, or would not have.
+    saved: u64,
+}
+
+impl Pace {
+    /// Rounds between two decisions.
+    const ROUNDS: u64 = 32;
+    /// Rounds of meetings that take as long as it does to begin threads.
+    const BEGINNING: u64 = 8;
+
+    pub(crate) fn new(threads: usize, worth: u64) -> Pace {
+        // One thread never saves anything.
+        let worth = if threads > 1 { worth } else { u64::MAX };
+        Pace { worth, meets: worth == 0, rounds: 0, saved: 0 }
+    }
+
+    fn begin_threads(&mut self) {
+        self.rounds += Pace::BEGINNING;
+    }
+
+    /// Decides anew when it is time; returns whether the decision changed.
+    fn turns(&mut self, stages: usize) -> bool {
+        if self.rounds < Pace::ROUNDS {
+            return false;
+        }
+        let meets = self.saved >= self.worth.saturating_mul(self.rounds * stages as u64);
+        (self.rounds, self.saved) = (0, 0);
+        std::mem::replace(&mut self.meets, meets) != meets
+    }
 }
 
 /// Messages that begin at one instant are one event of each of their partitions, and one in a whole run.
@@ -114,16 +277,16 @@ fn count_surplus_events<K>(built: &mut Built<K>) {
     }
 }
 
-/// A thread with its partitions.
+/// A thread's partitions.
 struct Worker<'a, 'p, K> {
     thread: usize,
     own: Vec<&'p mut Partition<K>>,
     /// By stage: its partitions in `own`.
     of_stages: Vec<Range<usize>>,
+    /// By stage: the packet-hops that it made in this round.
+    made: Vec<u64>,
     slab: &'p mut Slab,
-    reached: Vec<Time>,
     places: &'a [(u32, u32)],
-    stages: &'a [Stage],
     shared: &'a Shared,
     /// By thread: packets for it that are not in its mail yet.
     outgoing: Vec<Vec<Parcel>>,
@@ -132,57 +295,64 @@ struct Worker<'a, 'p, K> {
 }
 
 impl<K: Key> Worker<'_, '_, K> {
-    fn run(&mut self, horizon: Time, most: u64) -> Result<bool, Broken> {
-        let (barrier, made_before) = (&self.shared.barrier, self.hops());
+    /// Runs rounds with the other threads, until all agree to stop.
+    fn meet(&mut self, clock: &mut Clock<'_>, limits: Limits) -> Result<Outcome, Broken> {
+        let barrier = &self.shared.barrier;
         let _guard = barrier.break_on_panic();
-        let limit = horizon.min(K::END);
         for round in 0usize.. {
-            let next = self.own.iter().map(|partition| next_event(partition)).min().unwrap_or(Time::NEVER);
-            let said = (next.min(self.first_sent), self.hops() - made_before);
-            self.first_sent = Time::NEVER;
-            let (next, hops) = self.agree(round % 2, said)?;
-            let start = next.min(horizon);
-            self.reached.iter_mut().for_each(|reached| *reached = start.max(*reached));
-            if next >= limit || hops >= most {
-                return Ok(next >= limit);
+            let next = self.agree(round % 2)?;
+            if round > 0 {
+                let made = |thread: usize, stage: usize| {
+                    self.shared.said[thread][round % 2].made[stage].load(Ordering::Relaxed)
+                };
+                clock.count(self.shared.said.len(), made);
             }
-            for stage in 0..self.stages.len() {
+            if let Some(outcome) = clock.begin::<K>(next, limits) {
+                return Ok(outcome);
+            }
+            for stage in 0..clock.stages.len() {
                 if stage > 0 {
                     barrier.wait()?;
                     self.take_mail();
                 }
-                let inputs = self.stages[stage].inputs.iter();
-                let ends = inputs.map(|&(from, delay)| Time(self.reached[from].0.saturating_add(delay.0)));
-                let end = ends.min().unwrap_or(Time::NEVER).min(horizon).max(self.reached[stage]);
-                debug_assert!(end <= horizon.max(self.reached[stage]));
-                self.reached[stage] = end;
-                self.of_stages[stage].clone().for_each(|partition| self.run_partition(partition, end));
+                let end = clock.advance(stage, limits.horizon);
+                self.run_stage(stage, end);
                 self.send_mail();
             }
         }
         unreachable!("rounds are counted without an end")
     }
 
-    fn hops(&self) -> u64 {
-        self.own.iter().map(|partition| partition.network.hops()).sum()
+    /// Returns when something happens next.
+    fn next(&self) -> Time {
+        self.own.iter().map(|partition| next_event(partition)).min().unwrap_or(Time::NEVER)
     }
 
-    /// Tells the others what comes next here and the packet-hops made; returns the least and the sum over all threads.
-    fn agree(&mut self, turn: usize, (next, hops): (Time, u64)) -> Result<(Time, u64), Broken> {
-        let said = |thread: usize| &self.shared.said[thread][turn];
-        said(self.thread).0.store(next.0, Ordering::Relaxed);
-        said(self.thread).1.store(hops, Ordering::Relaxed);
+    /// Tells the others what comes next here and what was done; returns what comes next of all.
+    fn agree(&mut self, turn: usize) -> Result<Time, Broken> {
+        let said = &self.shared.said[self.thread][turn];
+        said.next.store(self.next().min(self.first_sent).0, Ordering::Relaxed);
+        said.made.iter().zip(&self.made).for_each(|(said, made)| said.store(*made, Ordering::Relaxed));
+        self.first_sent = Time::NEVER;
         self.shared.barrier.wait()?;
-        let all = (0..self.shared.said.len()).map(said);
-        let all = all.map(|(next, hops)| (next.load(Ordering::Relaxed), hops.load(Ordering::Relaxed)));
-        let (next, hops) = all.fold((u64::MAX, 0), |sum, said| (sum.0.min(said.0), sum.1 + said.1));
+        let next = self.shared.said.iter().map(|said| said[turn].next.load(Ordering::Relaxed)).min();
         self.take_mail();
-        Ok((Time(next), hops))
+        Ok(next.map_or(Time::NEVER, Time))
     }
 
-    /// Runs every event of a partition before `end`, and hands over the packets that left it by then.
-    fn run_partition(&mut self, index: usize, end: Time) {
+    /// Runs every event of a stage before `end`.
+    fn run_stage(&mut self, stage: usize, end: Time) {
+        self.made[stage] = self.of_stages[stage].clone().map(|partition| self.run_partition(partition, end)).sum();
+    }
+
+    /// Runs every event of a partition before `end`, and hands over the packets that left it by then. Returns the
+    /// packet-hops made.
+    fn run_partition(&mut self, index: usize, end: Time) -> u64 {
+        if next_event(self.own[index]) >= end {
+            return 0;
+        }
         let network = &mut self.own[index].network;
+        let before = network.hops();
         std::mem::swap(&mut network.slab, self.slab);
         let done = self.own[index].run(end, u64::MAX);
         debug_assert!(done, "a round handles every event");
@@ -202,7 +372,9 @@ impl<K: Key> Worker<'_, '_, K> {
                 self.outgoing[thread as usize].push(Parcel { partition, link, at, meta, body });
             }
         }
-        self.own[index].network.crossings = crossings;
+        let network = &mut self.own[index].network;
+        network.crossings = crossings;
+        network.hops() - before
     }
 
     fn send_mail(&mut self) {
@@ -216,12 +388,62 @@ impl<K: Key> Worker<'_, '_, K> {
     /// for later.
     fn take_mail(&mut self) {
         let mut taken = Vec::new();
-        for from in (0..self.shared.said.len()).filter(|&from| from != self.thread) {
-            std::mem::swap(&mut *self.shared.mail(from, self.thread), &mut taken);
-            for Parcel { partition, link, at, meta, body } in taken.drain(..) {
-                let packet = self.slab.insert(meta, body);
-                self.own[partition as usize].network.cross(&mut self.slab.metas, link, packet, at);
-            }
+        let own = self.thread;
+        for from in (0..self.outgoing.len()).filter(|&from| from != own) {
+            std::mem::swap(&mut *self.shared.mail(from, own), &mut taken);
+            self.receive(&mut taken);
         }
+    }
+
+    fn receive(&mut self, parcels: &mut Vec<Parcel>) {
+        for Parcel { partition, link, at, meta, body } in parcels.drain(..) {
+            let packet = self.slab.insert(meta, body);
+            self.own[partition as usize].network.cross(&mut self.slab.metas, link, packet, at);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Makes rounds of four stages in which each meeting would save so many packet-hops, until the decision changes.
+    fn rounds_until_it_turns(pace: &mut Pace, saved: u64, most: u64) -> Option<u64> {
+        (1..=most).find(|_| {
+            pace.rounds += 1;
+            pace.saved += 4 * saved;
+            pace.turns(4)
+        })
+    }
+
+    #[test]
+    fn pace__threads_meet_while_it_saves_enough() {
+        let mut pace = Pace::new(2, 128);
+        assert!(!pace.meets);
+        assert_eq!(rounds_until_it_turns(&mut pace, 127, 1_000), None);
+        assert_eq!(rounds_until_it_turns(&mut pace, 128, 1_000), Some(Pace::ROUNDS - 1_000 % Pace::ROUNDS));
+        assert!(pace.meets);
+        assert_eq!(rounds_until_it_turns(&mut pace, 128, 1_000), None);
+        assert_eq!(rounds_until_it_turns(&mut pace, 0, 1_000), Some(Pace::ROUNDS - 1_000 % Pace::ROUNDS));
+        assert!(!pace.meets);
+    }
+
+    /// Threads that begin anew for every few rounds are worth no more than they save.
+    #[test]
+    fn pace__to_begin_threads_counts() {
+        let mut pace = Pace { meets: true, ..Pace::new(2, 128) };
+        let turned = (1..100).find(|_| {
+            pace.begin_threads();
+            rounds_until_it_turns(&mut pace, 200, 2).is_some()
+        });
+        assert_eq!(turned, Some(4), "eight rounds saved 200, and it took 32 rounds to begin");
+    }
+
+    #[test]
+    fn pace__always_and_never() {
+        let mut pace = Pace::new(2, 0);
+        assert!(pace.meets && rounds_until_it_turns(&mut pace, 0, 1_000).is_none());
+        let mut pace = Pace::new(1, 0);
+        assert!(!pace.meets && rounds_until_it_turns(&mut pace, 1_000, 1_000).is_none());
     }
 }

@@ -79,7 +79,7 @@ impl Trial {
     /// fabric is cut, and within two seconds.
     pub(crate) fn run(&self, flows: &[Flow]) -> PointResult {
         let whole = self.run_as(flows, Partitioning::Whole);
-        let stages = self.run_as(flows, Partitioning::Stages { groups: 3, threads: 2 });
+        let stages = self.run_as(flows, Partitioning::Stages { groups: 3, threads: 2, worth: 0 });
         assert_eq!(whole, stages);
         let racks = self.run_as(flows, Partitioning::Racks);
         assert_eq!(PointResult { events: 0, ..whole.clone() }, PointResult { events: 0, ..racks });
@@ -110,6 +110,7 @@ impl Trial {
             partitioning,
             most_packet_hops: None,
             fruitless_timeouts: None,
+            most_under_way: None,
         }
     }
 }

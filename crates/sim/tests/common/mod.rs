@@ -78,6 +78,7 @@ impl Case {
             partitioning: self.partitioning,
             most_packet_hops: None,
             fruitless_timeouts: None,
+            most_under_way: None,
         }
     }
 }

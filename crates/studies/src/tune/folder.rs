@@ -1,10 +1,11 @@
 //! The folder of a recommendation: whose it is, and which of its files may be written.
 //!
 //! `request.json` says what was asked. The same question continues there, with the runs that exist. Any other is refused, and
-//! so is a file that was changed since it was written, unless the user says to replace it.
+//! so is a file that was changed since it was written, unless the user says to replace it. One process at a time has the folder.
 
 use flowsieve_experiment::Error;
 use flowsieve_files::{Existing, write_whole};
+use flowsieve_results::Alone;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,6 +14,9 @@ use std::path::{Path, PathBuf};
 
 /// The file that says whose a folder is.
 const REQUEST: &str = "request.json";
+
+/// The file of measured sizes.
+pub(super) const SIZES: &str = "sizes.csv";
 
 /// The longest such file that is read.
 const MOST_BYTES: u64 = 1 << 20;
@@ -32,6 +36,11 @@ struct Claim {
 pub(super) struct Claimed {
     path: PathBuf,
     claim: Claim,
+    /// Whether the folder was new or empty.
+    is_new: bool,
+    /// Whether the folder was there.
+    was_there: bool,
+    alone: Alone,
 }
 
 impl Claimed {
@@ -43,25 +52,52 @@ impl Claimed {
             Err(Error::File { path: path.display().to_string(), problem: format!("{problem}; {expected}") })
         };
         let mut claim = Claim { question, written: BTreeMap::new() };
-        let is_used = path.exists() && fs::read_dir(path).map_err(failed)?.next().is_some();
-        if is_used {
-            let there = flowsieve_files::open_text(&path.join(REQUEST), MOST_BYTES)
-                .ok()
-                .and_then(|file| serde_json::from_reader::<_, Claim>(file).ok());
-            match there {
+        let read = || {
+            let file = flowsieve_files::open_text(&path.join(REQUEST), MOST_BYTES).ok()?;
+            serde_json::from_reader::<_, Claim>(file).ok()
+        };
+        // A process that has begun there has not written its request yet.
+        let is_used = || -> Result<bool, Error> {
+            let entries = path.exists().then(|| fs::read_dir(path)).transpose().map_err(failed)?;
+            Ok(entries.is_some_and(|mut entries| {
+                entries.any(|entry| entry.is_ok_and(|entry| !Alone::is_lock(&entry.path())))
+            }))
+        };
+        let was_there = path.exists();
+        if is_used()? && read().is_none() && !Alone::is_used_in(path) && !replace {
+            return refuse("it holds other files than a recommendation".to_owned());
+        }
+        fs::create_dir_all(path).map_err(failed)?;
+        let alone = Alone::take(path)?;
+        let is_new = !is_used()?;
+        if !is_new {
+            match read() {
                 Some(there) if there.question == claim.question => claim.written = there.written,
                 Some(there) if !replace => return refuse(format!("it holds {}", claim.differs(&there))),
                 None if !replace => return refuse("it holds other files than a recommendation".to_owned()),
                 _ => {}
             }
         }
-        fs::create_dir_all(path).map_err(failed)?;
-        let claimed = Claimed { path: path.to_owned(), claim };
+        let claimed = Claimed { path: path.to_owned(), claim, is_new, was_there, alone };
         if !replace && let Some(name) = claimed.changed()? {
             return refuse(format!("{name} was changed since it was written"));
         }
         claimed.write_claim()?;
         Ok(claimed)
+    }
+
+    /// Gives a folder back in which nothing was made: one that was new is empty, or gone, as before.
+    pub(super) fn give_back(self) {
+        if self.is_new {
+            // What cannot be removed says no more than that there was a request.
+            for name in [REQUEST, SIZES] {
+                let _ = fs::remove_file(self.path.join(name));
+            }
+            self.alone.remove();
+            if !self.was_there {
+                let _ = fs::remove_dir(&self.path);
+            }
+        }
     }
 
     /// Returns a file that is not as it was written.
@@ -154,6 +190,22 @@ mod tests {
         assert!(said("0.6").contains("a.txt was changed since it was written"));
         claim("0.6", true).unwrap().write(&[("a.txt".into(), "four\n".into())]).unwrap();
         assert_eq!(fs::read_to_string(folder.join("a.txt")).unwrap(), "four\n");
+        // While one process is at work, another is told so, and not to replace it.
+        let first = claim("0.6", false).unwrap();
+        for load in ["0.6", "0.8"] {
+            assert!(said(load).contains("is at work in this folder: run again when that is done"), "{}", said(load));
+        }
+        // Also before it has written its request.
+        let begun = root.path().join("begun");
+        fs::create_dir(&begun).unwrap();
+        let alone = Alone::take(&begun).unwrap();
+        let told = Claimed::claim(&begun, question("0.6"), false).unwrap_err().to_string();
+        assert!(told.contains("is at work in this folder"), "{told}");
+        drop((first, alone));
+        claim("0.6", false).unwrap().give_back();
+        assert!(folder.join("a.txt").exists(), "it was no new folder");
+        Claimed::claim(&begun, question("0.6"), false).unwrap().give_back();
+        assert_eq!(fs::read_dir(&begun).unwrap().count(), 0);
         // Somebody's own folder stays as it is.
         let other = root.path().join("mine");
         fs::create_dir(&other).unwrap();

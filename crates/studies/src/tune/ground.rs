@@ -1,6 +1,7 @@
 //! The fabric and the traffic for which something is recommended, as the text of an experiment.
 
 use super::candidates::Candidate;
+use super::folder::SIZES;
 use crate::thresholds::paired::{BUFFER_PER_K, Links, sizes};
 use crate::thresholds::{Asked, Wanted};
 use flowsieve_engines::built_in;
@@ -200,15 +201,14 @@ fn keep(table: &mut dyn TableLike, is_kept: &dyn Fn(&str) -> bool) {
 
 /// Copies a distribution's file next to the experiments, and names files as these see them.
 fn relative(lines: &str, wanted: &Wanted, folder: &Path) -> Result<String, Error> {
-    const FILE: &str = "sizes.csv";
-    let path = folder.join(FILE);
+    let path = folder.join(SIZES);
     if let Some(cdf) = &wanted.cdf {
         let failed = |error: std::io::Error| Error::File { path: cdf.clone(), problem: error.to_string() };
         std::fs::copy(cdf, &path).map_err(failed)?;
-        return Ok(format!("cdf = \"{FILE}\""));
+        return Ok(format!("cdf = \"{SIZES}\""));
     }
     if wanted.sizes.is_some() {
-        return Ok(format!("cdf = \"{FILE}\"\nreading = \"stepped\""));
+        return Ok(format!("cdf = \"{SIZES}\"\nreading = \"stepped\""));
     }
     Ok(lines.to_owned())
 }

@@ -179,13 +179,22 @@ pub fn tune(request: &Request, work: &mut dyn Work) -> Result<Tuned, Error> {
     let tried = candidates::all(wanted, *load, request.queues, markings, *programmable)?;
     configuration::check(request, &fabric)?;
     let claimed = Claimed::claim(&request.out, question(request)?, request.replace)?;
-    let ground = Ground::open(&request.fabric, (wanted, *load), request.flows, &request.out)?;
-    let (screened, not_screened) = match ground.screen() {
-        Ok(every) => (Some(every), None),
-        Err(why) => (None, Some(why)),
+    let begun = Ground::open(&request.fabric, (wanted, *load), request.flows, &request.out).and_then(|ground| {
+        let (screened, not_screened) = match ground.screen() {
+            Ok(every) => (Some(every), None),
+            Err(why) => (None, Some(why)),
+        };
+        let tuning = Tuning::new(request, ground, work, tried);
+        tuning.refuse_small_budget(screened)?;
+        Ok((tuning, screened, not_screened))
+    });
+    let (mut tuning, screened, not_screened) = match begun {
+        Ok(begun) => begun,
+        Err(error) => {
+            claimed.give_back();
+            return Err(error);
+        }
     };
-    let mut tuning = Tuning::new(request, ground, work, tried);
-    tuning.refuse_small_budget(screened)?;
     let finalists = tuning.screen(screened)?;
     let choice = tuning.choose(&finalists)?;
     let proof = tuning.prove(&choice)?;

@@ -1,6 +1,6 @@
 //! Means and intervals of independent batches.
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use flowsieve_results::student_t_within;
 
 /// The mean of equally long, independent batches, with its error.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,9 +28,7 @@ impl Estimate {
     /// Returns half the width of the two-sided interval that contains the true mean with this probability, by Student's
     /// t.
     pub fn half_width(&self, confidence: f64) -> f64 {
-        let freedom = self.batches.saturating_sub(1).max(1) as f64;
-        let t = StudentsT::new(0.0, 1.0, freedom).map_or(f64::INFINITY, |t| t.inverse_cdf(0.5 + confidence / 2.0));
-        t * self.error
+        student_t_within(self.batches.saturating_sub(1).max(1), confidence) * self.error
     }
 
     /// Estimates the total number of batches that reduces half of the 95 % interval to this share of the mean.
