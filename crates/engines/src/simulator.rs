@@ -38,7 +38,10 @@ use flowsieve_sim::trace::Tracing;
 use flowsieve_sim::{FRUITLESS_TIMEOUTS, FctEnd, Flows, Measure, Partitioning, RunSpec, SimError};
 use flowsieve_transport::TransportSpec;
 use flowsieve_workload::Flow;
-use refusals::{overload, refuse_endless_samples, refuse_hasty_timers, refuse_overloaded_link, refuse_own_rack};
+use refusals::{
+    overload, refuse_endless_samples, refuse_hasty_timers, refuse_late_events, refuse_overloaded_link, refuse_own_rack,
+    refuse_unanswered, unreached,
+};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -112,12 +115,15 @@ impl Packets {
         let setup = self.set_up(point, seed)?;
         let (fabric, workload) = (&setup.fabric, &setup.workload);
         refuse_hasty_timers(settings, &point.variant.name, &setup.scheme, fabric)?;
+        refuse_unanswered(settings, &point.variant.name, &setup.scheme, workload, seed)?;
+        let max_time = settings.common().optional(&MAX_TIME)?.map(Time);
+        refuse_late_events(settings, fabric, max_time)?;
         refuse_endless_samples(settings, workload)?;
         let (fct_end, needs) = fct_end(settings, workload, &setup.scheme)?;
         Ok(Run {
             fct_end,
             needs,
-            max_time: settings.common().optional(&MAX_TIME)?.map(Time),
+            max_time,
             sampling: watch::sampling(settings, fabric, workload.extent)?,
             trace: watch::trace(settings, fabric)?,
             label: format!("{}, seed {seed}", point.label()),
@@ -226,6 +232,8 @@ impl Engine for Packets {
         overload(&point.settings, &run.wire_loads(), run.setup.workload.extent)?;
         let mut result = run.simulate(hear, trace_folder)?;
         let Setup { fabric, workload, .. } = &run.setup;
+        let traced_from = run.trace.as_ref().map(|trace| trace.tracing.span.start);
+        result.warnings.extend(unreached(&point.settings, fabric, traced_from, &result));
         if workload.has_coflows() {
             result.flow_level_cct_ps = flow_level::mean_cct_ps(point, seed, fabric, workload);
         }

@@ -59,7 +59,7 @@ pub(crate) use collectives::{COMPUTE_GAP, key as key_of_collectives};
 pub(crate) use queries::QUERIES;
 pub use sizes::{CDF, SIZES};
 pub use traffic::LOAD;
-pub(crate) use traffic::{ARRIVALS, THINK_TIME};
+pub(crate) use traffic::{ARRIVALS, CHANGE_AT, THINK_TIME};
 
 declare! {
     static LIST: Setting<String> = Setting::file(

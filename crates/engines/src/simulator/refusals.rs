@@ -3,10 +3,13 @@
 
 use super::MAX_TIME;
 use crate::watch::SAMPLE_INTERVAL;
-use crate::workload::{CDF, COMPUTE_GAP, Extent, LOAD, OWN_RACK, QUERIES, SIZES, THINK_TIME, Workload};
+use crate::workload::{
+    ARRIVALS, CDF, CHANGE_AT, COMPUTE_GAP, Extent, LOAD, OWN_RACK, QUERIES, SIZES, THINK_TIME, Workload, key_of_collectives,
+};
 use flowsieve_core::{BalancerSpec, ControllerKind, ControllerSpec, Time};
 use flowsieve_experiment::Error;
-use flowsieve_fabric::topology::{Fabric, Link, Node};
+use flowsieve_fabric::topology::{Fabric, Link, Node, events};
+use flowsieve_record::PointResult;
 use flowsieve_schemes::coflows::COFLOW_ORDER;
 use flowsieve_schemes::parts::LOAD_BALANCING;
 use flowsieve_schemes::scheme::Class;
@@ -61,6 +64,57 @@ pub(crate) fn refuse_hasty_timers(
         }
     }
     Ok(())
+}
+
+/// Refuses a workload whose messages follow one another under a scheme that does not tell when one has arrived, or that loses
+/// packets for good.
+pub(crate) fn refuse_unanswered(
+    settings: &Settings,
+    variant: &str,
+    scheme: &Scheme,
+    workload: &Workload,
+    seed: u64,
+) -> Result<(), SettingsError> {
+    let answers = |class: &Class| class.transport.facts().answers();
+    let (key, why): (&Key, _) = match workload.extent {
+        Extent::Queries => (&QUERIES, "a query waits until all its answers have arrived"),
+        Extent::Collectives => (key_of_collectives(), "a collective waits until its messages have arrived"),
+        _ if workload.closed_loop(seed).is_some() => {
+            (&ARRIVALS, "in a closed loop a flow follows the last ACK of another")
+        }
+        _ => return Ok(()),
+    };
+    // Which class has these messages is known in a run.
+    if scheme.classes.iter().any(answers) {
+        return Ok(());
+    }
+    let problem = format!("{why}, but `{variant}` has no ACKs and does not retransmit");
+    Err(settings.common().error(key, problem).expected("a scheme whose transport does, such as dctcp"))
+}
+
+/// Refuses an event at or after the end of the run, if the end is given.
+pub(crate) fn refuse_late_events(settings: &Settings, fabric: &Fabric, end: Option<Time>) -> Result<(), SettingsError> {
+    let Some(late) = fabric.events.iter().find(|event| end.is_some_and(|end| event.at >= end)) else { return Ok(()) };
+    let problem = format!("an event at {}, when the run has ended (`max_time`)", units::format_time(late.at.0));
+    events::refuse(settings, &problem, "events before `max_time`")
+}
+
+/// Says which instants of the experiment a run has not reached: what they stand for never happened.
+pub(crate) fn unreached(settings: &Settings, fabric: &Fabric, span: Option<Time>, result: &PointResult) -> Vec<String> {
+    let (ended, arrived) = (result.simulated_ps, result.arrivals_end_ps);
+    let never = |what: String, at: u64, end: &str, ended: u64| {
+        format!("{what} at {} never happened: {end} at {}", units::format_time(at), units::format_time(ended))
+    };
+    let events = fabric.events.iter().filter(|event| event.at.0 > ended).map(|event| {
+        let link = event.links.first().map_or(String::new(), |link| fabric.ends_name(*link));
+        let what = if event.down { "fails" } else { "is back" };
+        never(format!("that the link {link} {what}"), event.at.0, "the run ended", ended)
+    });
+    let change = settings.common().optional(&CHANGE_AT).ok().flatten().filter(|at| *at > arrived);
+    let change = change.map(|at| never("the change of the workload".to_owned(), at, "the last flow began", arrived));
+    let span = span.filter(|from| from.0 > ended);
+    let span = span.map(|from| never("the packet trace that begins".to_owned(), from.0, "the run ended", ended));
+    events.chain(change).chain(span).collect()
 }
 
 /// Refuses flows of a list with more segments than can be numbered.
