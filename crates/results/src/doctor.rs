@@ -115,7 +115,7 @@ pub(crate) fn findings(manifest: &Manifest, summary: &Summary) -> Vec<Finding> {
     }
     for run in &manifest.runs {
         let (info, causes) = (&manifest.experiment.points[run.point as usize], &causes[run.point as usize]);
-        of_run(run, causes, Arrivals::of(info), |severity, text, remedy| {
+        of_run(run, causes, info, |severity, text, remedy| {
             found.add_as(without_digits(&text), severity, text, remedy, run.point);
         });
     }
@@ -179,8 +179,8 @@ impl Found {
     }
 }
 
-fn of_run(run: &Run, causes: &Causes, arrivals: Arrivals, mut add: impl FnMut(Severity, String, &str)) {
-    let measured = &run.measured;
+fn of_run(run: &Run, causes: &Causes, info: &PointInfo, mut add: impl FnMut(Severity, String, &str)) {
+    let (measured, arrivals) = (&run.measured, Arrivals::of(info));
     // Earlier results say so about lists that begin at once.
     let is_of_load = |text: &String| text.contains(" of their rate");
     for text in measured.warnings.iter().filter(|text| !(measured.is_burst() && is_of_load(text))) {
@@ -214,7 +214,10 @@ fn of_run(run: &Run, causes: &Causes, arrivals: Arrivals, mut add: impl FnMut(Se
             ENOUGH * 100.0
         );
         let remedy = match held_back {
-            None => format!("{}; if that does not help, look at timeouts and windows", arrivals.more()),
+            None => {
+                let more = arrivals.more_by(info, too_short_by(measured));
+                format!("{more}; if that does not help, look at timeouts and windows")
+            }
             wait => causes.against(wait, arrivals),
         };
         add(Severity::Careful, text, &remedy);
@@ -250,7 +253,8 @@ fn of_run(run: &Run, causes: &Causes, arrivals: Arrivals, mut add: impl FnMut(Se
         let text = format!(
             "flows arrived for less than {SPAN} times as long as the largest flow takes alone: large flows hardly shared links"
         );
-        add(Severity::Note, text, arrivals.more());
+        let times = (SPAN * measured.longest_ideal_ps) as f64 / measured.arrivals_end_ps as f64;
+        add(Severity::Note, text, &arrivals.more_by(info, times));
     }
 }
 
@@ -399,6 +403,15 @@ fn by_utilisation(a: &&LinkClass, b: &&LinkClass) -> Ordering {
 fn carried_little(run: &PointResult) -> bool {
     let most = run.links.iter().max_by(|a, b| a.offered_load.total_cmp(&b.offered_load));
     most.is_some_and(|link| link.utilisation < ENOUGH * link.offered_load.min(1.0))
+}
+
+/// How many times as long flows would have to arrive for links to carry [`ENOUGH`] of their load. What was offered and not
+/// carried waits at the end; it takes as much of a run of any length, and twice as much is reckoned with.
+fn too_short_by(run: &PointResult) -> f64 {
+    let most = run.links.iter().max_by(|a, b| a.offered_load.total_cmp(&b.offered_load));
+    let waits = most.map_or(0.0, |link| 1.0 - link.utilisation / link.offered_load.min(1.0));
+    let longest = (SPAN * run.longest_ideal_ps) as f64 / run.arrivals_end_ps.max(1) as f64;
+    (2.0 * waits / (1.0 - ENOUGH)).max(longest)
 }
 
 /// Whether draining took longer than half of the arrivals and than what a few of the largest flows need.

@@ -137,8 +137,7 @@ impl ClassSummary {
         Estimate::over_seeds(bounds, &self.seeds.iter().filter_map(of).collect::<Vec<_>>())
     }
 
-    /// How many more seeds would resolve the ratio, if they deviate like the available ones; `None`: not even `most` seeds in
-    /// all.
+    /// How many more seeds would resolve the ratio in most cases; `None`: not even `most` seeds in all.
     pub fn more_seeds(
         &self,
         baseline: &ClassSummary,
@@ -147,17 +146,7 @@ impl ClassSummary {
         most: usize,
     ) -> Option<usize> {
         let pairs = self.pairs(baseline, metric, statistic);
-        let resolves = |seeds: &usize| {
-            let sureness = Sureness { as_if: Some(*seeds), ..Sureness::USUAL };
-            Ratio::as_sure(sureness, &pairs).is_some_and(|ratio| ratio.is_resolved())
-        };
-        // More seeds only narrow the interval, so halving finds the fewest.
-        let (mut too_few, mut enough) = (pairs.len(), Some(most).filter(resolves)?);
-        while too_few + 1 < enough {
-            let middle = too_few.midpoint(enough);
-            if resolves(&middle) { enough = middle } else { too_few = middle }
-        }
-        Some(enough - pairs.len())
+        Some(Ratio::seeds_to_tell(&pairs, most)?.saturating_sub(pairs.len()))
     }
 
     /// Whether the runs of two points have the same flows, judged by their number, their sizes and the last arrival: then the

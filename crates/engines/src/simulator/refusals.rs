@@ -4,7 +4,8 @@
 use super::MAX_TIME;
 use crate::watch::SAMPLE_INTERVAL;
 use crate::workload::{
-    ARRIVALS, CDF, CHANGE_AT, COMPUTE_GAP, Extent, LOAD, OWN_RACK, QUERIES, SIZES, THINK_TIME, Workload, key_of_collectives,
+    ARRIVALS, CDF, CHANGE_AT, COMPUTE_GAP, Extent, LOAD, OWN_RACK, QUERIES, SIZES, THINK_TIME, Workload,
+    key_of_collectives,
 };
 use flowsieve_core::{BalancerSpec, ControllerKind, ControllerSpec, Time};
 use flowsieve_experiment::Error;

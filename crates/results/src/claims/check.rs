@@ -43,7 +43,7 @@ impl Claim {
         }
         let seeds = self.fewest_seeds(experiment);
         let look = |look: &Look| {
-            let held = self.hold(experiment, measured, look.seeds, Sureness { missed: look.missed, as_if: None });
+            let held = self.hold(experiment, measured, look.seeds, Sureness { missed: look.missed, ..Sureness::USUAL });
             Checked { seeds: Some(look.seeds), ..held }
         };
         let mut looks = LOOKS.iter().filter(|look| look.seeds <= seeds).map(look).peekable();
@@ -65,7 +65,7 @@ impl Claim {
     pub fn seeds_to_resolve(&self, experiment: &Experiment, measured: &Measured) -> Option<usize> {
         let seeds = self.fewest_seeds(experiment);
         let resolves = |look: &&Look| {
-            let sureness = Sureness { missed: look.missed, as_if: Some(look.seeds) };
+            let sureness = Sureness { missed: look.missed, as_if: Some(look.seeds), ..Sureness::USUAL };
             self.hold(experiment, measured, usize::MAX, sureness).verdict != Verdict::NotResolved
         };
         let next = |look: &&Look| seeds < look.seeds && look.seeds <= 2 * seeds;

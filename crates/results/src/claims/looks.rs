@@ -55,7 +55,7 @@ mod tests {
         let mut claim = || {
             let values: Vec<f64> = (0..40).map(|_| of_seed(normal(&mut random))).collect();
             LOOKS.iter().any(|look| {
-                let sureness = Sureness { missed: missed(look), as_if: None };
+                let sureness = Sureness { missed: missed(look), ..Sureness::USUAL };
                 let (low, high) = interval(sureness, &values[..look.seeds]).unwrap();
                 truth < low || high < truth
             })

@@ -42,6 +42,15 @@ impl Arrivals {
         }
     }
 
+    /// How to get so many times the flows, if their number is a setting.
+    pub(super) fn more_by(self, info: &PointInfo, times: f64) -> String {
+        let flows = info.settings.get("workload.flows").and_then(|flows| flows.parse::<f64>().ok());
+        match flows.filter(|_| self == Arrivals::AtLoad && times.is_finite() && times > 1.0) {
+            Some(flows) => format!("send more flows: about flows = {}", rounded_up(flows * times)),
+            None => self.more().to_owned(),
+        }
+    }
+
     /// How to reduce the load of links.
     pub(super) fn less(self) -> &'static str {
         match self {
@@ -50,6 +59,16 @@ impl Arrivals {
             Arrivals::Following => "give hosts fewer flows or queries at a time",
         }
     }
+}
+
+/// Rounds up to two digits, with a sign between thousands, as experiment files have it.
+fn rounded_up(value: f64) -> String {
+    let digits = value.max(1.0) as u64;
+    let unit = 10u64.pow(digits.ilog10().saturating_sub(1)) as f64;
+    let text = ((value / unit).ceil() * unit).to_string();
+    let groups: Vec<&str> =
+        text.as_bytes().rchunks(3).rev().filter_map(|group| std::str::from_utf8(group).ok()).collect();
+    groups.join("_")
 }
 
 /// Losses and delays of a point's runs, together.

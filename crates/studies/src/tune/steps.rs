@@ -222,7 +222,7 @@ impl<'a> Tuning<'a> {
         let chosen = loop {
             let (next, sureness) = match (self.request.effort, looks.next()) {
                 (Effort::Seeds(seeds), _) => (seeds, Sureness::USUAL),
-                (_, Some(look)) => (look.seeds as u64, Sureness { missed: look.missed, as_if: None }),
+                (_, Some(look)) => (look.seeds as u64, Sureness { missed: look.missed, ..Sureness::USUAL }),
                 (_, None) => break self.chosen(&known, &left),
             };
             let more = self.hops_of((next - seeds) * left.len() as u64)?;
@@ -283,7 +283,7 @@ impl<'a> Tuning<'a> {
         loop {
             let (next, sureness) = match (self.request.effort, looks.next()) {
                 (Effort::Seeds(seeds), _) => (seeds, Sureness::USUAL),
-                (_, Some(look)) => (look.seeds as u64, Sureness { missed: look.missed, as_if: None }),
+                (_, Some(look)) => (look.seeds as u64, Sureness { missed: look.missed, ..Sureness::USUAL }),
                 (_, None) => return Ok(proof),
             };
             if seeds > 0 && !self.fits(self.hops_of(2 * (next - seeds))?, 1.0) {
