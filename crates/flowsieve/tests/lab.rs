@@ -417,7 +417,7 @@ fn lab_run__a_stall_is_not_valid() {
 /// Waits until the first host of a process's lab has received more than what opens connections.
 fn until_it_sends(process: u32) {
     let received = || {
-        let host = namespaces_of(process).into_iter().find(|name| name.ends_with("-h0"))?;
+        let host = namespaces_of(process).into_iter().find(|name| name.contains("-h0-"))?;
         let output = std::process::Command::new("ip").args(["netns", "exec", &host, "cat", "/proc/net/dev"]).output();
         let text = String::from_utf8(output.ok()?.stdout).ok()?;
         let bytes = text.lines().find_map(|line| line.trim().strip_prefix("eth0:"))?.split_whitespace().next()?.parse();
@@ -497,7 +497,7 @@ fn lab_run__says_which_rights_are_missing() {
         line.contains("483 more open files") && line.contains("expected connections_per_pair of at most 2"),
         "{line}"
     );
-    if run("unshare -U true;").status.code() == Some(127) {
+    if std::process::Command::new("unshare").arg("-V").output().is_err() {
         return eprintln!("skipped: there is no unshare");
     }
     let output = run("unshare -U");

@@ -63,7 +63,7 @@ impl Named {
 /// Fails if the folder cannot be made.
 pub fn log() -> Result<PathBuf, LabError> {
     make_folder(|| "keep the messages of a lab".to_owned())?;
-    Ok(Path::new(FOLDER).join(format!("{}.log", mark_of(process::id()))))
+    Ok(Path::new(FOLDER).join(format!("{}-{}.log", process::id(), start_of(process::id()))))
 }
 
 fn make_folder(what: impl FnOnce() -> String) -> Result<(), LabError> {
@@ -177,7 +177,7 @@ fn path_of(name: &str) -> PathBuf {
 
 /// Returns where a process's lab hears requests.
 pub(super) fn socket_of(process: u32) -> PathBuf {
-    Path::new(FOLDER).join(format!("{}.socket", mark_of(process)))
+    Path::new(FOLDER).join(format!("{process}-{}.socket", start_of(process)))
 }
 
 fn read(path: &Path) -> Option<Named> {
@@ -187,16 +187,17 @@ fn read(path: &Path) -> Option<Named> {
     serde_json::from_str(&fs::read_to_string(path).ok()?).ok()
 }
 
-/// Marks what belongs to a process in a name: by its number, which another may get, and by when the kernel started it.
-pub(super) fn mark_of(process: u32) -> String {
-    format!("{process}-{}", started(process).unwrap_or(0))
+/// Returns a number that tells a process from earlier ones with its number: when the kernel started it.
+pub(super) fn start_of(process: u32) -> u64 {
+    started(process).unwrap_or(0)
 }
 
-/// Returns whether the process is gone whose mark a name begins with. A mark of an earlier version is the number alone.
+/// Returns whether the process is gone whose number a name begins with, and whose start it ends with; a name of an earlier
+/// version has no start.
 pub(super) fn is_gone(name: &str) -> bool {
-    let mut parts = name.split('-');
-    let Some(process) = parts.next().and_then(|number| number.parse().ok()) else { return false };
-    let then: Option<u64> = parts.next().and_then(|ticks| ticks.parse().ok());
+    let (number, rest) = name.split_once('-').unwrap_or((name, ""));
+    let Ok(process) = number.parse() else { return false };
+    let then: Option<u64> = rest.rsplit('-').next().and_then(|ticks| ticks.parse().ok());
     started(process).is_none_or(|now| then.is_some_and(|then| then != now))
 }
 
@@ -218,15 +219,15 @@ mod tests {
     /// A process with the number of one that is gone was started at another time.
     #[test]
     fn is_gone__by_number_and_by_start() {
-        let (own, mark) = (process::id(), mark_of(process::id()));
+        let (own, start) = (process::id(), start_of(process::id()));
         for (name, expected) in [
-            (mark.clone(), false),
-            (format!("{mark}-h3"), false),
+            (format!("{own}-{start}"), false),
+            (format!("{own}-h3-{start}"), false),
             (format!("{own}-sw"), false),
             (format!("{own}"), false),
-            (format!("{own}-1-h0"), true),
+            (format!("{own}-h0-1"), true),
             ("4194999-sw".to_owned(), true),
-            ("4194999-7-h0".to_owned(), true),
+            ("4194999-h0-7".to_owned(), true),
             ("another".to_owned(), false),
         ] {
             assert_eq!(is_gone(&name), expected, "{name}");

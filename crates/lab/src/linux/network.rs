@@ -1,7 +1,7 @@
 //! Network namespaces: one for each host and one for the switches' side of all their devices.
 //!
-//! All names carry the lab's own prefix and the number and start of the process. Nothing else is touched, and traffic cannot leave: the
-//! devices are pairs between these namespaces, and no namespace has a way out.
+//! All names carry the lab's own prefix, and the number and the start of the process. Nothing else is touched, and traffic cannot
+//! leave: the devices are pairs between these namespaces, and no namespace has a way out.
 
 use std::io::Write;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use std::{fs, process, thread};
 
-use super::named::{is_gone, mark_of};
+use super::named::{is_gone, start_of};
 use super::{NAMESPACES, enter};
 use crate::carrier::address_of;
 use crate::error::{Doing, LabError};
@@ -101,14 +101,15 @@ impl Senders<'_> {
 
 /// The namespaces of a lab. They go when it is dropped.
 pub(super) struct Network {
-    run: String,
+    /// When this process was started.
+    start: u64,
     hosts: u16,
 }
 
 impl Network {
     /// Builds the namespaces of this many hosts, sets what they need, and reads back that it holds.
     pub(super) fn build(hosts: u16, settings: &HostSettings, senders: Senders<'_>) -> Result<Network, LabError> {
-        let network = Network { run: format!("{PREFIX}{}", mark_of(process::id())), hosts };
+        let network = Network { start: start_of(process::id()), hosts };
         let all = || (0..hosts).map(|host| network.host(host)).chain([network.switch()]);
         if let Some(taken) = all().find(|name| Path::new(NAMESPACES).join(name).exists()) {
             let problem = format!("there is a network namespace {taken}");
@@ -222,12 +223,16 @@ impl Network {
 
     /// Returns the name of a host's namespace.
     pub(super) fn host(&self, host: u16) -> String {
-        format!("{}-h{host}", self.run)
+        self.name(&format!("h{host}"))
     }
 
     /// Returns the name of the switches' namespace.
     pub(super) fn switch(&self) -> String {
-        format!("{}-sw", self.run)
+        self.name("sw")
+    }
+
+    fn name(&self, what: &str) -> String {
+        format!("{PREFIX}{}-{what}-{}", process::id(), self.start)
     }
 
     /// Returns the names of the hosts' namespaces, by host.
@@ -290,8 +295,8 @@ pub fn clean() -> Result<Vec<Leftover>, LabError> {
 
 /// Removes the namespaces of this process's own lab, for a process that ends without an unwinding of its threads.
 pub fn remove_own() {
-    let own = format!("{PREFIX}{}-", mark_of(process::id()));
-    for name in namespaces().filter(|name| name.starts_with(&own)) {
+    let (own, start) = (format!("{PREFIX}{}-", process::id()), format!("-{}", start_of(process::id())));
+    for name in namespaces().filter(|name| name.starts_with(&own) && name.ends_with(&start)) {
         // `flowsieve lab clean` tries again.
         let _ = delete(&name);
     }
