@@ -19,7 +19,7 @@ use flowsieve_settings::{Key, Kind, Origin, Raw, Settings, Table};
 use flowsieve_transport::tcp::congestion::{Acked, CongestionControl, Lost};
 use flowsieve_transport::tcp::params::{Gaps, Halves, LossDetection, Reduction, RtoRule};
 use flowsieve_transport::tcp::{CongestionSpec, Connections, Handshake, TcpParams};
-use flowsieve_transport::{CustomTransport, TransportSpec};
+use flowsieve_transport::{Constants, CustomTransport, TransportSpec};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -229,7 +229,14 @@ fn parts__own_transport_and_ports_read_none_of_the_settings_of_others() {
     let own = |_: &flowsieve_transport::HostSite<'_>| -> Box<dyn flowsieve_transport::Endpoint> { unreachable!() };
     let settings = none_given();
     let facts = packet_facts(&settings.scheme("own"), None).unwrap();
-    let custom = || TransportSpec::Custom(CustomTransport { facts, make: Arc::new(own), rules: String::new() });
+    let custom = || {
+        TransportSpec::Custom(CustomTransport {
+            facts,
+            constants: Constants::NONE,
+            make: Arc::new(own),
+            rules: String::new(),
+        })
+    };
     let parts = Parts { transport: Part::Own(custom()), port: Part::Own(PortKind::Fair(BitByBit)), ..Parts::default() };
     let scheme = build(&Context { scope: settings.scheme("own"), workload: &WEB_SEARCH }, &parts).unwrap();
     assert!(matches!(scheme.classes[0].transport, TransportSpec::Custom(_)));
@@ -279,7 +286,8 @@ fn scheme__that_replaces_a_part_without_saying_so_is_refused() {
         let mut scheme = build(context, &Parts::default())?;
         let facts = scheme.classes[0].transport.facts();
         let make: Arc<flowsieve_transport::MakeEndpoint> = Arc::new(|_| unreachable!());
-        scheme.classes[0].transport = TransportSpec::Custom(CustomTransport { facts, make, rules: String::new() });
+        scheme.classes[0].transport =
+            TransportSpec::Custom(CustomTransport { facts, constants: Constants::NONE, make, rules: String::new() });
         Ok(scheme)
     }
     let settings = none_given();
