@@ -241,7 +241,7 @@ pub(crate) fn result<K: Key>(
     if given_up > 0 {
         let (s, were) = if given_up == 1 { ("", "was") } else { ("s", "were") };
         result.warnings.push(format!(
-            "{given_up} flow{s} {were} given up: a host asked in vain as often as its transport may, so they never finish"
+            "{given_up} flow{s} {were} given up: a host asked in vain as often as its transport may, and nothing more is sent"
         ));
     }
     Ok(result)

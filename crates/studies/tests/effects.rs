@@ -178,7 +178,7 @@ fn buffer__loses_packets_of_one_flow_only_before_a_slower_link() {
         case(with_a_slower_link("100Gbps,1us", "10Gbps,38us"), "pfabric", 20_000_000, &rest)
     };
     check(true, words, &narrow(200), |seen| seen.lost > 0);
-    check(false, words, &narrow(90), |seen| seen.lost > 0);
+    check(false, words, &narrow(50), |seen| seen.lost > 0);
 }
 
 #[test]

@@ -178,7 +178,6 @@ fn round_trip__that_is_longer_than_all_attempts_is_said_before_and_after() {
     let layout = flowsieve_report::Layout::new(&dir.manifest().experiment, None).unwrap();
     let table = flowsieve_report::table(&dir, &layout, false);
     assert!(table.contains("1 flow was given up") && table.contains("1 given up"), "{table}");
-    assert!(!table.contains("unfinished"), "{table}");
     let findings = dir.findings();
     let found = findings.iter().find(|found| found.text.starts_with("flows were given up: ")).unwrap();
     assert!(found.remedy.contains("`resend_after`"), "{}", found.remedy);
@@ -198,7 +197,7 @@ fn timers__that_end_before_a_packet_has_left_are_refused() {
         let text =
             format!("{LOSSY}scheme = [\"{scheme}\"]\n[run]\nparameters = \"{set}\"\n[transport]\n{key} = \"1ps\"\n");
         let refused = plan_of(&ExperimentText::new("homa.toml", &text), folder.path()).unwrap_err().to_string();
-        let words = ["a timeout of 1ps is shorter than a full packet takes on a host's link", "expected at least 1.2"];
+        let words = ["a timeout of 1 ps is shorter than a full packet takes on a host's link", "expected at least 1.2"];
         assert!(words.iter().all(|words| refused.contains(words)), "{refused}");
     }
 }

@@ -100,7 +100,7 @@ const CASES: &[Case] = &[
     ("Homa with a message for each level", &[("\"pias\"]", "\"homa\"]"), ("[schemes.pias]\nthresholds = \"equal-split\"", "[schemes.homa]\novercommitment = 8"), ("seeds = 2", "seeds = 2\nfct_end = \"arrival\"")]),
     ("Homa that grants to none", &[("\"pias\"]", "\"homa\"]"), ("[schemes.pias]\nthresholds = \"equal-split\"", "[schemes.homa]\novercommitment = 0")]),
     ("Homa with cutoffs for other levels", &[("\"pias\"]", "\"homa\"]"), ("[schemes.pias]\nthresholds = \"equal-split\"", "[schemes.homa]\novercommitment = 6\nthresholds = [\"1KB\", \"5KB\"]"), ("seeds = 2", "seeds = 2\nfct_end = \"arrival\"")]),
-    ("Homa's flows until ACKs", &[("\"pias\"]", "\"homa\"]"), ("[schemes.pias]\nthresholds = \"equal-split\"\n", "")]),
+    ("Homa's flows until ACKs", &[("\"pias\"]", "\"homa\"]"), ("seeds = 2", "seeds = 2\nfct_end = \"ack\""), ("[schemes.pias]\nthresholds = \"equal-split\"\n", "")]),
     ("Homa with hosts that misuse", &[("\"pias\"]", "\"homa\"]"), ("[schemes.pias]\nthresholds = \"equal-split\"", "[schemes.homa]\nmisusing_hosts = 2"), ("seeds = 2", "seeds = 2\nfct_end = \"arrival\"")]),
     ("Homa's incast without requests", &[("\"pias\"]", "\"homa\"]"), ("seeds = 2", "seeds = 2\nfct_end = \"arrival\""), ("[schemes.pias]\nthresholds = \"equal-split\"", "[schemes.homa]\nincast = true")]),
     ("Homa's replies without questions", &[("\"pias\"]", "\"homa\"]"), ("seeds = 2", "seeds = 2\nfct_end = \"arrival\""), ("[schemes.pias]\nthresholds = \"equal-split\"", "[schemes.homa]\nasks = false\nreplies = true")]),
