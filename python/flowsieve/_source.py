@@ -100,7 +100,7 @@ class _Hash:
         self.text(type(value).__qualname__)
         if isinstance(value, types.ModuleType):
             self._module(value, names)
-        elif isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType)) and _is_library(value.__module__):
+        elif _is_of_library(value):
             self._library(value.__module__, value.__qualname__)
         elif isinstance(value, types.FunctionType):
             self._function(value)
@@ -285,6 +285,11 @@ def _slots(of: type) -> Iterable[str]:
     # Private names are stored under the class's name.
     prefix = f"_{of.__name__.lstrip('_')}"
     return [prefix + slot if slot.startswith("__") and not slot.endswith("__") else slot for slot in listed]
+
+
+def _is_of_library(value: Any) -> bool:
+    """Whether a value is a function or class that a name of a library's stands for."""
+    return isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType)) and _is_library(value.__module__)
 
 
 def _is_library(module: object) -> bool:
