@@ -176,7 +176,7 @@ class Experiment:
     def _settled(self) -> Any:
         """What runs: with the names of callables by the code that they have now."""
         raw = self._with_names()
-        own = {name: scheme.as_it_is_now() for name, scheme in self._own.items()}
+        own = {name: scheme._now() for name, scheme in self._own.items()}
         changed = [scheme for name, scheme in own.items() if scheme is not self._own[name]]
         if not changed:
             return raw

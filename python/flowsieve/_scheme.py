@@ -88,7 +88,7 @@ class Scheme:
             raise TypeError(f"{parameter} and {key}; expected one of the two")
         self.settings |= setting
 
-    def as_it_is_now(self) -> Scheme:
+    def _now(self) -> Scheme:
         """The same with the names that its callables have by their code of now: it, or what it refers to, may have changed."""
         now = {name: _source.identity(function) for name, function in self.calls.items()}
         if all(name == old for old, name in now.items()):

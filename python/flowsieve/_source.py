@@ -28,6 +28,7 @@ _ANYWHERE = {"__import__", "compile", "eval", "exec", "globals", "input", "local
 """Functions of Python that reach what no name refers to."""
 _BY_NAME = {"dir", "getattr", "vars"}
 """The same of a module or class that they are given."""
+_LOADS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
 _DESCRIPTORS = (types.MemberDescriptorType, types.GetSetDescriptorType, types.WrapperDescriptorType, types.MethodDescriptorType)
 
 
@@ -99,7 +100,7 @@ class _Hash:
         self.text(type(value).__qualname__)
         if isinstance(value, types.ModuleType):
             self._module(value, names)
-        elif isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType)) and _is_library(value.__module__):
+        elif _is_of_library(value):
             self._library(value.__module__, value.__qualname__)
         elif isinstance(value, types.FunctionType):
             self._function(value)
@@ -174,16 +175,20 @@ class _Hash:
             else:
                 self.add(value)
         names = _names(code)
-        for name in sorted({step.argval for step in dis.get_instructions(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}):
+        steps = [(step.opname, step.argval) for step in dis.get_instructions(code)]
+        # In the body of a class its own names come first.
+        own = {name for does, name in steps if does == "STORE_NAME"}
+        for name in sorted({name for does, name in steps if does in _LOADS} - own):
             self.text(name)
             if name in known:
                 self.add(known[name], names)
             elif name in _ANYWHERE or not hasattr(builtins, name):
                 self.unknown()
-        for step in dis.get_instructions(code):
-            if step.opname == "IMPORT_NAME" and not _is_library(step.argval):
-                module = sys.modules.get(step.argval)
-                self.unknown() if module is None else self.add(module, names)
+        for name in sorted({name for does, name in steps if does == "IMPORT_NAME" and not _is_library(name)}):
+            if name in sys.modules:
+                self.add(sys.modules[name], names)
+            else:
+                self.unknown()
 
     def _class(self, of: type) -> None:
         self.text(f"{of.__module__}.{of.__qualname__}")
@@ -212,6 +217,8 @@ class _Hash:
         self.add(of)
         if hasattr(value, "__wrapped__"):
             self.add(value.__wrapped__)
+            if isinstance(value, functools._lru_cache_wrapper):
+                return  # what it has kept changes nothing
         if not _is_library(of.__module__):
             self.add(getattr(value, "__dict__", None))
             for slot in sorted({slot for base in of.__mro__ for slot in _slots(base)}):
@@ -275,9 +282,14 @@ def _names(code: types.CodeType) -> frozenset[str]:
 def _slots(of: type) -> Iterable[str]:
     slots = vars(of).get("__slots__", ())
     listed = (slots,) if isinstance(slots, str) else slots
-    # Names of the class's own are stored under its name.
-    private = lambda slot: slot.startswith("__") and not slot.endswith("__")  # noqa: E731
-    return [f"_{of.__name__.lstrip('_')}{slot}" if private(slot) else slot for slot in listed]
+    # Private names are stored under the class's name.
+    prefix = f"_{of.__name__.lstrip('_')}"
+    return [prefix + slot if slot.startswith("__") and not slot.endswith("__") else slot for slot in listed]
+
+
+def _is_of_library(value: Any) -> bool:
+    """Whether a value is a function or class that a name of a library's stands for."""
+    return isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType)) and _is_library(value.__module__)
 
 
 def _is_library(module: object) -> bool:
