@@ -55,7 +55,7 @@ const SAMPLES: u64 = 5;
 
 /// Version of the model. It increases when the same settings and seed give another result, so that an old part is not
 /// taken for a new one. The changelog gives the reason each time.
-pub const MODEL: u32 = 12;
+pub const MODEL: u32 = 13;
 
 /// Returns the revision of those settings whose results alone have changed, so that the parts of all others stay valid.
 fn revision(settings: &BTreeMap<String, String>) -> &'static str {
