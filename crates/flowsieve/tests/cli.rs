@@ -670,6 +670,44 @@ fn list__and_the_rest_say_what_there_is() {
     }
 }
 
+/// The flows that a run with these seeds sends: an option beside a setting has no default of its own.
+#[test]
+fn flows__and_vectors_take_the_seed_of_the_experiment() {
+    let folder = folder();
+    let of = |command: &str, more: &[&str]| {
+        let one = ["--set", "load=0.5", "--set", "scheme=pias"];
+        let done = flowsieve(folder.path(), &[&[command, "small.toml"], &one[..], more].concat());
+        assert_eq!(done.status, 0, "{}", done.err);
+        done.out
+    };
+    for command in ["flows", "vectors"] {
+        let lists = ["1", "2", "3"].map(|seed| of(command, &["--set", &format!("seed={seed}")]));
+        assert!(lists[0] != lists[1] && lists[1] != lists[2] && lists[0] != lists[2], "{command}");
+        assert_eq!(of(command, &[]), lists[0]);
+        assert_eq!(of(command, &["--seed", "2"]), lists[1]);
+    }
+}
+
+/// What happens after a run has ended is said: nobody believes that a failure was seen.
+#[test]
+fn run__says_which_instants_it_did_not_reach() {
+    let folder = folder();
+    let text = SMALL.replace("[sweep]", "[[event]]\nat = \"100s\"\nlink = \"leaf0-spine0\"\ndown = true\n[sweep]");
+    let text = text.replace("[topology]", "[topology]\nreconvergence = \"100us\"");
+    std::fs::write(folder.path().join("late.toml"), &text).unwrap();
+    let scheme = ["--set", "scheme=dctcp", "--set", "load=0.5"];
+    let done = flowsieve(folder.path(), &[&["run", "late.toml", "--out", "late"], &scheme[..]].concat());
+    assert_eq!(done.status, 0, "{}", done.err);
+    let said = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let never = "that the link leaf0 to spine0 fails at 100s never happened: the run ended at ";
+    assert!(said(&done.out).contains(never), "{}", done.out);
+    assert!(said(&flowsieve(folder.path(), &["doctor", "late"]).out).contains(never));
+    // Where the end is given, it is known before.
+    let refused = flowsieve(folder.path(), &[&["plan", "late.toml", "--set", "max_time=1s"], &scheme[..]].concat());
+    assert_eq!(refused.status, 2);
+    assert!(refused.err.contains("an event at 100s, when the run has ended"), "{}", refused.err);
+}
+
 #[test]
 fn flows__are_those_of_a_run_and_can_be_replayed() {
     let folder = folder();

@@ -143,8 +143,12 @@ fn closed_loop__ends_with_the_duration_or_the_window() {
 #[test]
 fn closed_loop__what_it_cannot_be() {
     let closed = "[workload]\nsizes = \"fixed(50KB)\"\narrivals = \"closed-loop\"\nflows = 50\n";
-    let no_acks = run(closed, "fcfs").unwrap_err().to_string();
-    assert!(no_acks.contains("class 0 of this scheme has no ACKs"), "{no_acks}");
+    // Before the first run, in whatever place of a sweep.
+    let no_acks = planned(closed, "\"dctcp\", \"fcfs\"", Path::new("")).unwrap_err().to_string();
+    assert!(no_acks.contains("`fcfs` has no ACKs and does not retransmit"), "{no_acks}");
+    let ring = "[workload]\nsizes = \"fixed(1MB)\"\npattern = \"all-reduce-ring\"\ncollectives = 1\n[run]\nfct_end = \"arrival\"\n";
+    let never = planned(ring, "\"dctcp\", \"ps\"", Path::new("")).unwrap_err().to_string();
+    assert!(never.contains("a collective waits") && never.contains("`ps`"), "{never}");
     let plan = planned(closed, "\"dctcp\"", Path::new("")).unwrap();
     let listed = export::flows(&plan, 1, &mut Vec::new()).unwrap_err().to_string();
     assert!(listed.contains("known only during a run"), "{listed}");
