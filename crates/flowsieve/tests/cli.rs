@@ -693,7 +693,8 @@ fn flows__and_vectors_take_the_seed_of_the_experiment() {
 fn run__says_which_instants_it_did_not_reach() {
     let folder = folder();
     let text = SMALL.replace("[sweep]", "[[event]]\nat = \"100s\"\nlink = \"leaf0-spine0\"\ndown = true\n[sweep]");
-    let text = text.replace("[topology]", "[topology]\nreconvergence = \"100us\"");
+    let fabric = "kind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 4\nreconvergence = \"100us\"";
+    let text = text.replace("kind = \"single-switch\"\nhosts = 8", fabric);
     std::fs::write(folder.path().join("late.toml"), &text).unwrap();
     let scheme = ["--set", "scheme=dctcp", "--set", "load=0.5"];
     let done = flowsieve(folder.path(), &[&["run", "late.toml", "--out", "late"], &scheme[..]].concat());
