@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(invalid(&run(&each_second(3))), None);
         let said = |stalls: &[(u64, u64)]| invalid(&run(stalls)).unwrap_or_default();
         assert!(
-            said(&[(5_000, 400)]).starts_with("3.32 % of the frames left more than 1 ms late; expected"),
+            said(&[(5_000, 400)]).starts_with("3.33 % of the frames left more than 1 ms late; expected"),
             "{}",
             said(&[(5_000, 400)])
         );
