@@ -212,11 +212,9 @@ fn plan__queries_next_to_an_overloaded_link() {
         )
     };
     // Of the three other hosts of five, at 0.3 of 40 Gbit/s and with ACKs and framing: 22.6 Gbit/s each way.
-    for (rate, load, says) in [
-        ("20Gbps", 0.3, "is offered 1.13"),
-        ("5Gbps", 0.3, "is offered 4.5"),
-        ("5Gbps", 0.1, "is offered 1.50"),
-    ] {
+    for (rate, load, says) in
+        [("20Gbps", 0.3, "is offered 1.13"), ("5Gbps", 0.3, "is offered 4.5"), ("5Gbps", 0.1, "is offered 1.50")]
+    {
         let overloaded = refused(&of(rate, load));
         assert!(overloaded.contains(says) && overloaded.contains("of its rate"), "{overloaded}");
     }
