@@ -182,7 +182,7 @@ mod tests {
         let denied = Err(io::ErrorKind::ReadOnlyFilesystem);
         assert_eq!(find(), denied, "there is none");
         for (there, expected) in [
-            (vec![7; 100_000], Ok(())),
+            (vec![7_u8; 100_000], Ok(())),
             (vec![7; 99_999], denied),
             (vec![7; 100_001], denied),
             ([vec![7; 99_999], vec![8]].concat(), denied),

@@ -132,7 +132,7 @@ mod tests {
     /// Two flows of 1,000 and 9,000 packets begin at once at 10 Gbit/s: the larger one is alone for 8,000 of them.
     #[test]
     fn course__of_two_flows() {
-        let payload = 1_460u64;
+        let payload: u64 = 1_460;
         let framing = Framing {
             payload_bytes: NonZeroU32::new(payload as u32).expect("a payload"),
             header_bytes: 40,

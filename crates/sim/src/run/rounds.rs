@@ -418,13 +418,14 @@ mod tests {
 
     #[test]
     fn pace__threads_meet_while_it_saves_enough() {
+        let long = 30 * Pace::ROUNDS;
         let mut pace = Pace::new(2, 128);
         assert!(!pace.meets);
-        assert_eq!(rounds_until_it_turns(&mut pace, 127, 1_000), None);
-        assert_eq!(rounds_until_it_turns(&mut pace, 128, 1_000), Some(Pace::ROUNDS - 1_000 % Pace::ROUNDS));
+        assert_eq!(rounds_until_it_turns(&mut pace, 127, long), None);
+        assert_eq!(rounds_until_it_turns(&mut pace, 128, long), Some(Pace::ROUNDS));
         assert!(pace.meets);
-        assert_eq!(rounds_until_it_turns(&mut pace, 128, 1_000), None);
-        assert_eq!(rounds_until_it_turns(&mut pace, 0, 1_000), Some(Pace::ROUNDS - 1_000 % Pace::ROUNDS));
+        assert_eq!(rounds_until_it_turns(&mut pace, 128, long), None);
+        assert_eq!(rounds_until_it_turns(&mut pace, 127, long), Some(Pace::ROUNDS));
         assert!(!pace.meets);
     }
 
