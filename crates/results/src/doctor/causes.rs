@@ -222,7 +222,7 @@ impl Causes {
 
     /// What helps against repairs that were not needed.
     pub(super) fn against_needless(&self) -> String {
-        if self.times_out() {
+        if self.times_out_in_vain() {
             return "the timers are shorter than round trips; raise `rto_min`, or `resend_after`".to_owned();
         }
         "packets of a flow overtake each other, on several paths or in a port that sorts them, their own host's too: \
