@@ -58,7 +58,7 @@ fn run__tells_timers_windows_and_queues_apart() {
         std::fs::write(folder.path().join("flows.csv"), list).unwrap();
         let text = format!(
             "[topology]\nkind = \"single-switch\"\nhosts = 9\nrtt = \"200us\"\n[workload]\nlist = \"flows.csv\"\n[network]\nnic = \"backpressure\"\n\
-             {network}[sweep]\nscheme = [\"dctcp\"]\n"
+             {network}[transport]\nloss_detection = \"off\"\n[sweep]\nscheme = [\"dctcp\"]\n"
         );
         let delays = measured(folder.path(), &text)["delays"].clone();
         let of = |key: &str| delays[key].as_f64().unwrap();

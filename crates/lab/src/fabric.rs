@@ -1,6 +1,6 @@
 //! A fabric in virtual time: the ports of a scheme, their lines, and the switches between them.
 //!
-//! Events of one instant have the simulator's order: departures, then arrivals at switches by the number of their link,
+//! Events of one instant have the simulator's order: departures, then arrivals at switches in the order that is drawn for the instant,
 //! then the timers of switches' [programs]. What hosts send at the instant comes last; in the simulator it comes before the
 //! timers, but no program sees a host's port. An event costs a logarithm of the links at which something is due. After
 //! set-up nothing is allocated, unless a custom program does.
@@ -13,6 +13,7 @@ use std::collections::BinaryHeap;
 use flowsieve_core::admission::Pool;
 use flowsieve_core::balancer::BalancerSite;
 use flowsieve_core::fifo::Fifo;
+use flowsieve_core::hash::mix;
 use flowsieve_core::meta::Held;
 use flowsieve_core::{Balancer, Meta, Node, PortScheduler, Time, Victims};
 use flowsieve_fabric::port::{Departure, Port};
@@ -149,6 +150,8 @@ struct Hop {
     departs: bool,
     /// Bytes put on the line, with preambles and gaps.
     sent_bytes: u64,
+    /// Its place among arrivals of one instant is drawn from this.
+    salt: u64,
     counts: PortCounts,
 }
 
@@ -187,8 +190,8 @@ pub struct InMemory {
     /// Bytes that a packet takes on a line in addition to its length.
     overhead: u16,
     victims: Victims,
-    /// Departures, and arrivals at switches: of each link the next one.
-    events: BinaryHeap<Reverse<(Time, Due, u32)>>,
+    /// Departures, and arrivals at switches: of each link the next one. Arrivals of one instant are in the simulator's order.
+    events: BinaryHeap<Reverse<(Time, Due, u64, u32)>>,
     /// Arrivals at hosts: of each link the next one.
     releases: BinaryHeap<Reverse<(Time, u32)>>,
     /// The least delay of a line from a host.
@@ -215,7 +218,8 @@ impl InMemory {
             let shares = spec.shares_memory() && switch.is_some();
             let port = Port::new(scheduler, (link, number), overhead, shares, seed);
             let (flight, counts) = (Fifo::default(), PortCounts::default());
-            Hop { port, to: link.to, switch, flight, departs: false, sent_bytes: 0, counts }
+            let salt = stream(seed, Purpose::Ties, number.into()).next_u64();
+            Hop { port, to: link.to, switch, flight, departs: false, sent_bytes: 0, salt, counts }
         };
         let forwarding = |(routes, number): (&SwitchRoutes, u32)| {
             let mut random = stream(seed, Purpose::Spray, number.into());
@@ -372,7 +376,7 @@ impl InMemory {
 
     /// Handles the next departure, or the next arrival at a switch.
     fn handle_next(&mut self) {
-        let Some(Reverse((at, due, link))) = self.events.pop() else { return };
+        let Some(Reverse((at, due, _, link))) = self.events.pop() else { return };
         self.now = at;
         match due {
             Due::Departure => {
@@ -413,7 +417,7 @@ impl InMemory {
         let packet = hop.flight.pop(&self.metas)?;
         if let Some(next) = hop.flight.front() {
             let at = self.metas[next as usize].held.next_arrival();
-            schedule_arrival(&mut self.events, &mut self.releases, hop.to, at, link);
+            schedule_arrival(&mut self.events, &mut self.releases, (hop.to, hop.salt), at, link);
         }
         if hop.port.loses() {
             hop.counts.lost += 1;
@@ -467,7 +471,7 @@ impl InMemory {
                 observer(Event::Sent { link, at: start, packet }, &self.metas[packet as usize]);
             }
             if hop.flight.is_empty() {
-                schedule_arrival(&mut self.events, &mut self.releases, hop.to, arrival, link);
+                schedule_arrival(&mut self.events, &mut self.releases, (hop.to, hop.salt), arrival, link);
             }
             hop.flight.push(&mut self.metas, packet);
             self.metas[packet as usize].held = Held::in_flight(arrival);
@@ -476,7 +480,7 @@ impl InMemory {
             && !hop.departs
         {
             hop.departs = true;
-            self.events.push(Reverse((at, Due::Departure, link)));
+            self.events.push(Reverse((at, Due::Departure, 0, link)));
         }
     }
 
@@ -496,14 +500,14 @@ fn memory_of(memories: &mut [Pool], switch: Option<u32>) -> &mut Pool {
 
 /// Schedules the next arrival of a link.
 fn schedule_arrival(
-    events: &mut BinaryHeap<Reverse<(Time, Due, u32)>>,
+    events: &mut BinaryHeap<Reverse<(Time, Due, u64, u32)>>,
     releases: &mut BinaryHeap<Reverse<(Time, u32)>>,
-    to: Node,
+    (to, salt): (Node, u64),
     at: Time,
     link: u32,
 ) {
     match to {
         Node::Host(_) => releases.push(Reverse((at, link))),
-        Node::Switch(_) => events.push(Reverse((at, Due::Arrival, link))),
+        Node::Switch(_) => events.push(Reverse((at, Due::Arrival, mix(at.0 ^ salt), link))),
     }
 }

@@ -101,17 +101,17 @@ mod tests {
             else {
                 panic!("{:?}", scheme.classes[0].tagger)
             };
-            assert_eq!(thresholds[..], [25_000, 79_050, 250_000, 790_500, 2_500_000, 7_905_000, 25_000_000]);
+            assert_eq!(thresholds[..], [25_962, 82_091, 259_620, 820_918, 2_596_200, 8_209_184, 25_962_000]);
             let rules = tcp(&scheme);
             assert_eq!(rules.order, NicOrder::TagThenAge);
             let params = &rules.params;
-            assert_eq!((params.initial_window, params.max_window), (67, 134), "{set}");
-            assert_eq!((params.growth, params.ack_every, params.delayed_ack), (Some(8.375), 4, Time::from_us(40)));
+            assert_eq!((params.initial_window, params.max_window), (70, 140), "{set}");
+            assert_eq!((params.growth, params.ack_every, params.delayed_ack), (Some(8.75), 4, Time(41_540_000)));
             assert_eq!(params.loss_detection, LossDetection::Rack);
             assert_eq!(scheme.nic, Nic::Backpressure { backlog: 3_000 });
             let leaf = scheme.ports.at(Place::Leaf);
             assert_eq!(leaf.admission, Admission::Shared { alpha_256: 256 });
-            let marks = Marker::Threshold { above: 201_000, scope: MarkScope::Port, counts_arriving: true };
+            let marks = Marker::Threshold { above: 210_000, scope: MarkScope::Port, counts_arriving: true };
             assert_eq!((leaf.marker, scheme.shared_buffer), (marks, 4_000_000));
         }
     }

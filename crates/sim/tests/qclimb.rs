@@ -54,14 +54,15 @@ fn three_queues(hosts: i64, slack: u64) -> Settings {
 fn worked_example(name: &str, sizes: [u64; 2], predictions: [Prediction; 2]) -> [u64; 2] {
     let settings = three_queues(4, 0);
     let [f1, f2] = sizes;
-    let flows = [flow(0, (2, 3), 1), flow(600_000, (0, 3), f1), flow(600_000, (1, 3), f2)];
+    // Of packets that arrive at one instant, f1's is first.
+    let flows = [flow(0, (2, 3), 1), flow(600_000, (0, 3), f1), flow(600_001, (1, 3), f2)];
     let mut trial = Trial::new(&settings, scheme(name, &settings));
     trial.predictions = Some(Arc::new(vec![Prediction::default(), predictions[0], predictions[1]]));
     let result = trial.run(&flows);
     assert_eq!(result.retransmissions, 0);
     let fcts = fcts(&result);
-    [fcts[1], fcts[2]].map(|fct| {
-        let since_time_zero = fct + 600_000 - 2_800_000;
+    [fcts[1] + 600_000, fcts[2] + 600_001].map(|end| {
+        let since_time_zero = end - 2_800_000;
         assert_eq!(since_time_zero % 1_200_000, 0);
         since_time_zero / 1_200_000
     })

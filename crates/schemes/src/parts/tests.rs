@@ -523,10 +523,13 @@ fn scaled__is_the_papers_at_10_gbps_and_80_us() {
 
 #[test]
 fn scaled__windows_buffers_and_k_follow_rate_and_round_trip() {
-    assert_eq!(scaled("dctcp", 100, 80), (700, 2_399, 3_600_000, 975_000));
-    assert_eq!(scaled("pfabric", 10, 300), (263, 524, 525 * 1_500, 0));
-    // At 1 Gbit/s K is 20 packets, and a buffer of 24 would hardly be above it.
-    assert_eq!(scaled("dctcp", 1, 80), (7, 73, 74 * 1_500, 30_000));
+    // At 100 Gbit/s a packet and its ACK take 0.308 us and not 3.08: 80.308 us of 83.08, ten times.
+    assert_eq!(scaled("dctcp", 100, 80), (677, 2_399, 3_600_000, 975_000));
+    assert_eq!(scaled("pfabric", 10, 300), (256, 510, 511 * 1_500, 0));
+    // At 1 Gbit/s K is 20 packets, and a buffer of 33 would hardly be above it.
+    assert_eq!(scaled("dctcp", 1, 80), (10, 73, 74 * 1_500, 30_000));
+    // A scheme without marks has the buffer of those that mark: K's, where that is more.
+    assert_eq!([scaled("afq", 100, 8), scaled("dctcp", 100, 8)].map(|of| of.2), [3_600_000; 2]);
     // 100 Gbit/s in 1 ms are 12.5 MB; a seventh is 1.79 MB, in whole packets.
     assert_eq!(scaled("dctcp", 100, 1_000).3, 1_190 * 1_500);
 }
