@@ -45,7 +45,7 @@ pub(crate) fn refusal(flow: &Flow, hosts: u32, segment: u16) -> Option<&'static 
         return Some("it goes to its own sender");
     }
     if flow.start_ps == Time::NEVER.0 {
-        return Some("it would begin after the end of simulated time, 2^64 ps (213 days)");
+        return Some("it would begin after the end of simulated time, 2^64 picoseconds (213 days)");
     }
     if flow.bytes == 0 || flow.bytes.div_ceil(u64::from(segment)) > MOST_SEGMENTS {
         return Some("its size is zero, or beyond a billion packets");

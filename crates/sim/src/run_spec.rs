@@ -292,7 +292,7 @@ pub enum SimError {
     },
     /// The run does not end within the time that there is.
     #[error(
-        "the run would go on after the end of simulated time, 2^64 ps (213 days); expected flows that follow each other \
+        "the run would go on after the end of simulated time, 2^64 picoseconds (213 days); expected flows that follow each other \
          sooner, fewer flows, or `max_time` in [run]"
     )]
     BeyondTime,

@@ -12,7 +12,7 @@ use flowsieve_workload::{
 };
 
 const DAY_PS: u64 = 86_400 * 1_000_000_000_000;
-const LATE: &str = "it would begin after the end of simulated time, 2^64 ps (213 days)";
+const LATE: &str = "it would begin after the end of simulated time, 2^64 picoseconds (213 days)";
 const CUTS: [Partitioning; 2] = [Partitioning::Whole, Partitioning::Stages { groups: 2, threads: 2, worth: 0 }];
 
 fn fixed(bytes: u64) -> SizeDistribution {

@@ -21,9 +21,14 @@ const OVER_SLOW: u64 = 15_500 * NS;
 const OVER_LONG: u64 = 8_600 * NS;
 
 fn fabric() -> Settings {
+    with_first_way("1Gbps")
+}
+
+/// The same with another rate between the first spine and the first leaf.
+fn with_first_way(rate: &str) -> Settings {
     let mut settings =
         settings("leaf-spine").with(None, "leaves", 2).with(None, "spines", 2).with(None, "hosts_per_leaf", 1);
-    let changed = [("spine0", "rate", "1Gbps"), ("spine1", "delay", "5us")];
+    let changed = [("spine0", "rate", rate), ("spine1", "delay", "5us")];
     for (link, (spine, name, value)) in changed.into_iter().enumerate() {
         for (name, value) in [("between", Raw::from(&["leaf0", spine][..])), (name, Raw::from(value))] {
             let key = settings.find(name).expect("a setting");
@@ -107,12 +112,12 @@ fn hula__hears_by_its_probes_that_a_link_failed() {
 
 #[test]
 fn hula__flowlets_leave_a_link_that_failed() {
-    // As above, with one flow of 1,000 packets without a pause from 250 us on: its packets are at the second leaf at 251.4 us +
-    // 1.2 n. Those from 300 us on are lost at the dead port, until the slow way's probe of 1,000.9 us ends the flowlet, or that
-    // of 600.9 us if 300 us of silence are enough.
-    for (age, until_us) in [("600us", 1_000.9), ("300us", 600.9)] {
-        let mut settings = fabric().with(None, "hula_age", age);
-        let event: [(&str, Raw); 3] = [("at", "300us".into()), ("link", "leaf1-spine1".into()), ("down", true.into())];
+    // Both ways are fast, and the second leaf takes the first one, whose probes come first. A flow of 1,000 packets without a
+    // pause begins at 250 us: its packets are at the leaf at 251.4 us + 1.2 n. The way fails at 300 us; its last probe came at
+    // 200.7 us. Those of the other come at 405.2, 605.2 and 805.2 us: the last finds 600 us of silence, the one before it 300.
+    for (age, until_us) in [("600us", 805.2), ("300us", 605.2)] {
+        let mut settings = with_first_way("40Gbps").with(None, "hula_age", age);
+        let event: [(&str, Raw); 3] = [("at", "300us".into()), ("link", "leaf1-spine0".into()), ("down", true.into())];
         for (name, value) in event {
             let key = settings.find(name).expect("a setting");
             settings.give(Table::Event(0), key, &value, Origin::Default).expect("a value");

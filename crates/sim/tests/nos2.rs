@@ -4,7 +4,7 @@
 #[allow(dead_code, reason = "other tests use the rest")]
 mod by_hand;
 
-use by_hand::{Trial, fcts, flow, rack, scheme, sent, settings, sizes, with_run_spec};
+use by_hand::{Trial, fcts, flow, in_order, rack, scheme, sent, settings, sizes, with_run_spec};
 use flowsieve_core::Time;
 use flowsieve_core::controllers::thresholds::CONTROLLER_THRESHOLD;
 use flowsieve_core::taggers::levels::{HOST_THRESHOLD, TAG_THRESHOLD};
@@ -55,7 +55,7 @@ fn nos2(settings: &Settings) -> Trial {
 /// on their way. Levels change at 2,920 and 5,840 bytes, tags at 4,380: each with the packet before which there are as many.
 #[test]
 fn packets__go_by_levels_in_hosts_and_by_tags_in_switches() {
-    let flows = [flow(0, (0, 2), 5), flow(US, (0, 2), 2), flow(6 * US, (1, 2), 4)];
+    let flows = in_order(&[flow(0, (0, 2), 5), flow(US, (0, 2), 2), flow(6 * US, (1, 2), 4)]);
     for nic in ["scheme", "backpressure"] {
         let settings = three_hosts()
             .with(None, "nic", nic)

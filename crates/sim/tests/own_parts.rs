@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 
-use by_hand::{Trial, fcts, flow, marks_and_drops, rack, scheme, settings};
+use by_hand::{Trial, fcts, fcts_in_ns, flow, in_order, marks_and_drops, rack, scheme, settings};
 use flowsieve_core::admission::Admission;
 use flowsieve_core::bank::{BankRules, FifoBank};
 use flowsieve_core::discipline::Discipline;
@@ -110,8 +110,8 @@ fn own_port__the_newest_packet_first_within_a_limit() {
     let settings = rack(6);
     let scheme = with_ports(scheme("dctcp", &settings), |_| LastComeFirstServed::spec(4_500));
     let flows: Vec<_> = (0..5).map(|host| flow(0, (host, 5), 1)).collect();
-    let result = Trial::new(&settings, scheme).run(&flows);
-    assert_eq!(fcts(&result), [2_800 * NS, 6_400 * NS, 5_200 * NS, 4_000 * NS, 2_002_800 * NS]);
+    let result = Trial::new(&settings, scheme).run(&in_order(&flows));
+    assert_eq!(fcts_in_ns(&result), [2_800 * NS, 6_400 * NS, 5_200 * NS, 4_000 * NS, 2_002_800 * NS]);
     assert_eq!(marks_and_drops(&result), (0, 1));
     assert_eq!(class(&result, "host-down").max_backlog_bytes, 4_500);
 }

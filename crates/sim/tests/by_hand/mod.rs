@@ -53,6 +53,17 @@ pub(crate) fn flow(start_ps: u64, (src, dst): (u32, u32), packets: u64) -> Flow 
     Flow { id: 0, start_ps, src, dst, bytes: 1_460 * packets, class: 0, deadline_ps: None, coflow: None }
 }
 
+/// These flows, those of each host as many picoseconds later as its number is: of packets that would arrive at one instant, those
+/// of the first host are first. What is read in nanoseconds stays the same.
+pub(crate) fn in_order(flows: &[Flow]) -> Vec<Flow> {
+    flows.iter().map(|flow| Flow { start_ps: flow.start_ps + u64::from(flow.src), ..*flow }).collect()
+}
+
+/// The FCT of each flow, in ps, to the nearest nanosecond.
+pub(crate) fn fcts_in_ns(result: &PointResult) -> Vec<u64> {
+    fcts(result).into_iter().map(|fct| (fct + 500) / 1_000 * 1_000).collect()
+}
+
 /// What a run depends on in addition to fabric and scheme.
 pub(crate) struct Trial {
     pub(crate) fabric: Fabric,

@@ -8,7 +8,7 @@ use flowsieve_settings::Settings;
 use flowsieve_workload::Flow;
 
 use crate::NS;
-use crate::by_hand::{Nothing, Trial, fcts, flow, marks_and_drops, rack};
+use crate::by_hand::{Nothing, Trial, fcts_in_ns, flow, in_order, marks_and_drops, rack};
 
 #[path = "../../../flowsieve/examples/own_scheme/coflow_order.rs"]
 mod coflow_order;
@@ -48,9 +48,9 @@ fn coflow_port__packets_of_a_coflow_that_rises_do_not_overtake_its_older_ones() 
     // the start and the third at 1.2 us: A3 and B3 have priority 0, as C1, C2 and C3.
     let flows = [of(7, flow(0, (0, 3), 3)), of(7, flow(0, (1, 3), 3)), flow(0, (2, 3), 3)];
     let run = |ports| {
-        let result = trial(ports, &rack(4)).run(&flows);
+        let result = trial(ports, &rack(4)).run(&in_order(&flows));
         let out_of_order: Vec<_> = result.flows.iter().map(|row| row.out_of_order).collect();
-        (fcts(&result), out_of_order)
+        (fcts_in_ns(&result), out_of_order)
     };
 
     // us    on the line, and behind it     queue 0     queue 1
@@ -81,8 +81,8 @@ fn coflow_port__remembers_no_packet_that_left_or_was_dropped() {
         [of(8, flow(20_000 * NS, (0, 5), 2)), of(8, flow(20_000 * NS, (1, 5), 2)), of(7, flow(21_200 * NS, (2, 5), 1))];
     let flows: Vec<_> = first.chain(then).collect();
     let settings = rack(6).with(None, "buffer", "4500B");
-    let result = trial(&coflow_order::ORDER, &settings).run(&flows);
-    assert_eq!(fcts(&result)[..5], [2_800, 4_000, 5_200, 6_400, 2_002_800].map(|ns| ns * NS));
-    assert_eq!(fcts(&result)[5..], [6_400, 7_600, 4_000].map(|ns| ns * NS));
+    let result = trial(&coflow_order::ORDER, &settings).run(&in_order(&flows));
+    assert_eq!(fcts_in_ns(&result)[..5], [2_800, 4_000, 5_200, 6_400, 2_002_800].map(|ns| ns * NS));
+    assert_eq!(fcts_in_ns(&result)[5..], [6_400, 7_600, 4_000].map(|ns| ns * NS));
     assert_eq!(marks_and_drops(&result), (0, 1));
 }

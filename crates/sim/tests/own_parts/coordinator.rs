@@ -16,7 +16,7 @@ use flowsieve_sim::sample::Sampling;
 use flowsieve_sim::{Flows, Partitioning, SimError};
 use flowsieve_workload::Flow;
 
-use crate::by_hand::{Nothing, Trial, fcts, flow, marks_and_drops, rack, scheme};
+use crate::by_hand::{Nothing, Trial, fcts_in_ns, flow, in_order, marks_and_drops, rack, scheme};
 use crate::{NS, US, with_ports};
 use coflow_turns::ENTRY;
 
@@ -44,8 +44,8 @@ fn own_controller__a_coflow_has_a_priority_when_its_beginning_is_known() {
             of(flow(start, (2, 6), 3), 9),
             of(flow(start, (3, 6), 3), 8),
         ];
-        let result = Trial::new(&settings, coordinated(&settings)).run(&flows);
-        let [_, _, ninth, eighth] = fcts(&result)[..] else { panic!("four flows") };
+        let result = Trial::new(&settings, coordinated(&settings)).run(&in_order(&flows));
+        let [_, _, ninth, eighth] = fcts_in_ns(&result)[..] else { panic!("four flows") };
         let published =
             result.periodic.iter().find(|part| part.name == "coflow coordinator").expect("a coordinator").ticks;
         (ninth, eighth, published)
