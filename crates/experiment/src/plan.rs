@@ -152,9 +152,14 @@ impl Plan {
         self.runs.sort_by_key(|run| (run.seed, run.point));
     }
 
+    /// Returns the name that the part had under another model, if its settings are the same.
+    pub fn key_of_model(&self, point: usize, seed: u64, model: &str) -> String {
+        key_of_model(&self.experiment.points[point].settings, seed, &kept(&self.experiment), model)
+    }
+
     /// Returns the name of the part of a point with a seed.
     pub fn key(&self, point: usize, seed: u64) -> String {
-        part_key(&self.experiment.points[point].settings, seed, &kept(&self.experiment))
+        self.key_of_model(point, seed, &MODEL.to_string())
     }
 
     /// Returns the plan without the runs of these parts, and without the points that have no runs left.
@@ -370,8 +375,12 @@ fn kept(experiment: &Experiment) -> String {
 
 /// Builds a part's name from all that its result depends on.
 fn part_key(settings: &BTreeMap<String, String>, seed: u64, kept: &str) -> String {
+    key_of_model(settings, seed, kept, &MODEL.to_string())
+}
+
+fn key_of_model(settings: &BTreeMap<String, String>, seed: u64, kept: &str, model: &str) -> String {
     let mut hasher = blake3::Hasher::new();
-    hasher.update(format!("model {MODEL}\nseed {seed}\n{kept}{}", revision(settings)).as_bytes());
+    hasher.update(format!("model {model}\nseed {seed}\n{kept}{}", revision(settings)).as_bytes());
     for (name, value) in settings {
         // The lengths prevent a value with a line break from passing for two settings.
         hasher.update(format!("{} {} {name} {value}\n", name.len(), value.len()).as_bytes());

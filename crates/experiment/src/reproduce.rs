@@ -157,7 +157,7 @@ fn read_figure(name: String, file: PathBuf, changes: &Changes, take: Take, engin
     let mut kept = if take == Take::None { none() } else { read_kept(&kept_in, &plan.experiment) }?;
     if kept.other_model(&plan.experiment).is_some() {
         match take {
-            Take::OfAny => kept.rename(&plan.experiment, |point, seed| plan.key(point, seed)),
+            Take::OfAny => kept.rename(&plan.experiment, |point, seed, model| plan.key_of_model(point, seed, model)),
             Take::None | Take::OfThisModel => kept = none()?,
         }
     }

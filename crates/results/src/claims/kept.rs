@@ -19,7 +19,7 @@
 //! The runs of another model are found by their points' words and their seeds. They can be shown, marked as what they are, and
 //! nothing is ever added to them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -138,12 +138,21 @@ impl Kept {
         (self.model != model(experiment)).then_some(&self.model)
     }
 
-    /// Gives the runs of another model the keys that the experiment's runs have now; `key` names them by point and seed. Runs of
-    /// points that are no longer there are dropped.
-    pub fn rename(&mut self, experiment: &Experiment, key: impl Fn(usize, u64) -> String) {
+    /// Gives the runs of another model the keys that the experiment's runs have now; `key` names them by point, seed and model.
+    ///
+    /// A run is found by the key that it had under its model, which it shares with the same point of another sweep. If that finds
+    /// none, runs are found by their points' words. The others are dropped.
+    pub fn rename(&mut self, experiment: &Experiment, key: impl Fn(usize, u64, &str) -> String) {
+        let now = model(experiment);
+        let seeds: BTreeSet<u64> = self.runs.values().map(|run| run.seed).collect();
+        let parts = (0..experiment.points.len()).flat_map(|point| seeds.iter().map(move |&seed| (point, seed)));
+        let parts: BTreeMap<String, (usize, u64)> =
+            parts.map(|part| (key(part.0, part.1, &self.model), part)).collect();
+        let by_key = self.runs.keys().any(|key| parts.contains_key(key));
         let points: BTreeMap<String, usize> = experiment.points.iter().map(in_words).zip(0..).collect();
         let renamed = std::mem::take(&mut self.runs).into_values().filter_map(|run| {
-            let key = key(*points.get(&run.point)?, run.seed);
+            let point = if by_key { parts.get(&run.key)?.0 } else { *points.get(&run.point)? };
+            let key = key(point, run.seed, &now);
             Some((key.clone(), KeptRun { key, ..run }))
         });
         self.runs = renamed.collect();

@@ -500,10 +500,10 @@ impl crate::entry::WorkloadFacts for On {
 /// Returns the initial and largest window in packets, and the buffer and K of a leaf in bytes.
 fn scaled(name: &str, gbps: u64, us: u64) -> (u32, u32, u64, u64) {
     let settings = none_given().with(None, "parameters", "scaled");
-    let rack = none_given().with(None, "kind", "single-switch").with(None, "hosts", 2);
-    let rack =
-        rack.with(None, "host_link", format!("{gbps}Gbps").as_str()).with(None, "rtt", format!("{us}us").as_str());
-    let workload = On(Fabric::from_settings(&rack).unwrap());
+    let fabric = none_given().with(None, "kind", "leaf-spine").with(None, "rtt", format!("{us}us").as_str());
+    let fabric = fabric.with(None, "host_link", format!("{gbps}Gbps").as_str());
+    let fabric = fabric.with(None, "fabric_link", format!("{}Gbps", 4 * gbps).as_str());
+    let workload = On(Fabric::from_settings(&fabric).unwrap());
     let entry = crate::registry::find(name).unwrap();
     let scheme = (entry.build)(&Context { scope: settings.scheme(name), workload: &workload }).unwrap();
     let port = scheme.ports.at(Place::Leaf);
