@@ -161,7 +161,8 @@ fn lost_grant__a_resend_replaces_it() {
     let last = sender.turns();
     assert_eq!(last.last().map(|packet| packet.len), Some(540));
     receiver.hears(0, &last);
-    assert_eq!(receiver.events(), [FlowEvent::Delivered { message: 7, out_of_order: 0 }]);
+    let awaited = FlowEvent::Awaited { message: 7, asked: 1, time: ms(5) };
+    assert_eq!(receiver.events(), [awaited, FlowEvent::Delivered { message: 7, out_of_order: 0 }]);
 }
 
 #[test]
@@ -210,7 +211,8 @@ fn lost_data__every_gap_is_asked_for_after_one_silence() {
     let again: Vec<Packet> = sender.until(ms(6)).into_iter().filter(|packet| packet.kind == Kind::Data).collect();
     assert_eq!(again.iter().map(|packet| packet.words[0]).collect::<Vec<_>>(), [1, 3, 4, 6, 7]);
     receiver.hears(0, &again);
-    assert_eq!(receiver.events(), [FlowEvent::Delivered { message: 7, out_of_order: 3 }]);
+    let awaited = FlowEvent::Awaited { message: 7, asked: 1, time: ms(5) };
+    assert_eq!(receiver.events(), [awaited, FlowEvent::Delivered { message: 7, out_of_order: 3 }]);
 }
 
 #[test]

@@ -50,14 +50,14 @@ fn own_controller__a_coflow_has_a_priority_when_its_beginning_is_known() {
             result.periodic.iter().find(|part| part.name == "coflow coordinator").expect("a coordinator").ticks;
         (ninth, eighth, published)
     };
-    // It publishes when it hears of each coflow's beginning, of the short messages' beginning, which is one instant, and of
-    // each one's end. When it would hear that the long ones have ended, the fabric is empty.
+    // It publishes when it hears of the beginnings of both coflows and of both short messages, which are 1 ps apart, and of the
+    // short ones' ends. When it would hear that the long ones have ended, the fabric is empty.
     // At 14 us hosts know nothing: the port sends 9 8 9 8 9 8, from 1.4 to 8.6 us after the start.
-    assert_eq!(short(14 * US), (7_600 * NS, 8_800 * NS, 5));
+    assert_eq!(short(14 * US), (7_600 * NS, 8_800 * NS, 6));
     // At 16 us both are known: the first packet of coflow 9 finds the line free. Then the port sends 8 8 8 9 9.
-    assert_eq!(short(16 * US), (8_800 * NS, 6_400 * NS, 5));
+    assert_eq!(short(16 * US), (8_800 * NS, 6_400 * NS, 6));
     // At 15 us coflow 8 has its priority, and coflow 9 has none: the same order.
-    assert_eq!(short(15 * US), (8_800 * NS, 6_400 * NS, 5));
+    assert_eq!(short(15 * US), (8_800 * NS, 6_400 * NS, 6));
 }
 
 #[test]
