@@ -542,8 +542,8 @@ impl Run {
             partitioning: self.partitioning,
             most_packet_hops: self.most_packet_hops(),
             fruitless_timeouts: self.guarded.then_some(FRUITLESS_TIMEOUTS),
-            most_under_way: self
-                .guarded
+            // Other workloads have an estimate of their packet-hops, or no more flows than they ask for.
+            most_under_way: (self.guarded && setup.workload.queries(self.seed).is_some())
                 .then_some(UNDER_WAY_PER_HOST * u64::from(setup.fabric.hosts.max(FEWEST_HOSTS))),
         };
         let expected = self.setup.workload.expected_flows().max(1.0);

@@ -279,8 +279,8 @@ pub enum SimError {
     },
     /// More flows are under way at once than any run needs.
     #[error(
-        "{under_way} flows are under way at once at {now}, and others go on arriving: more is offered than the fabric \
-         carries; {doing}; offer less, or use --no-guard to continue anyway"
+        "{under_way} flows are under way at once at {now}, and more arrive than end; \
+         {doing}; offer less, or use --no-guard to continue anyway"
     )]
     Crowd {
         /// Flows that have begun and not ended.

@@ -127,14 +127,9 @@ fn fields(line: &str) -> Vec<&str> {
             return line.split(separator).map(str::trim).collect();
         }
     }
-    match line.strip_suffix('%').map(str::trim_end) {
-        None => line.split_whitespace().collect(),
-        Some(numbers) => {
-            let start = numbers.rfind(char::is_whitespace).map_or(0, |at| at + 1);
-            let start = start + numbers[start..].len() - numbers[start..].trim_start().len();
-            numbers[..start].split_whitespace().chain([&line[start..]]).collect()
-        }
-    }
+    let Some(numbers) = line.strip_suffix('%').map(str::trim_end) else { return line.split_whitespace().collect() };
+    let (before, last) = numbers.rsplit_once(char::is_whitespace).unwrap_or(("", numbers));
+    before.split_whitespace().chain([&line[numbers.len() - last.len()..]]).collect()
 }
 
 fn point(row: &Row, before: CdfPoint, in_percent: bool) -> Result<CdfPoint, Problem> {
@@ -169,6 +164,15 @@ mod tests {
         let points = parse("f", "size_bytes,cdf\n0,0\n1e3,0.25\n1e3,0.5\n2000,1.0\n").unwrap();
         let expected = [(0, 0.0), (1000, 0.25), (1000, 0.5), (2000, 1.0)];
         assert_eq!(points, expected.map(|(size, cdf)| CdfPoint { size, cdf }));
+    }
+
+    #[test]
+    fn parse__takes_any_blank_before_a_share_in_per_cent() {
+        let points = |blank: &str| parse("f", &format!("10{blank}50%\n20{blank}100{blank}%\n")).unwrap();
+        let expected = [(10, 0.5), (20, 1.0)].map(|(size, cdf)| CdfPoint { size, cdf });
+        for blank in [" ", "\t ", "\u{a0}", "\u{3000}"] {
+            assert_eq!(points(blank), expected, "{blank:?}");
+        }
     }
 
     #[test]
