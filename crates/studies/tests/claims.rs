@@ -443,6 +443,21 @@ fn reproduce__runs_of_another_model_are_shown_and_never_mixed() {
         |lines: Vec<&str>| lines.into_iter().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
     assert_eq!(without_blank(others_lines), without_blank(plain.page(&path).lines().collect()));
 
+    // A point that another sweep has in other words is found by the key that it had under its model. Another point of that
+    // model, in this one's words, does not join it: it is left out.
+    let plan = &shown.figures[0].plan;
+    let by_key = plan.runs.iter().fold(others.clone(), |text, run| {
+        text.replace(&format!("0f{}", run.key), &plan.key_of_model(run.point, run.seed, "7"))
+    });
+    let elsewhere = by_key.replace("\"point\":\"", "\"point\":\"elsewhere, ");
+    assert!(!by_key.contains("\"0f") && elsewhere.contains("elsewhere, "));
+    std::fs::write(&kept, elsewhere).unwrap();
+    assert_eq!(read(&three, Take::OfAny).estimate(Path::new("nowhere")).left, 0);
+    let (key, point, seed) = plan.runs.first().map(|run| (&run.key, run.point, run.seed)).unwrap();
+    let without = by_key.replace(&plan.key_of_model(point, seed, "7"), &format!("0f{key}"));
+    std::fs::write(&kept, without).unwrap();
+    assert_eq!(read(&three, Take::OfAny).estimate(Path::new("nowhere")).left, 1);
+
     // No new run joins them: all are made anew, and what is kept then is of one model.
     std::fs::write(&kept, &others).unwrap();
     let mut anew = read(&Changes::default(), Take::OfThisModel);

@@ -140,18 +140,18 @@ impl Kept {
 
     /// Gives the runs of another model the keys that the experiment's runs have now; `key` names them by point, seed and model.
     ///
-    /// A run is found by the key that it had under its model, which it shares with the same point of another sweep. If that finds
-    /// none, runs are found by their points' words. The others are dropped.
+    /// A run is found by the key that it had under its model, which it shares with the same point of another sweep. Where that
+    /// finds none of a point, its runs are found by the point's words. The others are dropped.
     pub fn rename(&mut self, experiment: &Experiment, key: impl Fn(usize, u64, &str) -> String) {
         let now = model(experiment);
         let seeds: BTreeSet<u64> = self.runs.values().map(|run| run.seed).collect();
         let parts = (0..experiment.points.len()).flat_map(|point| seeds.iter().map(move |&seed| (point, seed)));
-        let parts: BTreeMap<String, (usize, u64)> =
-            parts.map(|part| (key(part.0, part.1, &self.model), part)).collect();
-        let by_key = self.runs.keys().any(|key| parts.contains_key(key));
-        let points: BTreeMap<String, usize> = experiment.points.iter().map(in_words).zip(0..).collect();
+        let keys: BTreeMap<String, usize> = parts.map(|(point, seed)| (key(point, seed, &self.model), point)).collect();
+        let by_key: BTreeSet<usize> = self.runs.keys().filter_map(|key| keys.get(key).copied()).collect();
+        let words = experiment.points.iter().map(in_words).zip(0..);
+        let by_words: BTreeMap<String, usize> = words.filter(|(_, point)| !by_key.contains(point)).collect();
         let renamed = std::mem::take(&mut self.runs).into_values().filter_map(|run| {
-            let point = if by_key { parts.get(&run.key)?.0 } else { *points.get(&run.point)? };
+            let point = *keys.get(&run.key).or_else(|| by_words.get(&run.point))?;
             let key = key(point, run.seed, &now);
             Some((key.clone(), KeptRun { key, ..run }))
         });
