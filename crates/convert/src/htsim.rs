@@ -19,7 +19,7 @@ pub(crate) fn fit(source: &Source<'_>) -> Fit {
 
 /// Returns the ends of `src->dst …`, and what follows.
 fn ends(row: &str) -> Option<(u64, u64, &str)> {
-    let (pair, rest) = row.split_once(' ').unwrap_or((row, ""));
+    let (pair, rest) = row.split_once(|blank: char| blank.is_ascii_whitespace()).unwrap_or((row, ""));
     let (src, dst) = pair.split_once("->")?;
     Some((whole(src)?, whole(dst)?, rest))
 }
@@ -161,6 +161,9 @@ fn connection(
         let Some(value) = words.next() else {
             return Err(source.wrong(row.line, format!("`{}` has no value", excerpt(key)), "a value after each key"));
         };
+        if (key == "start" && start.is_some()) || (key == "size" && size.is_some()) {
+            return Err(source.wrong(row.line, format!("a second `{key}`"), "each key once"));
+        }
         match key {
             "start" => start = Some(source.scaled(row.line, "start", value, unit.ps(), &mut found.finer)?),
             "size" => size = Some(source.whole(row.line, "size", value, i32::MAX as u64)?),

@@ -31,6 +31,7 @@ mod topology;
 mod units;
 mod yaps;
 
+use error::excerpt;
 pub use error::{ConvertError, Kind};
 pub use flows::Flows;
 pub use options::{Opt, Options, SizeUnit, TimeUnit};
@@ -55,10 +56,7 @@ pub fn detected(source: &Source<'_>) -> Result<&'static Format, ConvertError> {
         ref found => {
             let names: Vec<&'static str> = found.iter().map(|(format, _)| format.name).collect();
             let (problem, expected) = match names.as_slice() {
-                [] => (
-                    "the contents match no known format".to_owned(),
-                    "--from with a format of `flowsieve list formats`".to_owned(),
-                ),
+                [] => return Err(no_format(source)),
                 [name] => (
                     format!("this may be {name}, but the contents are ambiguous"),
                     format!("`{}`, if it is", command(source.name, found[0].0)),
@@ -71,6 +69,36 @@ pub fn detected(source: &Source<'_>) -> Result<&'static Format, ConvertError> {
             Err(source.fault(None, Kind::Format(names), problem, expected))
         }
     }
+}
+
+/// Builds the error about a text that fits no format: the line that breaks the nearest one, if all lines but the first or the
+/// last ones, where other programs write words of their own, have a format.
+fn no_format(source: &Source<'_>) -> ConvertError {
+    let lines: Vec<_> = source.rows().collect();
+    let without = |first: usize, last: usize| {
+        let kept = lines.get(first..lines.len().checked_sub(last)?)?;
+        let text = kept.iter().map(|row| row.text).collect::<Vec<_>>().join("\n");
+        let nearest = detect(&Source { text: &text, ..*source }).first()?.0;
+        let broken = if first > 0 { lines.first() } else { lines.last() }?;
+        Some((nearest, broken.line, broken.text))
+    };
+    let nearest = [(0, 1), (1, 0), (1, 1), (0, 2), (1, 2)].into_iter().find_map(|(first, last)| without(first, last));
+    let (line, problem, expected) = match (nearest, lines.first()) {
+        (Some((nearest, line, text)), _) => (
+            Some(line),
+            format!("the contents match {}, but not this line: `{}`", nearest.name, excerpt(text)),
+            format!("a file without it, and `{}`", command(source.name, nearest)),
+        ),
+        (None, first) => {
+            let begins = first.map_or(String::new(), |row| format!("; it begins `{}`", excerpt(row.text)));
+            (
+                first.map(|row| row.line),
+                format!("the contents match no known format{begins}"),
+                "--from with a format of `flowsieve list formats`".to_owned(),
+            )
+        }
+    };
+    source.fault(line, Kind::Format(Vec::new()), problem, expected)
 }
 
 /// Returns the command that converts a file of this format.

@@ -5,7 +5,7 @@ use crate::flows::write_ids;
 use crate::source::Source;
 use crate::units::{format_rate, format_time};
 use rust_decimal::Decimal;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 /// The most nodes of a topology.
@@ -92,10 +92,31 @@ impl Topology {
             let problem = format!("a topology with {} hosts", hosts.len());
             return Err(source.fault(None, Kind::Lost, problem, "at least two"));
         }
-        match hosts.iter().find(|host| !line_of_host.contains_key(host)) {
-            Some(host) => Err(source.fault(None, Kind::Lost, format!("host {host} has no link"), "one for each host")),
+        if let Some(host) = hosts.iter().find(|host| !line_of_host.contains_key(host)) {
+            return Err(source.fault(None, Kind::Lost, format!("host {host} has no link"), "one for each host"));
+        }
+        let reached = self.reached_from(hosts[0]);
+        match hosts.iter().find(|host| !reached.contains(host)) {
+            Some(host) => {
+                let problem = format!("no path leads from host {} to host {host}", hosts[0]);
+                Err(source.fault(None, Kind::Lost, problem, "a path between any two hosts"))
+            }
             None => Ok(()),
         }
+    }
+
+    /// Returns the nodes to which a path leads.
+    fn reached_from(&self, node: u64) -> BTreeSet<u64> {
+        let mut beside: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+        for [a, b] in self.cables.iter().map(|cable| cable.ends) {
+            beside.entry(a).or_default().push(b);
+            beside.entry(b).or_default().push(a);
+        }
+        let (mut reached, mut next) = (BTreeSet::from([node]), vec![node]);
+        while let Some(node) = next.pop() {
+            next.extend(beside.get(&node).into_iter().flatten().filter(|other| reached.insert(**other)));
+        }
+        reached
     }
 
     /// Writes our edge list. Equal cables between the same two switches become a bundle.

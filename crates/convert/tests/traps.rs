@@ -255,6 +255,39 @@ fn rows__that_are_wrong_have_their_line() {
 }
 
 #[test]
+fn text__of_no_format_has_the_nearest_one_and_the_line_that_breaks_it() {
+    let refused = |text: &str| detected(&Source { name: "in.txt", text }).map(|format| format.name).unwrap_err();
+    // dcPIM's listing: a number before the flows, and words after them.
+    let listing = refused("2.24e-06\n0 1460 1 2 10.5\n1 1460 3 2 11.5\n2018-12-06 Simulator ended: 0 seconds\n");
+    assert_eq!((&listing.kind, listing.line), (&Kind::Format(Vec::new()), Some(1)));
+    assert!(listing.problem.contains("match yaps-listing, but not this line: `2.24e-06`"), "{listing}");
+    assert!(listing.expected.contains("a file without it, and `flowsieve convert in.txt"), "{listing}");
+    // HPCC's list of finished flows, and a list of routes.
+    for text in ["0b000901 0b000a01 10000 100 5444 1000032281 7464 7421\n", "3,3\n0:1-0,1-32,32-0,\n"] {
+        let other = refused(text);
+        assert_eq!(other.line, Some(1), "{other}");
+        assert!(other.problem.contains("match no known format; it begins `"), "{other}");
+    }
+}
+
+#[test]
+fn matrix__a_key_given_twice_is_refused_and_any_blank_parts_fields() {
+    let ps = Options { time_unit: Some(TimeUnit::Ps), ..PLAIN };
+    let twice = "Nodes 4\nConnections 1\n0->1 id 1 size 3000 start 4000000 size 9000\n";
+    let refused = read("htsim", twice, ps).unwrap_err();
+    assert_eq!((refused.line, refused.problem.as_str()), (Some(3), "a second `size`"));
+    let tab = "Nodes 4\nConnections 1\n0->1\tid 1 start 5 size 2000\n";
+    assert_eq!(names(tab), ["htsim"]);
+    assert_eq!(starts(&read("htsim", tab, ps).unwrap()), [5]);
+}
+
+#[test]
+fn topology__hosts_without_a_path_are_refused() {
+    let refused = read("hpcc-topology", "4 2 2\n2 3\n0 2 100Gbps 1us 0\n1 3 100Gbps 1us 0\n", PLAIN).unwrap_err();
+    assert_eq!((refused.kind, refused.problem.as_str()), (Kind::Lost, "no path leads from host 0 to host 1"));
+}
+
+#[test]
 fn run_file__of_poisson_arrivals_is_refused() {
     let refused = read("netbench", "traffic=poisson_arrival\n", HOSTS_FIRST).unwrap_err();
     assert_eq!((refused.kind, refused.line), (Kind::Lost, Some(1)));

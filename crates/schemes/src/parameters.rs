@@ -149,6 +149,12 @@ impl Reference {
         let ps = round_trips.div_ceil(u128::from(Reference::PAPERS.round_trip.0)) + queued;
         Time(u64::try_from(ps.div_ceil(US) * US).unwrap_or(u64::MAX))
     }
+
+    /// Returns the time in which a host sends what one of the papers sends in `papers`.
+    pub(crate) fn time_of_bytes(self, papers: Time) -> Time {
+        let ps = u128::from(papers.0) * u128::from(Reference::PAPERS.host_bps) / u128::from(self.host_bps.max(1));
+        Time(u64::try_from(ps).unwrap_or(u64::MAX))
+    }
 }
 
 /// Returns the rate of a fabric's fastest host, in bit/s.
@@ -212,6 +218,7 @@ mod tests {
         let near = Reference { round_trip: Time(Reference::PAPERS.round_trip.0 / 4), ..Reference::PAPERS };
         assert_eq!([near.timer(ms, 0), near.timer(ms, 125_000)], [us(500), us(600)]);
         assert_eq!(Reference { round_trip: Time(1), ..near }.timer(ms, 0), us(1), "never none");
+        assert_eq!(Reference { host_bps: 25_000_000_000, ..near }.time_of_bytes(ms), us(800));
     }
 
     #[test]

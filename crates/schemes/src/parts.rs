@@ -207,13 +207,14 @@ impl Parts {
     }
 }
 
-/// Returns a timer of the papers' network, scaled to the fabric where the parameter set scales timers.
+/// Returns the timer of a transport whose packets wait behind those of other messages, scaled to the fabric where the
+/// parameter set scales timers. Such a wait goes with the sizes of messages, so the timer stays as long as they take there.
 pub(crate) fn timer(context: &Context<'_>, papers: Time) -> Result<Time, SettingsError> {
     if ParameterSet::read(&context.scope)? != ParameterSet::Scaled {
         return Ok(papers);
     }
     let (to, mtu) = (Reference::read(context)?, context.scope.read(&MTU)?);
-    Ok(Parts::DEFAULT.scaled(to, mtu).timer(&Parts::DEFAULT, to, mtu, papers))
+    Ok(Parts::DEFAULT.scaled(to, mtu).timer(&Parts::DEFAULT, to, mtu, papers).max(to.time_of_bytes(papers)))
 }
 
 /// Builds a scheme from its defaults and the settings. An error names a setting that does not fit.

@@ -142,6 +142,31 @@ fn rtt_bytes__follow_the_pair_of_hosts() {
     assert_eq!(rows[2].fct_ps, Some(rows[2].ideal_ps));
 }
 
+#[test]
+fn scaled__goes_by_round_trips_with_serialisation_where_nothing_has_a_delay() {
+    // Three messages of 685 packets of 1.2 us to one host, shortest time left first: one after the other, as under `ns2`. A port
+    // holds more than one packet, and no packet is asked for that waits behind another message.
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "flows.csv", &["start_s,src,dst,bytes", "0,0,3,1000000", "0,1,3,1000000", "0,2,3,1000000"]);
+    let fabric =
+        "kind = \"single-switch\"\nhosts = 4\nhost_link = \"10Gbps\"\nlink_delay = \"0us\"\nhost_delay = \"0us\"\n";
+    for set in ["ns2", "scaled"] {
+        let text = format!(
+            "[topology]\n{fabric}[workload]\nlist = \"flows.csv\"\n[run]\nparameters = \"{set}\"\nfct_end = \"arrival\"\n\
+             [sweep]\nscheme = [\"homa\", \"dctcp\", \"pfabric\"]\n"
+        );
+        for (scheme, result) in runs(folder.path(), &text, 1) {
+            let mut ends = ms(&result);
+            ends.sort_by(f64::total_cmp);
+            assert!((2.46..2.49).contains(&ends[2]), "{set}, {scheme}: {ends:?}");
+            if scheme == "homa" {
+                assert!((0.82..0.84).contains(&ends[0]) && (1.64..1.66).contains(&ends[1]), "{set}: {ends:?}");
+                assert_eq!(result.retransmissions, 0, "{set}");
+            }
+        }
+    }
+}
+
 const FAR: &str = r#"
 [topology]
 kind = "single-switch"
