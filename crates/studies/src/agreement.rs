@@ -86,7 +86,13 @@ impl Agreement {
     /// # Errors
     /// Fails if a result cannot be read, or if they are not of the same flows.
     pub fn of(simulator: &ResultDir, linux: &ResultDir, again: &ResultDir) -> Result<Agreement, Error> {
+        let not_valid = [linux, again].map(|result| result.manifest().experiment.not_valid.clone()).concat();
         let flows = paired([simulator, linux, again])?;
+        if flows.is_empty() {
+            let problem = "the results have no flow in common that finished in each";
+            let why = not_valid.iter().map(|why| format!("; not valid: {why}"));
+            return Err(Error::Input(problem.to_owned() + &why.collect::<String>()));
+        }
         let points = &simulator.manifest().experiment.points;
         let names: Vec<String> = points.iter().map(name).collect();
         let mut classes = simulator.manifest().experiment.classes.as_slice().to_vec();
@@ -113,7 +119,6 @@ impl Agreement {
                 correlations.push((name.clone(), correlation(&all, (0, 1)), correlation(&all, (1, 2))));
             }
         }
-        let not_valid = [linux, again].map(|result| result.manifest().experiment.not_valid.clone()).concat();
         let in_vain = in_vain([simulator, linux], &names, &flows);
         Ok(Agreement { rows, gains, correlations, not_valid, in_vain, flows, points: (0..).zip(names).collect() })
     }
@@ -253,11 +258,7 @@ fn paired(results: [&ResultDir; 3]) -> Result<Vec<Pair>, Error> {
         let [Some(simulator), Some(linux), Some(again)] = times else { return None };
         Some(Pair { point, flow, bytes, fct_us: [simulator, linux, again] })
     };
-    let pairs: Vec<Pair> = all.into_iter().filter_map(pair).collect();
-    if pairs.is_empty() {
-        return Err(Error::Input("the results have no flow in common that finished in each".to_owned()));
-    }
-    Ok(pairs)
+    Ok(all.into_iter().filter_map(pair).collect())
 }
 
 fn row(point: &str, class: &SizeClass, pairs: &[Pair]) -> Option<Row> {
