@@ -128,7 +128,7 @@ pub enum FlowEvent {
         /// The message's number.
         message: u32,
     },
-    /// At the receiver, just before a message is delivered of which it had to ask for packets again.
+    /// At the receiver, just before it delivers a message. It had to ask for some of its packets again.
     Awaited {
         /// The message's number.
         message: u32,

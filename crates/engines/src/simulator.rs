@@ -392,7 +392,7 @@ const GUARD_FROM: f64 = 1e7;
 /// Flows of each host that may be under way at once: ten times the mean number at 99 % of a link's rate, where flows share it
 /// equally.
 const UNDER_WAY_PER_HOST: u64 = 1_000;
-/// Smaller fabrics may have the flows of so many hosts.
+/// A fabric with fewer hosts may have as many flows under way as one with this number.
 const FEWEST_HOSTS: u32 = 10;
 
 impl Run {

@@ -688,7 +688,7 @@ fn flows__and_vectors_take_the_seed_of_the_experiment() {
     }
 }
 
-/// What happens after a run has ended is said: nobody believes that a failure was seen.
+/// An event after the end of a run is said, so that nobody takes the result for one with a failure.
 #[test]
 fn run__says_which_instants_it_did_not_reach() {
     let folder = folder();

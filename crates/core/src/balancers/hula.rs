@@ -26,7 +26,8 @@
 //! - Of equally good ports, the one that was first stays.
 //! - A best port that is silent stays until another probe arrives.
 //! - A flowlet leaves a path that has been silent for [`HulaParams::age`] as soon as another probe of its rack arrives. The
-//!   P4 code keeps it there until a pause, so that a flow without one would lose all that it sends.
+//!   P4 code keeps it there until a pause, so that a flow without one would lose all that it sends. Probes wait in queues, so
+//!   no path is silent before one and a half intervals.
 //! - A round has several probes where several paths meet. If only the first probe were
 //!   forwarded, switches behind would learn its path, and not the better one.
 
@@ -186,8 +187,10 @@ impl Hula {
     /// Ends the flowlets on paths to a rack that have been silent for too long. Packets that follow each other without a
     /// pause would stay there for ever.
     fn leave_dead_paths(&mut self, rack: usize, now: Time, ports: &mut dyn SwitchPorts) {
+        let HulaParams { age, interval, .. } = self.params;
+        let silence = age.max(Time(interval.0.saturating_add(interval.0 / 2)));
         for (port, heard) in (0u16..).zip(&mut self.heard[rack]) {
-            if *heard == Time::NEVER || now.since(*heard) < self.params.age {
+            if *heard == Time::NEVER || now.since(*heard) < silence {
                 continue;
             }
             *heard = Time::NEVER;

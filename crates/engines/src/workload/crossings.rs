@@ -39,7 +39,7 @@ pub(super) fn crossings(pattern: &Pattern, fabric: &Fabric, seed: u64, bytes: im
     }
 }
 
-/// The most ordered pairs of hosts of which each link's load is computed: those of 512 hosts.
+/// The most pairs of hosts for which the load of each link is computed: the ordered pairs of 512 hosts.
 const PAIRS_OF_LINKS: u64 = 1 << 18;
 
 /// Returns the mean number of times that a byte of the pattern crosses each link, if switches spread traffic evenly; `None`
@@ -83,7 +83,7 @@ pub(super) fn of_links(
     Some(crossed)
 }
 
-/// Returns the mean number of links of each class for these pairs, each of which carries as much.
+/// Returns the mean number of links of each class that a byte crosses, if all of these pairs carry the same number of bytes.
 pub(super) fn of_pairs(fabric: &Fabric, pairs: &[(u32, u32)]) -> Vec<f64> {
     let step = pairs.len().div_ceil(PAIRS).max(1);
     mean_way(fabric, pairs.iter().step_by(step).map(|pair| (*pair, 1.0)))

@@ -243,7 +243,7 @@ impl Check<'_> {
     }
 }
 
-/// Returns the rate of the link in front of which flows of a path have their queue.
+/// Returns the rate of the link whose queue a path's flows fill: the slowest one, or that of the receiver.
 fn queue_rate(path: &Path) -> Rate {
     if path.narrow.is_some() { path.rate } else { path.last.1 }
 }

@@ -92,7 +92,7 @@ fn events__a_name_that_fits_two_links_is_refused() {
     };
     let refused = with("leaf-1-up").unwrap_err().to_string();
     assert!(refused.contains("fits several links: leaf and 1-up; leaf-1 and up"), "{refused}");
-    // One that names two ends in two ways, of which one pair is linked.
+    // Its two halves can be read as two pairs of nodes, but only one pair has a link.
     let fabric = with("leaf-leaf-1").unwrap();
     assert_eq!(names(&fabric, &fabric.events[0].links), ["leaf to leaf-1", "leaf-1 to leaf"]);
 }
