@@ -295,8 +295,9 @@ def main(flowsieve: Path, results: Path) -> None:
     for paper in PAPERS:
         page = PAGES / f"{paper}.md"
         written_page(flowsieve, paper, page)
+        shown = "".join(text.read_text(encoding="utf-8") for text in PAGES.rglob("*.md"))
         for figure in PAGES.glob(f"figures/{paper}-*.svg"):
-            if f"figures/{figure.name}" not in page.read_text(encoding="utf-8"):
+            if f"figures/{figure.name}" not in shown:
                 figure.unlink()
         print(page.relative_to(ROOT), flush=True)
     result = results / Path(EXPERIMENT).stem
