@@ -239,7 +239,9 @@ fn retransmission__two_milliseconds_after_the_packet() {
     let flows: Vec<_> = (0..5).map(|host| flow(0, (host, 5), 1)).collect();
     let result = trial("dctcp", &settings).run(&flows);
     let served = |n: u64| 1_400 * NS + n * 1_200 * NS + 200 * NS;
-    assert_eq!(fcts(&result), [served(1), served(2), served(3), served(4), 2 * MS + 2_800 * NS]);
+    let mut ends = fcts(&result);
+    ends.sort_unstable();
+    assert_eq!(ends, [served(1), served(2), served(3), served(4), 2 * MS + 2_800 * NS]);
     assert_eq!((result.timeouts, result.retransmissions, result.out_of_order), (1, 1, 0));
 }
 
@@ -392,5 +394,5 @@ fn overhead__takes_time_on_the_wire_and_no_room_in_buffers() {
     let flows: Vec<_> = (0..4).map(|host| flow(0, (host, 4), 1)).collect();
     let result = wire(trial("dctcp", &settings)).run(&flows);
     assert_eq!(marks_and_drops(&result), (0, 0));
-    assert_eq!(fcts(&result)[3], 5 * 1_216 * NS + 400 * NS);
+    assert_eq!(fcts(&result).into_iter().max(), Some(5 * 1_216 * NS + 400 * NS));
 }
