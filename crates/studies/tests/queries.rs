@@ -106,8 +106,9 @@ fn queries__what_they_cannot_be() {
     assert_eq!(fault(run_text(&window, 1).unwrap_err()), wrong("value", "measure"));
     let with_acks = text(QUERIES, "fct_end = \"ack\"\n", "dctcp");
     assert_eq!(fault(run_text(&with_acks, 1).unwrap_err()), wrong("value", "fct_end"));
-    // Only the run finds out, and says it of the scheme.
-    assert!(run(QUERIES, "fcfs", 1).unwrap_err().to_string().contains("class 0"));
+    let unanswered = run(QUERIES, "fcfs", 1).unwrap_err();
+    assert!(unanswered.to_string().contains("but `fcfs` has no ACKs"), "{unanswered}");
+    assert_eq!(fault(unanswered), wrong("value", "queries"));
     let plan = plan(
         &ExperimentText::new("test.toml", &text(QUERIES, "fct_end = \"arrival\"\n", "dctcp")),
         Path::new(""),
