@@ -51,19 +51,7 @@ pub(super) fn of(run: &Run, outcome: &Outcome) -> PointResult {
         .iter()
         .zip(ideals)
         .filter(|((.., counts), _)| *counts)
-        .map(|((flow, fct_ps, _), ideal)| FlowRow {
-            flow: flow.id,
-            src: flow.src,
-            dst: flow.dst,
-            class: flow.class,
-            bytes: flow.bytes,
-            start_ps: flow.start_ps,
-            fct_ps: *fct_ps,
-            ideal_ps: ideal.0,
-            deadline_ps: flow.deadline_ps.map(NonZeroU64::get),
-            coflow: flow.coflow,
-            ..FlowRow::default()
-        })
+        .map(|((flow, fct_ps, _), ideal)| FlowRow { fct_ps: *fct_ps, ideal_ps: ideal.0, ..flowsieve_sim::row_of(flow) })
         .collect();
     let end = |row: &FlowRow| row.fct_ps.map(|fct| row.start_ps + fct);
     let last_start = flows.iter().map(|flow| flow.start_ps).max().unwrap_or(0);
@@ -127,18 +115,7 @@ fn flow_of(id: u32, seen: &Seen) -> Flow {
 fn links(run: &Run, outcome: &Outcome, offered: Vec<f64>) -> Vec<LinkClass> {
     let fabric = &run.setup.fabric;
     let seconds = outcome.length.as_secs_f64();
-    let mut classes: Vec<LinkClass> = fabric
-        .classes
-        .iter()
-        .zip(fabric.class_shares().iter().zip(offered))
-        .map(|(name, (share, offered_load))| LinkClass {
-            name: (*name).to_owned(),
-            links: share.links,
-            rate_bps: share.rate_total_bps / u64::from(share.links.max(1)),
-            offered_load,
-            ..LinkClass::default()
-        })
-        .collect();
+    let mut classes = flowsieve_sim::link_classes(fabric, offered);
     for (link, tally) in fabric.links.iter().zip(&outcome.links) {
         let class = &mut classes[usize::from(link.class)];
         class.packets += tally.port.sent;
