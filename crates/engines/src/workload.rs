@@ -44,7 +44,6 @@ use flowsieve_workload::{
     ClassShare, ClosedLoop, Collectives, Flow, Framing, Generator, Pattern, Predict, Prediction, Queries,
     SizeDistribution,
 };
-use listed::Paced;
 use queries::Asked;
 use recorded::{RECORDED, Recorded};
 use screen::Screen;
@@ -110,7 +109,7 @@ pub struct Workload {
     /// Facts of a coflow trace placed on these hosts.
     pub(crate) placed: Option<PlacedFacts>,
     /// A list brought to a load.
-    paced: Option<Paced>,
+    paced: Option<String>,
     /// The receivers whose flows are sent, if not all.
     screen: Option<Screen>,
     /// The number of flows.
@@ -427,7 +426,7 @@ impl Workload {
             (Origin::Several(several), _) => several.sentences(),
             (_, paced) => {
                 let screened = self.screen.iter().map(|screen| screen.sentence());
-                screened.chain(paced.iter().map(|paced| paced.sentence().to_owned())).collect()
+                screened.chain(paced.clone()).collect()
             }
         }
     }
