@@ -24,8 +24,8 @@ const STOOD_STILL_NS: u64 = 50_000_000;
 fn kinds(outcome: &Outcome) -> [(&Lateness, &'static str, &'static str); 3] {
     [
         (&outcome.frames, "frames", "left"),
-        (&outcome.starts, "flows", "were started"),
-        (&outcome.reads, "readings of bytes", "were"),
+        (&outcome.sent.starts, "flows", "were started"),
+        (&outcome.sent.reads, "readings of bytes", "were"),
     ]
 }
 
@@ -96,7 +96,7 @@ mod tests {
     /// at these times, in ms: from, and for how long.
     fn run(stalls: &[(u64, u64)]) -> Outcome {
         let mut outcome = Outcome { length: Duration::from_secs(12), real_time: true, ..Outcome::default() };
-        let kinds = [(&mut outcome.frames, 100), (&mut outcome.starts, 4_000), (&mut outcome.reads, 1_000)];
+        let kinds = [(&mut outcome.frames, 100), (&mut outcome.sent.starts, 4_000), (&mut outcome.sent.reads, 1_000)];
         for (lateness, every_us) in kinds {
             for due_us in (0..12_000_000u64).step_by(every_us) {
                 let late = stalls.iter().find_map(|(from, long)| {
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn invalid__flows_that_started_late() {
         let mut outcome = run(&[]);
-        outcome.starts = run(&[(5_000, 400)]).starts;
+        outcome.sent.starts = run(&[(5_000, 400)]).sent.starts;
         let hint = "; other systems on this hardware took 350 ms of its processors, at most 200 in 100 ms; expected";
         outcome.stolen =
             [(51, 200), (52, 150)].into_iter().map(|(window, ms)| (window, Duration::from_millis(ms))).collect();
@@ -148,7 +148,7 @@ mod tests {
             said.starts_with("3.33 % of the flows were started more than 1 ms late") && said.contains(hint),
             "{said}"
         );
-        outcome.starts = run(&[]).starts;
+        outcome.sent.starts = run(&[]).sent.starts;
         outcome.carried.lost_before = 2;
         assert!(invalid(&outcome).is_some_and(|said| said.starts_with("2 frames were lost before they were received")));
     }
