@@ -277,6 +277,16 @@ impl Workload {
         })
     }
 
+    /// Returns the flows up to the end that it gives itself, if it does.
+    pub(crate) fn flows_to_end(&self, seed: u64) -> Result<Box<dyn Iterator<Item = Flow> + Send>, String> {
+        let flows = self.flows(seed)?;
+        Ok(match self.extent {
+            Extent::Flows(count) => Box::new(flows.take(usize::try_from(count).unwrap_or(usize::MAX))),
+            Extent::Until(end) => Box::new(flows.take_while(move |flow| flow.start_ps < end)),
+            _ => flows,
+        })
+    }
+
     fn flows_of_origin(&self, seed: u64) -> Result<Box<dyn Iterator<Item = Flow> + Send>, String> {
         match &self.origin {
             Origin::Drawn(drawn) if drawn.closed.is_some() => {
