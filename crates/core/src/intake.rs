@@ -46,7 +46,7 @@ impl PortIntake {
     }
 
     /// Returns the bytes queued.
-    pub(crate) fn bytes(&self) -> u64 {
+    pub(crate) fn backlog_bytes(&self) -> u64 {
         self.bytes
     }
 

@@ -173,50 +173,46 @@ pub(crate) fn without_gate<P: PortScheduler + ?Sized>(
     verdict
 }
 
+/// Passes methods of [`PortScheduler`] on to a part of the scheduler: `pass_on!(self, self.bank => gate, queues);`.
+macro_rules! pass_on {
+    ($self:ident, $to:expr => $($method:ident),*) => { $($crate::scheduler::pass_on!(@$method $self, $to);)* };
+    (@enqueue $self:ident, $to:expr) => {
+        fn enqueue(&mut $self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
+            $to.enqueue(metas, packet, context)
+        }
+    };
+    (@dequeue $self:ident, $to:expr) => {
+        fn dequeue(&mut $self, metas: &mut [Meta], context: &mut PortContext<'_>) -> Option<u32> {
+            $to.dequeue(metas, context)
+        }
+    };
+    (@adopt $self:ident, $to:expr) => {
+        fn adopt(&mut $self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
+            $to.adopt(metas, packet, context)
+        }
+    };
+    (@gate $self:ident, $to:expr) => {
+        fn gate(&mut $self) -> Option<$crate::scheduler::Gate<'_>> { $to.gate() }
+    };
+    (@waiting_in $self:ident, $to:expr) => {
+        fn waiting_in(&$self, queue: usize) -> Option<$crate::marker::Waiting> { $to.waiting_in(queue) }
+    };
+    (@observe $self:ident, $to:expr) => {
+        fn observe(&$self, see: &mut dyn FnMut($crate::readings::Reading)) { $to.observe(see); }
+    };
+    (@on_table $self:ident, $to:expr) => {
+        fn on_table(&mut $self, published: &$crate::controller::Published) { $to.on_table(published); }
+    };
+    (@reserve $self:ident, $to:expr) => { fn reserve(&mut $self, packets: usize) { $to.reserve(packets); } };
+    (@bypass_bytes $self:ident, $to:expr) => { fn bypass_bytes(&$self) -> u64 { $to.bypass_bytes() } };
+    (@backlog_bytes $self:ident, $to:expr) => { fn backlog_bytes(&$self) -> u64 { $to.backlog_bytes() } };
+    (@queues $self:ident, $to:expr) => { fn queues(&$self) -> usize { $to.queues() } };
+}
+pub(crate) use pass_on;
+
 impl<P: PortScheduler + ?Sized> PortScheduler for Box<P> {
-    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
-        (**self).enqueue(metas, packet, context)
-    }
-
-    fn dequeue(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>) -> Option<u32> {
-        (**self).dequeue(metas, context)
-    }
-
-    fn adopt(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
-        (**self).adopt(metas, packet, context)
-    }
-
-    fn gate(&mut self) -> Option<Gate<'_>> {
-        (**self).gate()
-    }
-
-    fn reserve(&mut self, packets: usize) {
-        (**self).reserve(packets);
-    }
-
-    fn bypass_bytes(&self) -> u64 {
-        (**self).bypass_bytes()
-    }
-
-    fn backlog_bytes(&self) -> u64 {
-        (**self).backlog_bytes()
-    }
-
-    fn waiting_in(&self, queue: usize) -> Option<Waiting> {
-        (**self).waiting_in(queue)
-    }
-
-    fn observe(&self, see: &mut dyn FnMut(Reading)) {
-        (**self).observe(see);
-    }
-
-    fn on_table(&mut self, published: &Published) {
-        (**self).on_table(published);
-    }
-
-    fn queues(&self) -> usize {
-        (**self).queues()
-    }
+    pass_on!(self, **self => enqueue, dequeue, adopt, gate, reserve, bypass_bytes, backlog_bytes, waiting_in);
+    pass_on!(self, **self => observe, on_table, queues);
 }
 
 /// The line behind a port.

@@ -129,3 +129,12 @@ pub trait TaggerRules {
     /// Builds the tagger of a host that has sent nothing.
     fn build(&self) -> Self::Tagger;
 }
+
+/// A tagger without state of its own is its own rules.
+impl<T: TagPackets + Clone> TaggerRules for T {
+    type Tagger = T;
+
+    fn build(&self) -> T {
+        self.clone()
+    }
+}

@@ -94,9 +94,7 @@ pub(crate) fn read(
 /// Predicts by a forest from the features that were recorded when the flows began, whatever the load and the scheme are
 /// now. So all schemes have the same bounds.
 fn by_forest(scope: &Scope<'_>, workload: &Workload, folder: &Folder) -> Result<Arc<dyn Predict>, Error> {
-    let Some(file) = scope.optional(&FOREST)? else {
-        return Err(scope.invalid(&FOREST, "a forest's file with bounds = \"forest\"").into());
-    };
+    let file = scope.needed(&FOREST, "a forest's file with bounds = \"forest\"")?;
     let path = folder.path().join(file);
     let unfit = |problem: String| {
         let expected =

@@ -56,12 +56,7 @@ impl Setup {
     ) -> T {
         // An error would have been found when the workload was read.
         let flows = || -> Box<dyn Iterator<Item = Flow> + '_> {
-            match (self.workload.flows(seed), self.workload.extent) {
-                (Err(_), _) => Box::new(std::iter::empty()),
-                (Ok(flows), Extent::Flows(count)) => Box::new(flows.take(usize::try_from(count).unwrap_or(usize::MAX))),
-                (Ok(flows), Extent::Until(end)) => Box::new(flows.take_while(move |flow| flow.start_ps < end)),
-                (Ok(flows), _) => flows,
-            }
+            self.workload.flows_to_end(seed).unwrap_or_else(|_| Box::new(std::iter::empty()))
         };
         let queries = self.workload.queries(seed);
         // Queries have the first numbers: their messages among flows, and they themselves among coflows.

@@ -114,8 +114,8 @@ impl Packets {
         let settings = &point.settings;
         let setup = self.set_up(point, seed)?;
         let (fabric, workload) = (&setup.fabric, &setup.workload);
-        refuse_hasty_timers(settings, &point.variant.name, &setup.scheme, fabric)?;
-        refuse_unanswered(settings, &point.variant.name, &setup.scheme, workload, seed)?;
+        refuse_hasty_timers(point, &setup)?;
+        refuse_unanswered(point, &setup, seed)?;
         let max_time = settings.common().optional(&MAX_TIME)?.map(Time);
         refuse_late_events(settings, fabric, max_time)?;
         refuse_endless_samples(settings, workload)?;
@@ -178,7 +178,7 @@ impl Engine for Packets {
         let run = self.run_of(point, seed)?;
         let Setup { fabric, scheme, workload, wire_overhead, .. } = &run.setup;
         let mut loads = run.wire_loads();
-        refuse_overloaded_link(&point.settings, (scheme, fabric), workload, seed)?;
+        refuse_overloaded_link(&point.settings, &run.setup, seed)?;
         let mut warnings: Vec<String> = overload(&point.settings, &loads, workload.extent)?.into_iter().collect();
         warnings.extend(workload.sentences());
         if workload.is_screened() && !scheme.controllers.is_empty() {
@@ -320,14 +320,12 @@ pub fn flows(point: &Point, seed: u64) -> Result<(Workload, Flowing, Vec<String>
         let key: &Key = if scope.is_given(&CDF) { &CDF } else { &SIZES };
         return Err(scope.error(key, problem).expected("`flows` or `duration` in each [[workload]]").into());
     }
-    let flows = workload.flows(seed).map_err(|problem| scope.error(key, problem))?;
-    let flows: Box<dyn Iterator<Item = Flow>> = match workload.extent {
-        Extent::Flows(count) => Box::new(flows.take(usize::try_from(count).unwrap_or(usize::MAX))),
-        Extent::Until(end) => Box::new(flows.take_while(move |flow| flow.start_ps < end)),
+    let flows = workload.flows_to_end(seed).map_err(|problem| scope.error(key, problem))?;
+    let flows: Flowing = match workload.extent {
         Extent::Window(from, to) => {
             Box::new(flows.take_while(move |flow| flow.start_ps < to).filter(move |flow| flow.start_ps >= from))
         }
-        Extent::Queries | Extent::Collectives | Extent::Others | Extent::Entries { .. } => flows,
+        _ => flows,
     };
     Ok((workload, flows, hosts.names.needed_in_lists()))
 }
@@ -466,19 +464,20 @@ impl Run {
     }
 
     fn simulate(&self, show: OnProgress<'_>, trace: Option<&Path>) -> Result<PointResult, Error> {
-        self.with_run_spec(show, |run_spec, progress| match (self.trace.as_ref().zip(trace), &self.sampling) {
-            (Some((trace, folder)), sampling) => {
-                let mut files = TraceFiles::new(folder, trace.formats, trace.links.clone());
-                let tracing = &trace.tracing;
-                let result = flowsieve_sim::run_traced(run_spec, sampling.as_ref(), tracing, &mut files, progress);
-                // The error that prevented writing says more than that the run was abandoned.
-                files.finish()?;
-                result.map_err(|error| self.failed(&error))
-            }
-            (None, Some(sampling)) => {
-                flowsieve_sim::run_sampled(run_spec, sampling, progress).map_err(|error| self.failed(&error))
-            }
-            (None, None) => flowsieve_sim::run(run_spec, progress).map_err(|error| self.failed(&error)),
+        self.with_run_spec(show, |run_spec, progress| {
+            let result = match (self.trace.as_ref().zip(trace), &self.sampling) {
+                (Some((trace, folder)), sampling) => {
+                    let mut files = TraceFiles::new(folder, trace.formats, trace.links.clone());
+                    let tracing = &trace.tracing;
+                    let result = flowsieve_sim::run_traced(run_spec, sampling.as_ref(), tracing, &mut files, progress);
+                    // The error that prevented writing says more than that the run was abandoned.
+                    files.finish()?;
+                    result
+                }
+                (None, Some(sampling)) => flowsieve_sim::run_sampled(run_spec, sampling, progress),
+                (None, None) => flowsieve_sim::run(run_spec, progress),
+            };
+            result.map_err(|error| self.failed(&error))
         })
     }
 
@@ -516,48 +515,38 @@ impl Run {
         show: OnProgress<'_>,
         carry_out: impl FnOnce(&RunSpec<'_>, &mut dyn FnMut(flowsieve_sim::Progress) -> ControlFlow<()>) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        self.setup
-            .with_flows(self.seed, |setup, flows, measure| self.with_flows(setup, (flows, measure), show, carry_out))
-    }
-
-    /// Calls `carry_out` with the simulator's specification of these flows.
-    fn with_flows<'a, T>(
-        &self,
-        setup: &'a Setup,
-        (flows, measure): (Flows<'a>, Measure),
-        show: OnProgress<'_>,
-        carry_out: impl FnOnce(&RunSpec<'_>, &mut dyn FnMut(flowsieve_sim::Progress) -> ControlFlow<()>) -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        let run_spec = RunSpec {
-            fabric: &setup.fabric,
-            scheme: &setup.scheme,
-            wire_overhead: setup.wire_overhead,
-            flows,
-            predictions: setup.predictions.as_ref(),
-            announcements: setup.announcements.as_ref(),
-            measure,
-            fct_end: self.fct_end,
-            seed: self.seed,
-            max_time: self.max_time,
-            partitioning: self.partitioning,
-            most_packet_hops: self.most_packet_hops(),
-            fruitless_timeouts: self.guarded.then_some(FRUITLESS_TIMEOUTS),
-            // Other workloads have an estimate of their packet-hops, or no more flows than they ask for.
-            most_under_way: (self.guarded && setup.workload.queries(self.seed).is_some())
-                .then_some(UNDER_WAY_PER_HOST * u64::from(setup.fabric.hosts.max(FEWEST_HOSTS))),
-        };
-        let expected = self.setup.workload.expected_flows().max(1.0);
-        let failure = &self.setup.failure;
-        let mut progress = |now: flowsieve_sim::Progress| {
-            if failure.problem().is_some() {
-                return ControlFlow::Break(());
+        self.setup.with_flows(self.seed, |setup, flows, measure| {
+            let run_spec = RunSpec {
+                fabric: &setup.fabric,
+                scheme: &setup.scheme,
+                wire_overhead: setup.wire_overhead,
+                flows,
+                predictions: setup.predictions.as_ref(),
+                announcements: setup.announcements.as_ref(),
+                measure,
+                fct_end: self.fct_end,
+                seed: self.seed,
+                max_time: self.max_time,
+                partitioning: self.partitioning,
+                most_packet_hops: self.most_packet_hops(),
+                fruitless_timeouts: self.guarded.then_some(FRUITLESS_TIMEOUTS),
+                // Other workloads have an estimate of their packet-hops, or no more flows than they ask for.
+                most_under_way: (self.guarded && setup.workload.queries(self.seed).is_some())
+                    .then_some(UNDER_WAY_PER_HOST * u64::from(setup.fabric.hosts.max(FEWEST_HOSTS))),
+            };
+            let expected = self.setup.workload.expected_flows().max(1.0);
+            let failure = &self.setup.failure;
+            let mut progress = |now: flowsieve_sim::Progress| {
+                if failure.problem().is_some() {
+                    return ControlFlow::Break(());
+                }
+                show(Progress { share: (now.finished as f64 / expected).min(1.0), packet_hops: now.packet_hops })
+            };
+            let result = carry_out(&run_spec, &mut progress);
+            match failure.problem() {
+                Some(problem) => Err(Error::Simulation { point: self.label.clone(), problem: problem.to_owned() }),
+                None => result,
             }
-            show(Progress { share: (now.finished as f64 / expected).min(1.0), packet_hops: now.packet_hops })
-        };
-        let result = carry_out(&run_spec, &mut progress);
-        match failure.problem() {
-            Some(problem) => Err(Error::Simulation { point: self.label.clone(), problem: problem.to_owned() }),
-            None => result,
-        }
+        })
     }
 }

@@ -31,21 +31,19 @@ fn given<'a>(settings: &'a Settings, section: Section, name: &'static str) -> Op
     settings.given(&(Table::Section(section), name)).map(|(value, _)| value)
 }
 
-/// Returns whether the experiment's packets are real ones.
-fn on_linux(settings: &Settings) -> bool {
-    matches!(given(settings, Section::Run, "engine"), Some(Value::Text(engine)) if engine == "linux")
-}
-
-/// Returns whether the parameter set is for the fabric's rate and round trip.
-fn is_scaled(settings: &Settings) -> bool {
-    matches!(given(settings, Section::Run, "parameters"), Some(Value::Text(set)) if set == "scaled")
+/// Returns whether times are scaled where nothing is said of it: packets are real ones, or the parameter set is for the
+/// fabric's rate and round trip.
+fn is_usual(settings: &Settings) -> bool {
+    [("engine", "linux"), ("parameters", "scaled")]
+        .into_iter()
+        .any(|(name, scales)| matches!(given(settings, Section::Run, name), Some(Value::Text(text)) if text == scales))
 }
 
 /// Scales the times that are read from now on, if they are to be scaled.
 pub(crate) fn scale(settings: &Settings, fabric: &Fabric) {
     let wanted = match given(settings, SCALE_TIMES.section, SCALE_TIMES.name) {
         Some(value) => *value == Value::Flag(true),
-        None => on_linux(settings) || is_scaled(settings),
+        None => is_usual(settings),
     };
     settings.scale_times(wanted.then(|| fastest_host_bps(fabric)));
 }
@@ -69,7 +67,7 @@ pub(crate) fn note(settings: &Settings) -> Result<(), Error> {
 /// Says which times were scaled; in the simulator also which ones are not, and would be in the lab.
 pub(crate) fn in_words(settings: &Settings, fabric: &Fabric) -> Option<String> {
     let is_asked = given(settings, SCALE_TIMES.section, SCALE_TIMES.name).is_some();
-    let differs = !is_asked && !on_linux(settings) && !is_scaled(settings) && fastest_host_bps(fabric) < OF_LABS;
+    let differs = !is_asked && !is_usual(settings) && fastest_host_bps(fabric) < OF_LABS;
     let scaled = settings.stated_times().into_iter().filter(|(_, _, changed)| *changed || differs);
     // A time of several places is told once.
     let each: BTreeSet<String> =

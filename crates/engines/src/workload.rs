@@ -44,7 +44,6 @@ use flowsieve_workload::{
     ClassShare, ClosedLoop, Collectives, Flow, Framing, Generator, Pattern, Predict, Prediction, Queries,
     SizeDistribution,
 };
-use listed::Paced;
 use queries::Asked;
 use recorded::{RECORDED, Recorded};
 use screen::Screen;
@@ -110,7 +109,7 @@ pub struct Workload {
     /// Facts of a coflow trace placed on these hosts.
     pub(crate) placed: Option<PlacedFacts>,
     /// A list brought to a load.
-    paced: Option<Paced>,
+    paced: Option<String>,
     /// The receivers whose flows are sent, if not all.
     screen: Option<Screen>,
     /// The number of flows.
@@ -278,6 +277,16 @@ impl Workload {
         })
     }
 
+    /// Returns the flows up to the end that it gives itself, if it does.
+    pub(crate) fn flows_to_end(&self, seed: u64) -> Result<Box<dyn Iterator<Item = Flow> + Send>, String> {
+        let flows = self.flows(seed)?;
+        Ok(match self.extent {
+            Extent::Flows(count) => Box::new(flows.take(usize::try_from(count).unwrap_or(usize::MAX))),
+            Extent::Until(end) => Box::new(flows.take_while(move |flow| flow.start_ps < end)),
+            _ => flows,
+        })
+    }
+
     fn flows_of_origin(&self, seed: u64) -> Result<Box<dyn Iterator<Item = Flow> + Send>, String> {
         match &self.origin {
             Origin::Drawn(drawn) if drawn.closed.is_some() => {
@@ -427,7 +436,7 @@ impl Workload {
             (Origin::Several(several), _) => several.sentences(),
             (_, paced) => {
                 let screened = self.screen.iter().map(|screen| screen.sentence());
-                screened.chain(paced.iter().map(|paced| paced.sentence().to_owned())).collect()
+                screened.chain(paced.clone()).collect()
             }
         }
     }

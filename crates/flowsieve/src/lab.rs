@@ -135,7 +135,7 @@ fn clean() -> Result<(), Error> {
         let _ = writeln!(text, "removed the name {name}");
     }
     for namespace in &removed {
-        let _ = writeln!(text, "removed the network namespace {}", namespace.name);
+        let _ = writeln!(text, "removed the network namespace {namespace}");
     }
     if text.is_empty() {
         text.push_str("nothing was left by a lab\n");

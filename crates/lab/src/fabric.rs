@@ -100,32 +100,9 @@ pub struct Counts {
     pub dropped: u64,
 }
 
-impl PortCounts {
-    /// Returns what happened since an earlier moment; the most backlog is that of the whole time.
-    #[must_use]
-    pub fn since(&self, earlier: &PortCounts) -> PortCounts {
-        PortCounts {
-            sent: self.sent - earlier.sent,
-            turned_away: self.turned_away - earlier.turned_away,
-            evicted: self.evicted - earlier.evicted,
-            lost: self.lost - earlier.lost,
-            marked: self.marked - earlier.marked,
-            most_backlog: self.most_backlog,
-        }
-    }
-}
-
-impl Counts {
-    /// Returns what became of packets since an earlier moment.
-    #[must_use]
-    pub fn since(&self, earlier: &Counts) -> Counts {
-        Counts {
-            taken: self.taken - earlier.taken,
-            delivered: self.delivered - earlier.delivered,
-            dropped: self.dropped - earlier.dropped,
-        }
-    }
-}
+// The most backlog is that of the whole time.
+since!(PortCounts: sent, turned_away, evicted, lost, marked);
+since!(Counts: taken, delivered, dropped);
 
 /// A packet that has arrived at its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -69,22 +69,7 @@ pub struct HostCounts {
     pub not_kept: u64,
 }
 
-impl HostCounts {
-    /// Returns what was seen since an earlier moment.
-    #[must_use]
-    pub fn since(&self, earlier: &HostCounts) -> HostCounts {
-        HostCounts {
-            retransmitted: self.retransmitted - earlier.retransmitted,
-            unknown: self.unknown - earlier.unknown,
-            untold: self.untold - earlier.untold,
-            no_room: self.no_room - earlier.no_room,
-            began: self.began - earlier.began,
-            ended: self.ended - earlier.ended,
-            datagrams: self.datagrams - earlier.datagrams,
-            not_kept: self.not_kept - earlier.not_kept,
-        }
-    }
-}
+since!(HostCounts: retransmitted, unknown, untold, no_room, began, ended, datagrams, not_kept);
 
 /// A message under way.
 struct Told {

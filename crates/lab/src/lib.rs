@@ -6,6 +6,20 @@
 //! frames of Ethernet, and marks them; [`carrier`] joins these with a clock and devices ([`io`]). [`linux`] is the lab: network
 //! namespaces, the kernel's TCP, and real packets. [`vectors`] say what a port decides, for ports elsewhere.
 
+/// Lets counts of these names be taken since an earlier moment.
+macro_rules! since {
+    ($Counts:ident: $($count:ident),*) => {
+        impl $Counts {
+            /// Returns what was counted since an earlier moment.
+            #[must_use]
+            pub fn since(mut self, earlier: &$Counts) -> $Counts {
+                $(self.$count -= earlier.$count;)*
+                self
+            }
+        }
+    };
+}
+
 pub mod carrier;
 pub mod control;
 mod error;

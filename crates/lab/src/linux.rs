@@ -16,8 +16,8 @@ mod tallies;
 pub use congestion::{Congestion, DctcpWindow};
 pub use descriptors::{most_descriptors, room_for_connections};
 pub use flowsieve_linux::new_session;
-pub use generator::{Finished, Order, Source};
-pub use network::{HostSettings, Leftover, clean, leftovers, remove_own};
+pub use generator::{Finished, Order, Sent, Source};
+pub use network::{HostSettings, clean, remove_own};
 pub use session::{Outcome, Plan, WithSource, run};
 pub use tallies::LinkTally;
 

@@ -93,14 +93,8 @@ impl Delays {
             (u128::from(part) * late).checked_div(flow.retransmissions.into()).unwrap_or(0) as u64
         };
         self.flows += 1;
-        let mut add = |sum: fn(&mut Delays) -> &mut u64, ps: u64| {
-            let sum = sum(self);
-            *sum = sum.saturating_add(ps / 1_000);
-        };
-        add(|all| &mut all.beyond_ideal_ns, beyond);
-        add(|all| &mut all.timers_ns, timers - needless(timers));
-        add(|all| &mut all.windows_ns, windows);
-        add(|all| &mut all.needless_ns, needless(timers) + needless(cut));
+        let parts = [beyond, timers - needless(timers), windows, needless(timers) + needless(cut)];
+        self.add_ns(parts.map(|ps| ps / 1_000));
         if flow.timeouts >= IN_A_ROW && timers > flow.fct_ps / 2 {
             self.compare(TimedOut {
                 flow: flow.flow,
@@ -118,13 +112,16 @@ impl Delays {
         }
     }
 
+    /// Adds times beyond the ideal ones, and the parts of them that are known.
+    fn add_ns(&mut self, parts: [u64; 4]) {
+        let sums = [&mut self.beyond_ideal_ns, &mut self.timers_ns, &mut self.windows_ns, &mut self.needless_ns];
+        sums.into_iter().zip(parts).for_each(|(sum, part)| *sum = sum.saturating_add(part));
+    }
+
     /// Adds those of another run.
     pub fn merge(&mut self, other: &Delays) {
         self.flows = self.flows.saturating_add(other.flows);
-        self.beyond_ideal_ns = self.beyond_ideal_ns.saturating_add(other.beyond_ideal_ns);
-        self.timers_ns = self.timers_ns.saturating_add(other.timers_ns);
-        self.windows_ns = self.windows_ns.saturating_add(other.windows_ns);
-        self.needless_ns = self.needless_ns.saturating_add(other.needless_ns);
+        self.add_ns([other.beyond_ideal_ns, other.timers_ns, other.windows_ns, other.needless_ns]);
         if let Some(most) = other.most_timed_out {
             self.compare(most);
         }

@@ -95,6 +95,11 @@ impl<'a> Scope<'a> {
         self.value(setting, None, None)
     }
 
+    /// Reads a setting that has to be given here; `expected` says what is.
+    pub fn needed<T: Clone + PartialEq>(&self, setting: &Setting<T>, expected: &str) -> Result<T, SettingsError> {
+        self.optional(setting)?.ok_or_else(|| self.invalid(setting, expected))
+    }
+
     /// Adds the digest of a file that a setting names to the effective configuration.
     pub fn note_digest(&self, key: &Key, digest: &str) {
         self.settings.note(&format!("{}.digest", self.address(key)), digest);

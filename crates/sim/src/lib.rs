@@ -34,7 +34,7 @@ pub mod trace;
 mod upcoming;
 
 pub use cut::{Rounds, stages};
-pub use measure::{ideals, offered_load};
+pub use measure::{ideals, link_classes, offered_load, row_of};
 pub use run::{FRUITLESS_PER_FLOW, FRUITLESS_TIMEOUTS, MOST_SEGMENTS, QUERY_EPOCH, run, run_sampled, run_traced};
 pub use run_spec::{
     FctEnd, Flows, Measure, NoStages, Partitioning, Progress, RunSpec, SimError, WORTH_A_MEETING, announcements, go_on,

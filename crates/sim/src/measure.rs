@@ -8,7 +8,7 @@ use flowsieve_core::message::{Effort, Waits};
 use flowsieve_core::steps::StepTimes;
 use flowsieve_core::{PortScheduler, Time};
 use flowsieve_record::{Delays, Drops, FlowDelay, FlowRow, Goodput, LinkClass, PointResult, StepRow};
-use flowsieve_transport::TransportFacts;
+use flowsieve_transport::TransportSpec;
 use flowsieve_workload::Flow;
 
 use crate::build::Built;
@@ -21,6 +21,7 @@ use crate::run_spec::{FctEnd, Measure, RunSpec, SimError};
 use flowsieve_fabric::Ways;
 use flowsieve_fabric::ideal::{self, Train};
 use flowsieve_fabric::ideal_cct::{self, IdealCcts};
+use flowsieve_fabric::topology::{ClassShare, Fabric};
 
 /// Returns whether a run counts a flow.
 pub(crate) fn counts(measure: Measure, flow: &Flow) -> bool {
@@ -30,21 +31,15 @@ pub(crate) fn counts(measure: Measure, flow: &Flow) -> bool {
     }
 }
 
-/// Returns the facts of a flow's transport.
-fn transport(run_spec: &RunSpec<'_>, flow: &Flow) -> TransportFacts {
+/// Returns a flow's transport.
+fn transport<'a>(run_spec: &RunSpec<'a>, flow: &Flow) -> &'a TransportSpec {
     let classes = &run_spec.scheme.classes;
-    classes[usize::from(flow.class).min(classes.len() - 1)].transport.facts()
-}
-
-/// Returns whether a flow's transport has timers.
-fn has_timers(run_spec: &RunSpec<'_>, flow: &Flow) -> bool {
-    let classes = &run_spec.scheme.classes;
-    !classes[usize::from(flow.class).min(classes.len() - 1)].transport.constants().waits.is_empty()
+    &classes[usize::from(flow.class).min(classes.len() - 1)].transport
 }
 
 /// Returns whether a flow has ended once its sender knows that, by the run's definition.
 fn ends_acknowledged(run_spec: &RunSpec<'_>, flow: &Flow) -> bool {
-    run_spec.fct_end == FctEnd::Ack && transport(run_spec, flow).answers()
+    run_spec.fct_end == FctEnd::Ack && transport(run_spec, flow).facts().answers()
 }
 
 /// Returns when a flow ended, by the run's definition.
@@ -90,7 +85,7 @@ struct Demand {
 
 impl Demand {
     fn new(run_spec: &RunSpec<'_>, flow: &Flow) -> Demand {
-        let transport = transport(run_spec, flow);
+        let transport = transport(run_spec, flow).facts();
         let beside = u32::from(transport.header) + u32::from(run_spec.wire_overhead);
         let train = Train::new(flow.bytes, transport.segment, beside);
         let acks = transport.answers_to(train.packets) * u64::from(beside);
@@ -118,9 +113,7 @@ pub fn offered_load(run_spec: &RunSpec<'_>, flows: &[Flow], span: Time) -> Vec<f
         }
     }
     let seconds = span.as_secs();
-    let load = |(bytes, share): (&f64, &flowsieve_fabric::topology::ClassShare)| {
-        8.0 * bytes / (share.rate_total_bps as f64 * seconds)
-    };
+    let load = |(bytes, share): (&f64, &ClassShare)| 8.0 * bytes / (share.rate_total_bps as f64 * seconds);
     bytes.iter().zip(shares).map(load).map(|load| if load.is_finite() { load } else { 0.0 }).collect()
 }
 
@@ -283,9 +276,10 @@ fn delay(
 ) -> Option<FlowDelay> {
     let fct_ps = row.fct_ps?;
     let waits = record.sent.map_or(Waits::default(), |sent| sent.effort.waits);
-    let facts = transport(run_spec, flow);
+    let transport = transport(run_spec, flow);
+    let facts = transport.facts();
     // Receivers without ACKs wait, and none of their senders says so.
-    let receivers_wait = !facts.acknowledges && has_timers(run_spec, flow);
+    let receivers_wait = !facts.acknowledges && !transport.constants().waits.is_empty();
     if waits == Waits::default() && !receivers_wait {
         return None;
     }
@@ -308,9 +302,8 @@ fn delay(
     })
 }
 
-fn row(run_spec: &RunSpec<'_>, ways: &mut Ways<'_>, flow: &Flow, (record, end): (&Record, Option<Time>)) -> FlowRow {
-    let effort = record.sent.map_or(Effort::default(), |sent| sent.effort);
-    let ideal = ideal_fct(run_spec, ways, flow, Demand::new(run_spec, flow).train);
+/// Returns the row of a flow with what is known of it before it runs.
+pub fn row_of(flow: &Flow) -> FlowRow {
     FlowRow {
         flow: flow.id,
         src: flow.src,
@@ -318,6 +311,16 @@ fn row(run_spec: &RunSpec<'_>, ways: &mut Ways<'_>, flow: &Flow, (record, end): 
         class: flow.class,
         bytes: flow.bytes,
         start_ps: flow.start_ps,
+        deadline_ps: flow.deadline_ps.map(NonZeroU64::get),
+        coflow: flow.coflow,
+        ..FlowRow::default()
+    }
+}
+
+fn row(run_spec: &RunSpec<'_>, ways: &mut Ways<'_>, flow: &Flow, (record, end): (&Record, Option<Time>)) -> FlowRow {
+    let effort = record.sent.map_or(Effort::default(), |sent| sent.effort);
+    let ideal = ideal_fct(run_spec, ways, flow, Demand::new(run_spec, flow).train);
+    FlowRow {
         fct_ps: end.map(|end| end.0 - flow.start_ps),
         ideal_ps: ideal.0,
         retransmissions: effort.retransmissions,
@@ -325,8 +328,6 @@ fn row(run_spec: &RunSpec<'_>, ways: &mut Ways<'_>, flow: &Flow, (record, end): 
         timers_us: u32::try_from(effort.waits.timer.0.saturating_add(record.awaited.time.0) / 1_000_000)
             .unwrap_or(u32::MAX),
         out_of_order: record.received.map_or(0, |received| received.out_of_order),
-        deadline_ps: flow.deadline_ps.map(NonZeroU64::get),
-        coflow: flow.coflow,
         found_lost: effort.found_lost,
         unneeded: record.unneeded,
         held_most_bytes: record.held.most_bytes,
@@ -334,15 +335,15 @@ fn row(run_spec: &RunSpec<'_>, ways: &mut Ways<'_>, flow: &Flow, (record, end): 
         duplicate_acks: effort.duplicate_acks,
         steps: record.steps.as_ref().map(step_row),
         unanswered_us: effort.unanswered_us,
-        rates_only_ps: None,
         given_up: u32::from(record.given_up && record.received.is_none()),
+        ..row_of(flow)
     }
 }
 
 /// Returns the ideal FCT of a flow with this train of packets, to the end that the run counts.
 fn ideal_fct(run_spec: &RunSpec<'_>, ways: &mut Ways<'_>, flow: &Flow, train: Train) -> Time {
     let mut ideal = ideal::arrival(&ways.hops(flow.src, flow.dst), train);
-    let transport = transport(run_spec, flow);
+    let transport = transport(run_spec, flow).facts();
     if run_spec.fct_end == FctEnd::Ack && transport.answers() {
         let bytes = u32::from(transport.header) + u32::from(run_spec.wire_overhead);
         ideal += ideal::acknowledgement(&ways.hops(flow.dst, flow.src), bytes);
@@ -388,23 +389,23 @@ fn step_row(times: &StepTimes) -> StepRow {
     StepRow::of_ns(times.in_ns())
 }
 
+/// Returns the row of each class of links with what is known of it before a run.
+pub fn link_classes(fabric: &Fabric, offered_loads: Vec<f64>) -> Vec<LinkClass> {
+    let class = |(name, (share, offered_load)): (&&str, (&ClassShare, f64))| LinkClass {
+        name: (*name).to_owned(),
+        links: share.links,
+        rate_bps: share.rate_total_bps / u64::from(share.links.max(1)),
+        offered_load,
+        ..LinkClass::default()
+    };
+    fabric.classes.iter().zip(fabric.class_shares().iter().zip(offered_loads)).map(class).collect()
+}
+
 /// Builds the result's rows of links, by class.
 fn links<K: Key>(run_spec: &RunSpec<'_>, built: &Built<K>, flows: &[Flow], span: Time) -> Vec<LinkClass> {
     let fabric = run_spec.fabric;
-    let offered = offered_load(run_spec, flows, span);
     let shares = fabric.class_shares();
-    let mut classes: Vec<LinkClass> = fabric
-        .classes
-        .iter()
-        .zip(shares.iter().zip(offered))
-        .map(|(name, (share, offered_load))| LinkClass {
-            name: name.to_string(),
-            links: share.links,
-            rate_bps: share.rate_total_bps / u64::from(share.links.max(1)),
-            offered_load,
-            ..LinkClass::default()
-        })
-        .collect();
+    let mut classes = link_classes(fabric, offered_load(run_spec, flows, span));
     for (number, link) in fabric.links.iter().enumerate() {
         let class = &mut classes[usize::from(link.class)];
         let port = built.port(number);

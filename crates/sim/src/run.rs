@@ -148,18 +148,16 @@ fn run_with<K: Key>(
             beside().peekable()
         }
     };
-    let asks = matches!(run_spec.flows, Flows::Queries { .. });
-    let follow = asks || matches!(run_spec.flows, Flows::Collectives(_));
+    let follow = matches!(run_spec.flows, Flows::Queries { .. } | Flows::Collectives(_));
     if upcoming.peek().is_none() && !follow {
         return Err(SimError::NoFlows("at all"));
     }
     let ended = match run_spec.measure {
         Measure::Window { .. } if follow => return Err(SimError::QueriesInWindow),
-        Measure::All if asks => run.all_queries(upcoming, progress)?,
-        Measure::All if run_spec.flows.are_closed() => run.all_closed(upcoming, progress)?,
         Measure::All => match run_spec.flows {
-            Flows::Until { waited_for, .. } => run.all_until(upcoming, waited_for, progress)?,
-            _ => run.all(upcoming, progress)?,
+            Flows::Given(_) => run.all(upcoming, progress)?,
+            Flows::Closed { .. } | Flows::Collectives(_) => run.all_closed(upcoming, progress)?,
+            Flows::Queries { .. } | Flows::Until { .. } => run.all_until(upcoming, progress)?,
         },
         Measure::Window { from, to } => Some(run.window(upcoming, from, to, progress)?),
     };

@@ -18,9 +18,9 @@ use crate::admission::Admission;
 use crate::bank::FifoBank;
 use crate::discipline::Discipline;
 use crate::hash::{mix, reduce};
-use crate::marker::{Marker, Waiting};
+use crate::marker::Marker;
 use crate::meta::Meta;
-use crate::scheduler::{Gate, PortContext, PortRules, PortScheduler, PortSite, Verdict, without_gate};
+use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict, pass_on, without_gate};
 
 /// Where the bids of flows are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -193,6 +193,8 @@ impl Afq {
 }
 
 impl PortScheduler for Afq {
+    pass_on!(self, self.bank => gate, backlog_bytes, waiting_in, queues);
+
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let meta = &mut metas[packet as usize];
         let (flow, (bid, rounds)) = (meta.flow, self.bid(meta));
@@ -222,24 +224,8 @@ impl PortScheduler for Afq {
         verdict
     }
 
-    fn gate(&mut self) -> Option<Gate<'_>> {
-        self.bank.gate()
-    }
-
     fn reserve(&mut self, packets: usize) {
         self.bids.reserve(packets);
-    }
-
-    fn backlog_bytes(&self) -> u64 {
-        self.bank.backlog_bytes()
-    }
-
-    fn waiting_in(&self, queue: usize) -> Option<Waiting> {
-        self.bank.waiting_in(queue)
-    }
-
-    fn queues(&self) -> usize {
-        self.bank.queues()
     }
 }
 

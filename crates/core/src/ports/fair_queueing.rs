@@ -22,7 +22,7 @@ use crate::flow_queues::FlowQueues;
 use crate::intake::PortIntake;
 use crate::marker::Marker;
 use crate::meta::Meta;
-use crate::scheduler::{Gate, Line, PortContext, PortRules, PortScheduler, PortSite, Verdict};
+use crate::scheduler::{Line, PortContext, PortRules, PortScheduler, PortSite, Verdict, pass_on};
 use crate::units::Time;
 
 /// Bit-by-bit round robin has no settings.
@@ -110,6 +110,8 @@ impl FairQueueing {
 }
 
 impl PortScheduler for FairQueueing {
+    pass_on!(self, self.intake => gate, backlog_bytes);
+
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let meta = &mut metas[packet as usize];
         meta.queue = 0;
@@ -130,19 +132,11 @@ impl PortScheduler for FairQueueing {
         Some(packet)
     }
 
-    fn gate(&mut self) -> Option<Gate<'_>> {
-        self.intake.gate()
-    }
-
     /// In the fluid system flows are active that have left the port. Both hold the same work, so that there are about twice
     /// as many of them at most.
     fn reserve(&mut self, packets: usize) {
         self.sorted.reserve(packets);
         self.fluid.active.reserve(2 * packets);
-    }
-
-    fn backlog_bytes(&self) -> u64 {
-        self.intake.bytes()
     }
 
     fn queues(&self) -> usize {

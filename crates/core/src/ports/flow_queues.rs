@@ -14,7 +14,7 @@ use crate::intake::PortIntake;
 use crate::marker::Marker;
 use crate::meta::Meta;
 use crate::ports::flow_index::FlowIndex;
-use crate::scheduler::{Gate, PortContext, PortRules, PortScheduler, PortSite, Verdict};
+use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict, pass_on};
 
 /// A binary min-heap of slots. Each has a key, which can change.
 #[derive(Default)]
@@ -230,6 +230,8 @@ impl FlowScheduler {
 }
 
 impl PortScheduler for FlowScheduler {
+    pass_on!(self, self.intake => gate, backlog_bytes, bypass_bytes);
+
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let meta = &mut metas[packet as usize];
         let (flow, rank) = (meta.flow, meta.tag.rank());
@@ -260,26 +262,14 @@ impl PortScheduler for FlowScheduler {
             }
             None => self.flows.close(slot),
         }
-        if self.intake.bytes() == 0 {
+        if self.intake.backlog_bytes() == 0 {
             self.turn = 0;
         }
         Some(packet)
     }
 
-    fn gate(&mut self) -> Option<Gate<'_>> {
-        self.intake.gate()
-    }
-
     fn reserve(&mut self, packets: usize) {
         self.flows.reserve(packets);
-    }
-
-    fn bypass_bytes(&self) -> u64 {
-        self.intake.bypass_bytes()
-    }
-
-    fn backlog_bytes(&self) -> u64 {
-        self.intake.bytes()
     }
 
     fn queues(&self) -> usize {

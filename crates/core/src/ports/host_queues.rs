@@ -9,9 +9,9 @@
 use crate::admission::Admission;
 use crate::bank::FifoBank;
 use crate::discipline::Discipline;
-use crate::marker::{Marker, Waiting};
+use crate::marker::Marker;
 use crate::meta::Meta;
-use crate::scheduler::{Gate, PortContext, PortRules, PortScheduler, PortSite, Verdict};
+use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict, pass_on};
 
 /// The settings of a host's queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,29 +45,11 @@ impl HostQueues {
 }
 
 impl PortScheduler for HostQueues {
+    pass_on!(self, self.bank => dequeue, gate, backlog_bytes, waiting_in, queues);
+
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let level = self.level(&metas[packet as usize]);
         self.bank.enqueue_in(level, metas, packet, context)
-    }
-
-    fn dequeue(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>) -> Option<u32> {
-        self.bank.dequeue(metas, context)
-    }
-
-    fn gate(&mut self) -> Option<Gate<'_>> {
-        self.bank.gate()
-    }
-
-    fn backlog_bytes(&self) -> u64 {
-        self.bank.backlog_bytes()
-    }
-
-    fn waiting_in(&self, queue: usize) -> Option<Waiting> {
-        self.bank.waiting_in(queue)
-    }
-
-    fn queues(&self) -> usize {
-        self.bank.queues()
     }
 }
 

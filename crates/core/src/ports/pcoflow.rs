@@ -24,7 +24,7 @@ use crate::marker::Waiting;
 use crate::meta::{Kind, Meta, NONE};
 use crate::ports::presence::Presence;
 use crate::readings::Reading;
-use crate::scheduler::{Gate, PortContext, PortRules, PortScheduler, PortSite, Verdict};
+use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict, pass_on};
 use crate::units::Time;
 
 /// The settings of pCoflow's queue.
@@ -297,6 +297,8 @@ impl PcoflowPort {
 }
 
 impl PortScheduler for PcoflowPort {
+    pass_on!(self, self.bank => gate, bypass_bytes, backlog_bytes, waiting_in, queues);
+
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let meta = &metas[packet as usize];
         let tagged = self.tagged(meta);
@@ -335,32 +337,12 @@ impl PortScheduler for PcoflowPort {
         Some(packet)
     }
 
-    fn gate(&mut self) -> Option<Gate<'_>> {
-        self.bank.gate()
-    }
-
     fn reserve(&mut self, packets: usize) {
         self.owners.reserve(packets);
-    }
-
-    fn bypass_bytes(&self) -> u64 {
-        self.bank.bypass_bytes()
-    }
-
-    fn backlog_bytes(&self) -> u64 {
-        self.bank.backlog_bytes()
-    }
-
-    fn waiting_in(&self, queue: usize) -> Option<Waiting> {
-        self.bank.waiting_in(queue)
     }
 
     fn observe(&self, see: &mut dyn FnMut(Reading)) {
         see(Reading::Count { name: "joined_below_tag", count: self.below.packets });
         see(Reading::Count { name: "joined_below_tag_wait_ns", count: self.below.waited_ns() });
-    }
-
-    fn queues(&self) -> usize {
-        self.bank.queues()
     }
 }

@@ -8,10 +8,9 @@
 //!
 //! [`crate::pcoflow`] implements the rule's intent, and needs no more queues.
 
-use crate::marker::Waiting;
 use crate::meta::{Held, Meta};
 use crate::pcoflow::{Keeps, Owners};
-use crate::scheduler::{Gate, PortContext, PortRules, PortScheduler, PortSite, Verdict};
+use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict, pass_on};
 use crate::sp_pifo::SpPifo;
 
 /// The settings of pCoflow's ranks over SP-PIFO.
@@ -56,6 +55,8 @@ impl PcoflowSpPifo {
 }
 
 impl PortScheduler for PcoflowSpPifo {
+    pass_on!(self, self.queue => gate, backlog_bytes, waiting_in, queues);
+
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let meta = &metas[packet as usize];
         let (owner, band, rank) = (Keeps::Coflows.owner(meta), self.band(meta), self.rank(meta));
@@ -80,23 +81,7 @@ impl PortScheduler for PcoflowSpPifo {
         Some(packet)
     }
 
-    fn gate(&mut self) -> Option<Gate<'_>> {
-        self.queue.gate()
-    }
-
     fn reserve(&mut self, packets: usize) {
         self.owners.reserve(packets);
-    }
-
-    fn backlog_bytes(&self) -> u64 {
-        self.queue.backlog_bytes()
-    }
-
-    fn waiting_in(&self, queue: usize) -> Option<Waiting> {
-        self.queue.waiting_in(queue)
-    }
-
-    fn queues(&self) -> usize {
-        self.queue.queues()
     }
 }

@@ -11,7 +11,7 @@ use crate::admission::Admission;
 use crate::intake::PortIntake;
 use crate::marker::Marker;
 use crate::meta::Meta;
-use crate::scheduler::{Gate, PortContext, PortRules, PortScheduler, PortSite, Verdict};
+use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict, pass_on};
 
 /// A PIFO's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +46,8 @@ impl Pifo {
 }
 
 impl PortScheduler for Pifo {
+    pass_on!(self, self.intake => gate, backlog_bytes);
+
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let meta = &mut metas[packet as usize];
         // All ranks of the FIFO become its first one: a PIFO serves equal ranks in arrival order.
@@ -66,10 +68,6 @@ impl PortScheduler for Pifo {
         Some(packet)
     }
 
-    fn gate(&mut self) -> Option<Gate<'_>> {
-        self.intake.gate()
-    }
-
     fn reserve(&mut self, packets: usize) {
         self.sorted.reserve(packets);
     }
@@ -77,10 +75,6 @@ impl PortScheduler for Pifo {
     fn bypass_bytes(&self) -> u64 {
         // A packet that bypasses the port counts for the queue of its priority, not of its rank.
         if self.fifo_from.is_some() { 0 } else { self.intake.bypass_bytes() }
-    }
-
-    fn backlog_bytes(&self) -> u64 {
-        self.intake.bytes()
     }
 
     fn queues(&self) -> usize {

@@ -3,7 +3,7 @@
 //! level in order of arrival.
 
 use crate::tag::Tag;
-use crate::tagger::{FlowFacts, TagPackets, TaggerRules};
+use crate::tagger::{FlowFacts, TagPackets};
 use crate::taggers::demotion::level;
 use crate::units::Time;
 
@@ -25,14 +25,6 @@ pub(super) fn aged(level: u8, start: Time) -> Tag {
     let level = level.min(31);
     let start = (start.0 / MICROSECOND).min((1 << AGE_BITS) - 1) as u32;
     Tag::new(level, u32::from(level) << AGE_BITS | start)
-}
-
-impl TaggerRules for AgedLevels {
-    type Tagger = AgedLevels;
-
-    fn build(&self) -> AgedLevels {
-        self.clone()
-    }
 }
 
 impl TagPackets for AgedLevels {

@@ -1,7 +1,7 @@
 //! A rank by bytes of the message.
 
 use crate::tag::Tag;
-use crate::tagger::{FlowFacts, TagPackets, TaggerRules};
+use crate::tagger::{FlowFacts, TagPackets};
 
 /// Which bytes are the rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,14 +12,6 @@ pub enum Bytes {
     ToTheEnd,
     /// Those before this packet: LAS.
     Attained,
-}
-
-impl TaggerRules for Bytes {
-    type Tagger = Bytes;
-
-    fn build(&self) -> Bytes {
-        *self
-    }
 }
 
 impl TagPackets for Bytes {

@@ -1,7 +1,7 @@
 //! What QCluster's switches need to know (QCluster, Table 3).
 
 use crate::tag::Tag;
-use crate::tagger::{FlowFacts, TagPackets, TaggerRules};
+use crate::tagger::{FlowFacts, TagPackets};
 use crate::units::Time;
 
 /// A host's tagger for QCluster's switches (Table 3). It writes group 0 for flows with the special property and 1 for the
@@ -94,14 +94,6 @@ impl Rank {
                 _ => u64::MAX,
             },
         }
-    }
-}
-
-impl TaggerRules for ClusterTagger {
-    type Tagger = ClusterTagger;
-
-    fn build(&self) -> ClusterTagger {
-        *self
     }
 }
 

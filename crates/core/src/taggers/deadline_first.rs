@@ -7,7 +7,7 @@
 //! which no other flow has.
 
 use crate::tag::Tag;
-use crate::tagger::{FlowFacts, TagPackets, TaggerRules};
+use crate::tagger::{FlowFacts, TagPackets};
 use crate::units::Rate;
 
 /// The first rank of flows without a deadline.
@@ -21,14 +21,6 @@ const LATE: u32 = u32::MAX;
 pub struct DeadlineFirst {
     /// The rate of the host's link.
     pub rate: Rate,
-}
-
-impl TaggerRules for DeadlineFirst {
-    type Tagger = DeadlineFirst;
-
-    fn build(&self) -> DeadlineFirst {
-        *self
-    }
 }
 
 impl TagPackets for DeadlineFirst {

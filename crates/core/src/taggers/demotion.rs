@@ -2,7 +2,7 @@
 //! it exceed. A retransmission keeps the priority of its offset.
 
 use crate::tag::Tag;
-use crate::tagger::{FlowFacts, TagPackets, TaggerRules};
+use crate::tagger::{FlowFacts, TagPackets};
 
 /// PIAS's levels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,14 +14,6 @@ pub struct Demotion {
 /// Returns the number of thresholds that `bytes` exceed: PIAS's level.
 pub fn level(thresholds: &[u64], bytes: u64) -> usize {
     thresholds.iter().take_while(|&&threshold| bytes > threshold).count()
-}
-
-impl TaggerRules for Demotion {
-    type Tagger = Demotion;
-
-    fn build(&self) -> Demotion {
-        self.clone()
-    }
 }
 
 impl TagPackets for Demotion {

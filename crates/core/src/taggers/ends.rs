@@ -1,21 +1,13 @@
 //! What AWAFS's switches need to know: see [`crate::awafs`].
 
 use crate::tag::Tag;
-use crate::tagger::{FlowFacts, TagPackets, TaggerRules};
+use crate::tagger::{FlowFacts, TagPackets};
 
 /// The last packet of a flow is marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ends {
     /// Whether packets also say how many bytes were sent before them.
     pub sent: bool,
-}
-
-impl TaggerRules for Ends {
-    type Tagger = Ends;
-
-    fn build(&self) -> Ends {
-        *self
-    }
 }
 
 impl TagPackets for Ends {

@@ -1,19 +1,11 @@
 //! A tagger that writes nothing: all packets are equal.
 
 use crate::tag::Tag;
-use crate::tagger::{FlowFacts, TagPackets, TaggerRules};
+use crate::tagger::{FlowFacts, TagPackets};
 
 /// Writes nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plain;
-
-impl TaggerRules for Plain {
-    type Tagger = Plain;
-
-    fn build(&self) -> Plain {
-        Plain
-    }
-}
 
 impl TagPackets for Plain {
     #[inline(always)]

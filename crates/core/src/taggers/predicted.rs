@@ -6,7 +6,7 @@
 //! vojislavdjukic/flux).
 
 use crate::tag::Tag;
-use crate::tagger::{FlowFacts, TagPackets, TaggerRules};
+use crate::tagger::{FlowFacts, TagPackets};
 
 /// What happens to a flow that is larger than predicted, from there on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,14 +17,6 @@ pub enum Outlived {
     Top,
     /// It comes last.
     Bottom,
-}
-
-impl TaggerRules for Outlived {
-    type Tagger = Outlived;
-
-    fn build(&self) -> Outlived {
-        *self
-    }
 }
 
 impl TagPackets for Outlived {

@@ -5,7 +5,6 @@
 //! packets, which may use all paths. The time by rates alone has a column of its own.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU64;
 
 use flowsieve_core::Time;
 use flowsieve_fabric::Ways;
@@ -120,18 +119,10 @@ fn row(flow: &Flow, (ideal, on_path): (Time, Time), index: usize, spec: &Spec<'_
     let with_packets = |ps: u64| ps.saturating_add(on_path.0.saturating_sub(alone));
     let ends_in_time = |fct_ps: &u64| flow.start_ps.saturating_add(*fct_ps) <= spec.until.0;
     FlowRow {
-        flow: flow.id,
-        src: flow.src,
-        dst: flow.dst,
-        class: flow.class,
-        bytes: flow.bytes,
-        start_ps: flow.start_ps,
         fct_ps: rates_only_ps.map(with_packets).filter(ends_in_time),
         ideal_ps: ideal.0.max(1),
-        deadline_ps: flow.deadline_ps.map(NonZeroU64::get),
-        coflow: flow.coflow,
         rates_only_ps,
-        ..FlowRow::default()
+        ..flowsieve_sim::row_of(flow)
     }
 }
 

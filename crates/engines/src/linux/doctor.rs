@@ -180,7 +180,7 @@ fn orders(seconds: f64) -> Vec<Order> {
 
 /// Returns what hosts add to the time of a byte on idle connections: its median less the fabric's part, at both ends.
 fn host_delay(outcome: &Outcome) -> Time {
-    let mut ns = outcome.one_way_ns.clone();
+    let mut ns = outcome.sent.one_way_ns.clone();
     ns.sort_unstable();
     let median = ns.get(ns.len() / 2).map_or(0, |&ns| ns * 1_000);
     // Two links; a packet of one byte has the length of a short frame on each.

@@ -5,7 +5,6 @@
 //! judged by windows of 100 ms, and by all of the run.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::time::Duration;
 
 use flowsieve_lab::lateness::{Lateness, WINDOW_NS};
@@ -24,8 +23,8 @@ const STOOD_STILL_NS: u64 = 50_000_000;
 fn kinds(outcome: &Outcome) -> [(&Lateness, &'static str, &'static str); 3] {
     [
         (&outcome.frames, "frames", "left"),
-        (&outcome.starts, "flows", "were started"),
-        (&outcome.reads, "readings of bytes", "were"),
+        (&outcome.sent.starts, "flows", "were started"),
+        (&outcome.sent.reads, "readings of bytes", "were"),
     ]
 }
 
@@ -49,29 +48,26 @@ pub(super) fn invalid(outcome: &Outcome) -> Option<String> {
 }
 
 fn of_lateness(outcome: &Outcome) -> Option<String> {
-    let percent = |share: f64| format!("{:.2} %", 100.0 * share);
+    let stolen = stolen(outcome);
     let hint = if outcome.real_time { "" } else { " (without real-time priority, which needs root)" };
     for ((lateness, what, how), most) in kinds(outcome).into_iter().zip(MOST_LATE) {
         let share = lateness.all.late as f64 / lateness.all.events.max(1) as f64;
         if share > most && lateness.all.late > 1 {
-            return Some(format!(
-                "{} of the {what} {how} more than 1 ms late{hint}{}",
-                percent(share),
-                stolen(outcome)
-            ));
+            let percent = 100.0 * share;
+            return Some(format!("{percent:.2} % of the {what} {how} more than 1 ms late{hint}{stolen}"));
         }
     }
     for (lateness, what, how) in kinds(outcome) {
         if lateness.worst_ns > STOOD_STILL_NS {
             let ms = lateness.worst_ns / 1_000_000;
-            return Some(format!("{what} {how} more than 1 ms late{hint}, by up to {ms} ms{}", stolen(outcome)));
+            return Some(format!("{what} {how} more than 1 ms late{hint}, by up to {ms} ms{stolen}"));
         }
     }
     let (bad, all) = (bad_windows(outcome).len(), windows(outcome));
     let share = bad as f64 / all as f64;
     (share > MOST_BAD && bad > HARMLESS).then(|| {
         let what = "more than a twentieth of the frames, starts or readings";
-        format!("in {bad} of {all} windows of 100 ms {what} were more than 1 ms late{hint}{}", stolen(outcome))
+        format!("in {bad} of {all} windows of 100 ms {what} were more than 1 ms late{hint}{stolen}")
     })
 }
 
@@ -79,13 +75,11 @@ fn of_lateness(outcome: &Outcome) -> Option<String> {
 fn stolen(outcome: &Outcome) -> String {
     let all: Duration = outcome.stolen.values().sum();
     let most = outcome.stolen.values().max().copied().unwrap_or_default();
-    let mut text = String::new();
-    if all > Duration::ZERO {
-        let (all, most) = (all.as_millis(), most.as_millis());
-        let _ =
-            write!(text, "; other systems on this hardware took {all} ms of its processors, at most {most} in 100 ms");
+    if all.is_zero() {
+        return String::new();
     }
-    text
+    let (all, most) = (all.as_millis(), most.as_millis());
+    format!("; other systems on this hardware took {all} ms of its processors, at most {most} in 100 ms")
 }
 
 #[cfg(test)]
@@ -96,7 +90,7 @@ mod tests {
     /// at these times, in ms: from, and for how long.
     fn run(stalls: &[(u64, u64)]) -> Outcome {
         let mut outcome = Outcome { length: Duration::from_secs(12), real_time: true, ..Outcome::default() };
-        let kinds = [(&mut outcome.frames, 100), (&mut outcome.starts, 4_000), (&mut outcome.reads, 1_000)];
+        let kinds = [(&mut outcome.frames, 100), (&mut outcome.sent.starts, 4_000), (&mut outcome.sent.reads, 1_000)];
         for (lateness, every_us) in kinds {
             for due_us in (0..12_000_000u64).step_by(every_us) {
                 let late = stalls.iter().find_map(|(from, long)| {
@@ -139,7 +133,7 @@ mod tests {
     #[test]
     fn invalid__flows_that_started_late() {
         let mut outcome = run(&[]);
-        outcome.starts = run(&[(5_000, 400)]).starts;
+        outcome.sent.starts = run(&[(5_000, 400)]).sent.starts;
         let hint = "; other systems on this hardware took 350 ms of its processors, at most 200 in 100 ms; expected";
         outcome.stolen =
             [(51, 200), (52, 150)].into_iter().map(|(window, ms)| (window, Duration::from_millis(ms))).collect();
@@ -148,7 +142,7 @@ mod tests {
             said.starts_with("3.33 % of the flows were started more than 1 ms late") && said.contains(hint),
             "{said}"
         );
-        outcome.starts = run(&[]).starts;
+        outcome.sent.starts = run(&[]).sent.starts;
         outcome.carried.lost_before = 2;
         assert!(invalid(&outcome).is_some_and(|said| said.starts_with("2 frames were lost before they were received")));
     }

@@ -36,7 +36,7 @@ pub(super) fn of(run: &Run, outcome: &Outcome) -> PointResult {
         fruitless_timeouts: None,
         most_under_way: None,
     };
-    let mut finished: Vec<&Finished> = outcome.finished.iter().collect();
+    let mut finished: Vec<&Finished> = outcome.sent.finished.iter().collect();
     finished.sort_by_key(|finished| finished.order.message.id);
     let of_lab = finished.into_iter().map(|finished| {
         let flow = flow(&finished.order);
@@ -51,19 +51,7 @@ pub(super) fn of(run: &Run, outcome: &Outcome) -> PointResult {
         .iter()
         .zip(ideals)
         .filter(|((.., counts), _)| *counts)
-        .map(|((flow, fct_ps, _), ideal)| FlowRow {
-            flow: flow.id,
-            src: flow.src,
-            dst: flow.dst,
-            class: flow.class,
-            bytes: flow.bytes,
-            start_ps: flow.start_ps,
-            fct_ps: *fct_ps,
-            ideal_ps: ideal.0,
-            deadline_ps: flow.deadline_ps.map(NonZeroU64::get),
-            coflow: flow.coflow,
-            ..FlowRow::default()
-        })
+        .map(|((flow, fct_ps, _), ideal)| FlowRow { fct_ps: *fct_ps, ideal_ps: ideal.0, ..flowsieve_sim::row_of(flow) })
         .collect();
     let end = |row: &FlowRow| row.fct_ps.map(|fct| row.start_ps + fct);
     let last_start = flows.iter().map(|flow| flow.start_ps).max().unwrap_or(0);
@@ -86,7 +74,8 @@ pub(super) fn of(run: &Run, outcome: &Outcome) -> PointResult {
     };
     result.count_flows();
     // The kernel counts them for all flows together.
-    let kernel = |name: &str| outcome.counters.iter().find(|(known, _)| *known == name).map_or(0, |(_, count)| *count);
+    let kernel =
+        |name: &str| outcome.sent.counters.iter().find(|(known, _)| *known == name).map_or(0, |(_, count)| *count);
     result.timeouts = kernel("TCPTimeouts");
     result.retransmissions = kernel("RetransSegs");
     result
@@ -127,18 +116,7 @@ fn flow_of(id: u32, seen: &Seen) -> Flow {
 fn links(run: &Run, outcome: &Outcome, offered: Vec<f64>) -> Vec<LinkClass> {
     let fabric = &run.setup.fabric;
     let seconds = outcome.length.as_secs_f64();
-    let mut classes: Vec<LinkClass> = fabric
-        .classes
-        .iter()
-        .zip(fabric.class_shares().iter().zip(offered))
-        .map(|(name, (share, offered_load))| LinkClass {
-            name: (*name).to_owned(),
-            links: share.links,
-            rate_bps: share.rate_total_bps / u64::from(share.links.max(1)),
-            offered_load,
-            ..LinkClass::default()
-        })
-        .collect();
+    let mut classes = flowsieve_sim::link_classes(fabric, offered);
     for (link, tally) in fabric.links.iter().zip(&outcome.links) {
         let class = &mut classes[usize::from(link.class)];
         class.packets += tally.port.sent;
@@ -185,11 +163,11 @@ fn counts(outcome: &Outcome) -> BTreeMap<String, u64> {
         ("lab frames over 250 us late", later + late),
         ("lab frames over 1 ms late", late),
         ("lab latest frame us", outcome.frames.worst_ns / 1_000),
-        ("lab flows started over 1 ms late", outcome.starts.all.late),
-        ("lab latest start us", outcome.starts.worst_ns / 1_000),
-        ("lab readings", outcome.reads.all.events),
-        ("lab readings over 1 ms late", outcome.reads.all.late),
-        ("lab latest reading us", outcome.reads.worst_ns / 1_000),
+        ("lab flows started over 1 ms late", outcome.sent.starts.all.late),
+        ("lab latest start us", outcome.sent.starts.worst_ns / 1_000),
+        ("lab readings", outcome.sent.reads.all.events),
+        ("lab readings over 1 ms late", outcome.sent.reads.all.late),
+        ("lab latest reading us", outcome.sent.reads.worst_ns / 1_000),
         ("lab windows of 100 ms", judge::windows(outcome)),
         ("lab windows with much that was late", judge::bad_windows(outcome).len() as u64),
         ("lab stolen ms", outcome.stolen.values().sum::<std::time::Duration>().as_millis() as u64),
@@ -205,12 +183,12 @@ fn counts(outcome: &Outcome) -> BTreeMap<String, u64> {
         ("lab datagrams", outcome.hosts.datagrams),
         ("lab messages not kept", outcome.hosts.not_kept),
         ("lab programs ended", outcome.ended_programs as u64),
-        ("lab widest window at the end", outcome.widest_window.into()),
+        ("lab widest window at the end", outcome.sent.widest_window.into()),
         ("lab CPU us of the fabric", outcome.cpu.as_micros() as u64),
     ];
     let own = own.map(|(name, count)| (name.to_owned(), count));
     let controllers = outcome.controllers.iter().map(|(name, count)| ((*name).to_owned(), *count));
-    let kernel = outcome.counters.iter().map(|(name, count)| (format!("kernel {name}"), *count));
+    let kernel = outcome.sent.counters.iter().map(|(name, count)| (format!("kernel {name}"), *count));
     own.into_iter().chain(controllers).chain(kernel).filter(|(_, count)| *count > 0).collect()
 }
 
@@ -226,11 +204,11 @@ fn warnings(run: &Run, outcome: &Outcome) -> Vec<String> {
             "the kernel keeps at most {kb} kB of frames for the fabric, and more if the lab runs as root"
         ));
     }
-    if outcome.waited > 0 {
+    if outcome.sent.waited > 0 {
         said.push(format!(
             "{} flows found no idle connection and waited for one, which their FCTs include; expected \
              `connections_per_pair` above {}",
-            outcome.waited, run.connections
+            outcome.sent.waited, run.connections
         ));
     }
     if outcome.hosts.untold + outcome.hosts.unknown > 0 {

@@ -2,13 +2,14 @@
 //! never end.
 
 use super::MAX_TIME;
+use crate::setup::Setup;
 use crate::watch::SAMPLE_INTERVAL;
 use crate::workload::{
     ARRIVALS, CDF, CHANGE_AT, COMPUTE_GAP, Extent, LOAD, OWN_RACK, QUERIES, SIZES, THINK_TIME, Workload,
     key_of_collectives,
 };
 use flowsieve_core::{BalancerSpec, ControllerKind, ControllerSpec, Time};
-use flowsieve_experiment::Error;
+use flowsieve_experiment::{Error, Point};
 use flowsieve_fabric::topology::{Fabric, Link, Node, events};
 use flowsieve_record::PointResult;
 use flowsieve_schemes::coflows::COFLOW_ORDER;
@@ -46,20 +47,15 @@ pub(crate) fn refuse_huge_sketches(scope: &Scope<'_>, scheme: &Scheme, fabric: &
 
 /// Refuses a timer of a transport that fires before the sender's line has sent a packet: all packets would be sent again
 /// and again, or asked for.
-pub(crate) fn refuse_hasty_timers(
-    settings: &Settings,
-    variant: &str,
-    scheme: &Scheme,
-    fabric: &Fabric,
-) -> Result<(), SettingsError> {
-    let scope = settings.scheme(variant);
+pub(crate) fn refuse_hasty_timers(point: &Point, Setup { scheme, fabric, .. }: &Setup) -> Result<(), SettingsError> {
+    let scope = point.settings.scheme(&point.variant.name);
     let lines = fabric.links.iter().filter(|link| matches!(link.from, Node::Host(_)));
     let Some(slowest) = lines.map(|link| link.rate).min_by_key(|rate| rate.bps()) else { return Ok(()) };
     for transport in scheme.classes.iter().map(|class| &class.transport) {
         let facts = transport.facts();
         let takes = slowest.byte_time().serialise(u32::from(facts.segment) + u32::from(facts.header));
         for wait in transport.constants().waits.into_iter().filter(|wait| wait.time < takes) {
-            let Some(key) = settings.find(wait.key).filter(|key| scope.is_given(key)) else { continue };
+            let Some(key) = point.settings.find(wait.key).filter(|key| scope.is_given(key)) else { continue };
             let problem = format!("a timeout of {} is shorter than a full packet takes on a host's link", wait.time);
             return Err(scope.error(key, problem).expected(format!("at least {takes}")));
         }
@@ -69,13 +65,8 @@ pub(crate) fn refuse_hasty_timers(
 
 /// Refuses a workload whose messages follow one another under a scheme that does not tell when one has arrived, or that loses
 /// packets for good.
-pub(crate) fn refuse_unanswered(
-    settings: &Settings,
-    variant: &str,
-    scheme: &Scheme,
-    workload: &Workload,
-    seed: u64,
-) -> Result<(), SettingsError> {
+pub(crate) fn refuse_unanswered(point: &Point, setup: &Setup, seed: u64) -> Result<(), SettingsError> {
+    let Setup { scheme, workload, .. } = setup;
     let answers = |class: &Class| class.transport.facts().answers();
     let (key, why): (&Key, _) = match workload.extent {
         Extent::Queries => (&QUERIES, "a query waits until all its answers have arrived"),
@@ -89,8 +80,8 @@ pub(crate) fn refuse_unanswered(
     if scheme.classes.iter().any(answers) {
         return Ok(());
     }
-    let problem = format!("{why}, but `{variant}` has no ACKs and does not retransmit");
-    Err(settings.common().error(key, problem).expected("a scheme whose transport does, such as dctcp"))
+    let problem = format!("{why}, but `{}` has no ACKs and does not retransmit", point.variant.name);
+    Err(point.settings.common().error(key, problem).expected("a scheme whose transport does, such as dctcp"))
 }
 
 /// Refuses an event at or after the end of the run, if the end is given.
@@ -268,12 +259,8 @@ pub(crate) fn refuse_own_rack(settings: &Settings) -> Result<(), SettingsError> 
 
 /// Refuses queries if a single link is offered its rate or more by other flows, which arrive until the last query has ended.
 /// Links of a class may have different rates.
-pub(crate) fn refuse_overloaded_link(
-    settings: &Settings,
-    (scheme, fabric): (&Scheme, &Fabric),
-    workload: &Workload,
-    seed: u64,
-) -> Result<(), SettingsError> {
+pub(crate) fn refuse_overloaded_link(settings: &Settings, setup: &Setup, seed: u64) -> Result<(), SettingsError> {
+    let Setup { scheme, fabric, workload, .. } = setup;
     // Others may take traffic away from a slow link.
     let is_even = |&place: &Place| {
         use BalancerSpec::{Ecmp, SprayRandom, SprayRoundRobin};

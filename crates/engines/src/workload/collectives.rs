@@ -77,9 +77,7 @@ impl Collective {
         }
         let Some(exchange) = exchange(scope.read(&PATTERN)?) else { return Ok(None) };
         refuse_window(scope, &PATTERN)?;
-        let Some(repeats) = scope.optional(&COLLECTIVES)? else {
-            return Err(scope.invalid(&COLLECTIVES, "how many collectives each group makes, such as 10").into());
-        };
+        let repeats = scope.needed(&COLLECTIVES, "how many collectives each group makes, such as 10")?;
         let count = hosts.racks.len() as u32;
         let size = scope.read_or(&GROUP_SIZE, u64::from(count))? as u32;
         let groups = count.checked_div(size).unwrap_or(0);

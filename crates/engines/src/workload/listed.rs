@@ -10,27 +10,13 @@ use flowsieve_settings::{Scope, SettingsError, units};
 use flowsieve_workload::{Framing, LoadCounts, Pace, PaceError};
 use std::sync::Arc;
 
-/// The change that a load made to a list.
-#[derive(Debug, Clone)]
-pub(super) struct Paced {
-    /// The sentence about it.
-    sentence: String,
-}
-
-impl Paced {
-    /// Returns a sentence with the factor of the gaps.
-    pub(super) fn sentence(&self) -> &str {
-        &self.sentence
-    }
-}
-
-/// Returns the list at the load in the settings, if there is one.
+/// Returns the list at the load in the settings, if there is one, and says what that changed.
 pub(super) fn at_load(
     scope: &Scope<'_>,
     list: Arc<List>,
     files: &Files,
     (hosts, framing, set): (&Hosts, &Framing, ParameterSet),
-) -> Result<(Arc<List>, Option<Paced>), Error> {
+) -> Result<(Arc<List>, Option<String>), Error> {
     let Some(load) = scope.optional(&LOAD)? else { return Ok((list, None)) };
     let (counts, framing) = load_counts(scope, set, framing)?;
     let count = hosts.racks.len() as u32;
@@ -50,7 +36,7 @@ pub(super) fn at_load(
         "{}: the gaps between its flows are multiplied by {factor} for a load of {load}, so they start within {now} instead of {was}",
         list.name()
     );
-    Ok((files.paced(&list, &pace)?, Some(Paced { sentence })))
+    Ok((files.paced(&list, &pace)?, Some(sentence)))
 }
 
 /// Reads which flows of a list count: all, or with `measure = "window"` those that start in it.

@@ -63,18 +63,14 @@ declare! {
 pub(super) fn pattern(scope: &Scope<'_>, hosts: &Hosts) -> Result<Pattern, SettingsError> {
     match scope.read(&PATTERN)? {
         PatternName::Incast => {
-            let Some(fan_in) = scope.optional(&FAN_IN)? else {
-                return Err(scope.invalid(&FAN_IN, "the number of hosts that answer a request"));
-            };
+            let fan_in = scope.needed(&FAN_IN, "the number of hosts that answer a request")?;
             let share = scope.read(&INCAST_SHARE)?;
             // The key's own limits keep it within 32 bits.
             Ok(Pattern::Incast { fan_in: u32::try_from(fan_in).unwrap_or(u32::MAX), share })
         }
         PatternName::Permutation => Ok(Pattern::Permutation),
         PatternName::RackLocal => {
-            let Some(share) = scope.optional(&RACK_LOCAL)? else {
-                return Err(scope.invalid(&RACK_LOCAL, "the share of the flows that stay within their rack"));
-            };
+            let share = scope.needed(&RACK_LOCAL, "the share of the flows that stay within their rack")?;
             Ok(Pattern::RackLocal { racks: Arc::clone(&hosts.racks), share })
         }
         PatternName::Listed => Ok(Pattern::Listed(listed(scope, hosts)?)),
@@ -88,7 +84,7 @@ pub(super) fn pattern(scope: &Scope<'_>, hosts: &Hosts) -> Result<Pattern, Setti
 /// Reads the listed host pairs.
 fn listed(scope: &Scope<'_>, hosts: &Hosts) -> Result<Arc<[ListedPair]>, SettingsError> {
     let expected = "host pairs such as [\"host2 to host0\", \"host1 to host0\"]";
-    let Some(texts) = scope.optional(&PAIRS)? else { return Err(scope.invalid(&PAIRS, expected)) };
+    let texts = scope.needed(&PAIRS, expected)?;
     let weights = scope.optional(&PAIR_WEIGHTS)?.unwrap_or_else(|| vec![1; texts.len()]);
     if weights.len() != texts.len() {
         return Err(scope.invalid(&PAIR_WEIGHTS, format!("{} numbers, one for each of `pairs`", texts.len())));

@@ -67,9 +67,7 @@ impl Asked {
                 .into());
         }
         let servers: Vec<u32> = (1..=servers as u32).map(|next| (client + next) % count).collect();
-        let Some(text) = scope.optional(&QUERY_SIZES)? else {
-            return Err(scope.invalid(&QUERY_SIZES, "the sizes of the answers, such as \"homa-w1\"").into());
-        };
+        let text = scope.needed(&QUERY_SIZES, "the sizes of the answers, such as \"homa-w1\"")?;
         let Sizes { distribution: answers, .. } = reader.of_text(&QUERY_SIZES, &text)?;
         let bits = 8.0 * framing.cost(&answers).data_bytes * servers.len() as f64;
         let asked = Asked {

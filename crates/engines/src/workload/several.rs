@@ -152,18 +152,13 @@ fn number_coflows(settings: &Settings, all: &mut [One]) -> Result<(), SettingsEr
 impl One {
     /// Returns its flows, up to its limit.
     fn flows(&self, seed: u64) -> Result<Flows, String> {
-        let flows = self.workload.flows(seed_of_workload(seed, &self.name))?;
+        let flows = self.workload.flows_to_end(seed_of_workload(seed, &self.name))?;
         let (class, numbers) = (self.class, self.coflows);
         let number = move |coflow: u32| {
             let (by, from) = numbers.unwrap_or((1, 0));
             coflow.saturating_mul(by).saturating_add(from)
         };
-        let flows = flows.map(move |flow| Flow { class, coflow: flow.coflow.map(number), ..flow });
-        Ok(match self.workload.extent {
-            Extent::Flows(count) => Box::new(flows.take(usize::try_from(count).unwrap_or(usize::MAX))),
-            Extent::Until(end) => Box::new(flows.take_while(move |flow| flow.start_ps < end)),
-            _ => Box::new(flows),
-        })
+        Ok(Box::new(flows.map(move |flow| Flow { class, coflow: flow.coflow.map(number), ..flow })))
     }
 
     fn is_endless(&self) -> bool {

@@ -274,11 +274,8 @@ pub(super) fn load_counts(
         return Ok((counts, *framing));
     }
     // One load for all schemes, so that all get the same flows.
-    let Some(bytes) = scope.common().optional(&RTT_BYTES)? else {
-        return Err(
-            scope.invalid(&RTT_BYTES, "the bytes of a flow that need no grant, in [transport], for `load_counts`")
-        );
-    };
+    let expected = "the bytes of a flow that need no grant, in [transport], for `load_counts`";
+    let bytes = scope.common().needed(&RTT_BYTES, expected)?;
     let packets = bytes.div_ceil(framing.payload_bytes.get().into());
     Ok((counts, Framing { ungranted_packets: u32::try_from(packets).unwrap_or(u32::MAX), ..*framing }))
 }
@@ -334,9 +331,7 @@ fn arrivals(reader: &Reader<'_>) -> Result<When, Error> {
         ArrivalsName::Fixed => Ok(When::Open(Arrivals::Fixed, None)),
         ArrivalsName::ClosedLoop => Ok(When::Closed(loops(scope)?)),
         ArrivalsName::Trace => {
-            let Some(file) = scope.optional(&ARRIVAL_TRACE)? else {
-                return Err(scope.invalid(&ARRIVAL_TRACE, "a file of starts with arrivals = \"trace\"").into());
-            };
+            let file = scope.needed(&ARRIVAL_TRACE, "a file of starts with arrivals = \"trace\"")?;
             let read = reader.files.trace(scope, &reader.folder.join(file))?;
             scope.note("workload.arrival_trace.digest", &read.digest);
             Ok(When::Open(Arrivals::Trace(Arc::clone(&read.trace)), Some(read.trace.rate())))
@@ -368,9 +363,7 @@ fn mix(reader: &Reader<'_>, pattern: &Pattern, hosts: &Hosts) -> Result<Option<(
     let which = match scope.read(&MIX_PAIRS)? {
         MixName::Rising => Which { pairs: MixPairs::Rising, share: None },
         MixName::From => {
-            let Some(names) = scope.optional(&MIX_FROM)? else {
-                return Err(scope.invalid(&MIX_FROM, "the senders that use mix_sizes, such as [\"host1\"]").into());
-            };
+            let names = scope.needed(&MIX_FROM, "the senders that use mix_sizes, such as [\"host1\"]")?;
             let senders: Result<Vec<u32>, _> = names.iter().map(|name| host(scope, &MIX_FROM, name, hosts)).collect();
             let senders = senders?;
             let share = MixPairs::share_from(&senders, pattern, hosts.racks.len() as u32);
@@ -383,10 +376,7 @@ fn mix(reader: &Reader<'_>, pattern: &Pattern, hosts: &Hosts) -> Result<Option<(
 
 /// Reads which flows have deadlines, if any.
 fn deadlines(scope: &Scope<'_>) -> Result<Option<Deadlines>, SettingsError> {
-    let time = || match scope.optional(&DEADLINE_TIME)? {
-        Some(ps) => Ok(ps),
-        None => Err(scope.invalid(&DEADLINE_TIME, "the time from a flow's start to its deadline")),
-    };
+    let time = || scope.needed(&DEADLINE_TIME, "the time from a flow's start to its deadline");
     let rule = match scope.read(&DEADLINES)? {
         DeadlinesName::None => return Ok(None),
         DeadlinesName::Fixed => DeadlineRule::Fixed(time()?),

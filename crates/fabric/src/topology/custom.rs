@@ -64,9 +64,7 @@ pub(super) fn example(settings: &Settings) -> Result<Fabric, SettingsError> {
 /// Reads the plan from the settings' `file`, whose path is relative to `folder`.
 pub(super) fn plan(settings: &Settings, folder: &Path) -> Result<Plan, SettingsError> {
     let scope = settings.common();
-    let Some(file) = scope.optional(&FILE)? else {
-        return Err(scope.invalid(&FILE, "an edge list: the path of a CSV file of from,to,rate,delay"));
-    };
+    let file = scope.needed(&FILE, "an edge list: the path of a CSV file of from,to,rate,delay")?;
     let path = folder.join(file);
     let name = path.display().to_string();
     let refuse = |problem: String| scope.error(&FILE, format!("{name} {problem}")).expected("an edge list");

@@ -105,23 +105,22 @@ impl Signals {
 }
 
 /// What was sent.
-#[derive(Debug, Default)]
-pub(super) struct Sent {
+#[derive(Clone, Debug, Default)]
+pub struct Sent {
     /// The messages that began, by their starts.
-    pub(super) finished: Vec<Finished>,
-    /// Messages that found no idle connection.
-    pub(super) waited: u64,
-    /// How late messages were started, and how late their bytes were read after their arrival.
-    pub(super) starts: Lateness,
-    pub(super) reads: Lateness,
-    /// One byte there and its reading, on idle connections, in ns.
-    pub(super) one_way_ns: Vec<u64>,
-    /// Counters of the hosts' TCP while the messages were sent, summed over the hosts.
-    pub(super) counters: Vec<(&'static str, u64)>,
-    /// Segments that connections have sent again.
-    pub(super) retransmitted: u64,
+    pub finished: Vec<Finished>,
+    /// Messages that found no idle connection and waited for one.
+    pub waited: u64,
+    /// How late messages were started.
+    pub starts: Lateness,
+    /// How late their bytes were read after their arrival.
+    pub reads: Lateness,
+    /// The time of one byte to the other host on idle connections: of each connection, in ns.
+    pub one_way_ns: Vec<u64>,
+    /// Counters of the hosts' TCP while the messages were sent, by name, summed over the hosts.
+    pub counters: Vec<(&'static str, u64)>,
     /// The largest congestion window of a connection at the end, in segments.
-    pub(super) widest: u32,
+    pub widest_window: u32,
 }
 
 /// The connections of all hosts, and who uses them.
@@ -484,8 +483,7 @@ impl Pools {
     fn end(mut self) -> Sent {
         for open in &self.connections {
             let info = flowsieve_linux::tcp_info(&open.sender).unwrap_or_default();
-            self.sent.retransmitted += u64::from(info.retransmitted);
-            self.sent.widest = self.sent.widest.max(info.window);
+            self.sent.widest_window = self.sent.widest_window.max(info.window);
         }
         self.sent
     }

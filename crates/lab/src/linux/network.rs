@@ -257,39 +257,22 @@ impl Drop for Network {
     }
 }
 
-/// A namespace of a lab that has ended without removing it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Leftover {
-    /// Its name.
-    pub name: String,
-}
-
-/// Returns the namespaces of labs whose processes are gone.
-pub fn leftovers() -> Vec<Leftover> {
-    let mut left: Vec<Leftover> = namespaces().filter(|name| is_left(name)).map(|name| Leftover { name }).collect();
-    left.sort_by(|one, other| one.name.cmp(&other.name));
-    left
-}
-
 /// Returns the names of all network namespaces.
 fn namespaces() -> impl Iterator<Item = String> {
     let entries = fs::read_dir(NAMESPACES).into_iter().flatten();
     entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok())
 }
 
-fn is_left(name: &str) -> bool {
-    name.strip_prefix(PREFIX).is_some_and(is_gone)
-}
-
-/// Removes what labs have left whose processes are gone; returns what it has removed.
+/// Removes the namespaces of labs whose processes are gone; returns their names.
 ///
 /// # Errors
 /// Fails if a namespace cannot be removed.
-pub fn clean() -> Result<Vec<Leftover>, LabError> {
-    let left = leftovers();
-    let names: Vec<String> = left.iter().map(|namespace| namespace.name.clone()).collect();
-    super::programs::end_in(&names);
-    names.iter().try_for_each(|name| delete(name))?;
+pub fn clean() -> Result<Vec<String>, LabError> {
+    let is_left = |name: &String| name.strip_prefix(PREFIX).is_some_and(is_gone);
+    let mut left: Vec<String> = namespaces().filter(is_left).collect();
+    left.sort();
+    super::programs::end_in(&left);
+    left.iter().try_for_each(|name| delete(name))?;
     Ok(left)
 }
 

@@ -17,7 +17,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use super::congestion::{Congestion, Registered};
 use super::devices::{Devices, now_ns};
-use super::generator::{self, Finished, Sent, Signals, Source};
+use super::generator::{self, Sent, Signals, Source};
 use super::network::{HostSettings, Network, Senders};
 use super::stay::{self, Live};
 use super::tallies::{LinkTally, Tallies};
@@ -81,20 +81,12 @@ pub type WithSource<'a> = &'a (dyn Fn(&mut dyn FnMut(&mut dyn Source)) + Sync);
 /// What a run has measured.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// The messages that began, by their starts.
-    pub finished: Vec<Finished>,
-    /// Messages that found no idle connection and waited for one.
-    pub waited: u64,
-    /// The time of one byte to the other host on idle connections: of each connection, in ns.
-    pub one_way_ns: Vec<u64>,
+    /// What was sent.
+    pub sent: Sent,
     /// What was carried.
     pub carried: Carried,
-    /// How late frames left the fabric, messages were started, and bytes were read after their arrival.
+    /// How late frames left the fabric.
     pub frames: Lateness,
-    /// As `frames`.
-    pub starts: Lateness,
-    /// As `frames`.
-    pub reads: Lateness,
     /// By window of the measured part, the time that other systems had this machine's processors for, where there was any.
     pub stolen: BTreeMap<u64, Duration>,
     /// What became of packets in the fabric.
@@ -107,12 +99,6 @@ pub struct Outcome {
     pub controllers: BTreeMap<&'static str, u64>,
     /// How often their periodic parts have acted.
     pub periodic: Vec<Periodic>,
-    /// Counters of the kernel's TCP, by name.
-    pub counters: Vec<(&'static str, u64)>,
-    /// Segments that the kernel has sent again.
-    pub retransmitted: u64,
-    /// The largest congestion window of the lab's connections at the end, in segments.
-    pub widest_window: u32,
     /// Whether the threads ran with real-time priority.
     pub real_time: bool,
     /// Length of the measured part.
@@ -215,19 +201,7 @@ pub fn run(plan: &Plan<'_>, hear: &mut dyn FnMut(f64) -> ControlFlow<()>) -> Res
             sent.counters = counters.unwrap_or_else(|_| Err(panicked())).unwrap_or_default();
             ended_programs = super::programs::end_in(&network.namespaces());
         }
-        Ok(Outcome {
-            finished: sent.finished,
-            waited: sent.waited,
-            one_way_ns: sent.one_way_ns,
-            counters: sent.counters,
-            retransmitted: sent.retransmitted,
-            widest_window: sent.widest,
-            starts: sent.starts,
-            reads: sent.reads,
-            stolen: steal.by_window,
-            ended_programs,
-            ..outcome
-        })
+        Ok(Outcome { sent, stolen: steal.by_window, ended_programs, ..outcome })
     })
 }
 

@@ -4,14 +4,14 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use flowsieve_core::Time;
-use flowsieve_workload::{Answered, Collectives, Queries, Underway};
+use flowsieve_workload::{Answered, Collectives, Flow, Queries, Underway};
 
 use super::{Arrivals, Run};
 use crate::event::Key;
 use crate::following::{Following, Rule};
 use crate::hosts::Hosts;
 use crate::measure;
-use crate::run_spec::{Progress, SimError};
+use crate::run_spec::{Flows, Progress, SimError};
 
 /// Time between two checks whether all queries, or all flows that others wait for, have ended. The instants do not
 /// depend on how the fabric is cut.
@@ -34,14 +34,14 @@ impl<K: Key> Run<'_, '_, K> {
         Ok(ended)
     }
 
-    /// Does the same for queries that follow one another, while other flows arrive.
-    pub(super) fn all_queries(
+    /// Does the same while flows arrive until all queries, or the flows that the others wait for, have ended.
+    pub(super) fn all_until(
         &mut self,
         mut upcoming: Arrivals<'_>,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Option<Time>, SimError> {
         let mut end = Time::ZERO;
-        while end < self.stop && !self.following().any(Following::heard_all_answers) {
+        while end < self.stop && !self.have_ended() {
             end += QUERY_EPOCH;
             while let Some(flow) = upcoming.next_if(|flow| flow.start_ps < end.0) {
                 self.feed(flow)?;
@@ -49,7 +49,7 @@ impl<K: Key> Run<'_, '_, K> {
             self.until(end, progress)?;
             self.refuse_crowd()?;
             if upcoming.peek().is_none() && !self.waits() {
-                break; // no answer will come any more
+                break; // no answer will come any more, and none of them will finish
             }
         }
         self.arrivals_ended = Some(end);
@@ -57,28 +57,12 @@ impl<K: Key> Run<'_, '_, K> {
         self.drain(end, progress)
     }
 
-    /// Does the same for flows that arrive until some of them have finished.
-    pub(super) fn all_until(
-        &mut self,
-        mut upcoming: Arrivals<'_>,
-        waited_for: &[u32],
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<Option<Time>, SimError> {
-        let mut end = Time::ZERO;
-        while end < self.stop && !self.have_finished(waited_for) {
-            end += QUERY_EPOCH;
-            while let Some(flow) = upcoming.next_if(|flow| flow.start_ps < end.0) {
-                self.feed(flow)?;
-            }
-            self.until(end, progress)?;
-            self.refuse_crowd()?;
-            if upcoming.peek().is_none() && !self.waits() {
-                break; // none of them will finish any more
-            }
+    /// Returns whether all queries, or the flows that the others wait for, have ended.
+    fn have_ended(&mut self) -> bool {
+        match self.run_spec.flows {
+            Flows::Until { waited_for, .. } => self.have_finished(waited_for),
+            _ => self.following().any(Following::heard_all_answers),
         }
-        self.arrivals_ended = Some(end);
-        self.note_arrivals_end(Time(end.0.saturating_sub(1)));
-        self.drain(end, progress)
     }
 
     /// Returns whether all of these flows have begun and have finished, or can never finish.
@@ -110,12 +94,7 @@ impl<K: Key> Run<'_, '_, K> {
         }
         let shared = Arc::new(queries.clone());
         self.follow(|| Rule::Queries { queries: Arc::clone(&shared), answered: Answered::default() });
-        for id in queries.first() {
-            let flow = queries.message(id, 0);
-            self.refuse_unsound(&flow)?;
-            self.hand_over(flow, Hosts::hand_over_first);
-        }
-        Ok(())
+        self.begin_first(queries.first().map(|id| queries.message(id, 0)))
     }
 
     /// Begins the first messages of collectives.
@@ -127,10 +106,14 @@ impl<K: Key> Run<'_, '_, K> {
             return Err(SimError::CollectiveMayLose { class });
         }
         self.follow(|| Rule::Collectives { collectives: Arc::clone(&shared), underway: Underway::default() });
-        for id in first {
-            let flow = shared.message(id, 0);
-            self.refuse_unsound(&flow)?;
-            self.hand_over(flow, Hosts::hand_over_first);
+        self.begin_first(first.into_iter().map(|id| shared.message(id, 0)))
+    }
+
+    /// Begins messages that others follow.
+    fn begin_first(&mut self, messages: impl Iterator<Item = Flow>) -> Result<(), SimError> {
+        for message in messages {
+            self.refuse_unsound(&message)?;
+            self.hand_over(message, Hosts::hand_over_first);
         }
         Ok(())
     }

@@ -52,15 +52,6 @@ struct Said {
 }
 
 impl Shared {
-    fn new(threads: usize, stages: usize) -> Shared {
-        let said = || Said { next: AtomicU64::new(0), made: (0..stages).map(|_| AtomicU64::new(0)).collect() };
-        Shared {
-            barrier: Barrier::new(threads),
-            mail: (0..threads * threads).map(|_| Mutex::default()).collect(),
-            said: (0..threads).map(|_| [said(), said()]).collect(),
-        }
-    }
-
     fn mail(&self, from: usize, to: usize) -> MutexGuard<'_, Vec<Parcel>> {
         self.mail[from * self.said.len() + to].lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -89,7 +80,12 @@ enum Outcome {
 /// none is left.
 pub(super) fn run<K: Key>(built: &mut Built<K>, horizon: Time, most: u64) -> bool {
     let threads = built.slabs.len();
-    let shared = Shared::new(threads, built.stages.len());
+    let said = || Said { next: AtomicU64::new(0), made: built.stages.iter().map(|_| AtomicU64::new(0)).collect() };
+    let shared = Shared {
+        barrier: Barrier::new(threads),
+        mail: (0..threads * threads).map(|_| Mutex::default()).collect(),
+        said: (0..threads).map(|_| [said(), said()]).collect(),
+    };
     let mut own: Vec<Vec<&mut Partition<K>>> = (0..threads).map(|_| Vec::new()).collect();
     let mut of_stages = vec![Vec::new(); threads];
     // By partition: its thread, and its index among those of the thread.

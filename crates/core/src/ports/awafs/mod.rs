@@ -22,10 +22,9 @@ mod load;
 
 use crate::bank::FifoBank;
 use crate::discipline::Discipline;
-use crate::marker::Waiting;
 use crate::meta::{Kind, Meta};
 use crate::readings::Reading;
-use crate::scheduler::{Gate, Line, PortContext, PortRules, PortScheduler, PortSite, Verdict};
+use crate::scheduler::{Line, PortContext, PortRules, PortScheduler, PortSite, Verdict, pass_on};
 use crate::units::Time;
 pub use actuator::{Actuator, ActuatorParams};
 pub use completed::CompletedFlows;
@@ -160,6 +159,8 @@ impl AwafsPort {
 }
 
 impl PortScheduler for AwafsPort {
+    pass_on!(self, self.bank => dequeue, gate, backlog_bytes, waiting_in, queues);
+
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let now = context.now;
         self.catch_up(metas, now);
@@ -180,14 +181,6 @@ impl PortScheduler for AwafsPort {
         verdict.with_queued_before(queued_before)
     }
 
-    fn dequeue(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>) -> Option<u32> {
-        self.bank.dequeue(metas, context)
-    }
-
-    fn gate(&mut self) -> Option<Gate<'_>> {
-        self.bank.gate()
-    }
-
     /// The table's bound is its own.
     fn reserve(&mut self, _packets: usize) {
         if let Some(table) = &mut self.table {
@@ -195,19 +188,7 @@ impl PortScheduler for AwafsPort {
         }
     }
 
-    fn backlog_bytes(&self) -> u64 {
-        self.bank.backlog_bytes()
-    }
-
-    fn waiting_in(&self, queue: usize) -> Option<Waiting> {
-        self.bank.waiting_in(queue)
-    }
-
     fn observe(&self, see: &mut dyn FnMut(Reading)) {
         self.actuator.observe(see);
-    }
-
-    fn queues(&self) -> usize {
-        self.bank.queues()
     }
 }

@@ -15,11 +15,11 @@ pub mod weights;
 use crate::admission::Admission;
 use crate::bank::FifoBank;
 use crate::discipline::{Discipline, Group};
-use crate::marker::{Marker, Waiting};
+use crate::marker::Marker;
 use crate::meta::{Kind, Meta};
 use crate::ports::presence::Presence;
 use crate::readings::{Gauge, Reading};
-use crate::scheduler::{Gate, PortContext, PortRules, PortScheduler, PortSite, Verdict};
+use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict, pass_on};
 use crate::units::Time;
 use sketch::{Keep, SchedulingSketch, SketchParams};
 use weights::{QueueWeights, WeightParams};
@@ -248,6 +248,8 @@ impl ClusterPort {
 }
 
 impl PortScheduler for ClusterPort {
+    pass_on!(self, self.bank => gate, backlog_bytes, waiting_in, queues);
+
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let queued_before = self.bank.backlog_bytes();
         let queue = self.classify(&metas[packet as usize], context.now);
@@ -267,26 +269,10 @@ impl PortScheduler for ClusterPort {
         Some(packet)
     }
 
-    fn gate(&mut self) -> Option<Gate<'_>> {
-        self.bank.gate()
-    }
-
     fn reserve(&mut self, packets: usize) {
         if let Some(presence) = &mut self.presence {
             presence.reserve(packets);
         }
-    }
-
-    fn backlog_bytes(&self) -> u64 {
-        self.bank.backlog_bytes()
-    }
-
-    fn waiting_in(&self, queue: usize) -> Option<Waiting> {
-        self.bank.waiting_in(queue)
-    }
-
-    fn queues(&self) -> usize {
-        self.bank.queues()
     }
 
     fn observe(&self, see: &mut dyn FnMut(Reading)) {

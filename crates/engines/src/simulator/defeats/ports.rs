@@ -14,18 +14,11 @@ use flowsieve_transport::{Amount, Named};
 
 /// DCTCP's queues do not run empty with a threshold of this part of rate times round trip (RFC 8257, §3.1).
 const PART_FOR_DCTCP: u64 = 7;
-/// The papers' ratio of buffer to threshold, in packets.
-const BUFFER_TO_THRESHOLD: (u64, u64) = (240, 65);
-
-/// Ports with the same specification.
-struct Ports<'a> {
-    places: Vec<Place>,
-    spec: &'a PortSpec,
-}
 
 impl Check<'_> {
     pub(super) fn of_ports(&self) -> Vec<String> {
-        let no_mark = self.ports().into_iter().filter_map(|ports| self.no_mark(&ports)).collect::<Vec<_>>();
+        let no_mark =
+            self.ports().into_iter().filter_map(|(places, spec)| self.no_mark(&places, spec)).collect::<Vec<_>>();
         // Of a place the path that asks most of it.
         let of_place = |place: Place| {
             let queue = |path: &&Path| path.narrow.unwrap_or(path.last.0) == place;
@@ -41,8 +34,8 @@ impl Check<'_> {
     }
 
     /// Groups the ports of all places by specification.
-    fn ports(&self) -> Vec<Ports<'_>> {
-        let mut all: Vec<Ports<'_>> = Vec::new();
+    fn ports(&self) -> Vec<(Vec<Place>, &PortSpec)> {
+        let mut all: Vec<(Vec<Place>, &PortSpec)> = Vec::new();
         for place in Place::ALL {
             let fabric = self.planned.fabric;
             let exists = fabric.links.iter().any(|link| fabric.place_of(link.from) == place);
@@ -50,41 +43,33 @@ impl Check<'_> {
                 continue;
             }
             let spec = self.spec(place);
-            let same =
-                |ports: &&mut Ports<'_>| (ports.spec.admission, ports.spec.marker) == (spec.admission, spec.marker);
-            match all.iter_mut().find(same) {
-                Some(ports) => ports.places.push(place),
-                None => all.push(Ports { places: vec![place], spec }),
+            match all.iter_mut().find(|(_, of)| (of.admission, of.marker) == (spec.admission, spec.marker)) {
+                Some((places, _)) => places.push(place),
+                None => all.push((vec![place], spec)),
             }
         }
         all
     }
 
     /// Finds a threshold that no queue reaches.
-    fn no_mark(&self, ports: &Ports<'_>) -> Option<String> {
+    fn no_mark(&self, places: &[Place], spec: &PortSpec) -> Option<String> {
         if !self.constants.reacts_to_marks {
             return None;
         }
-        let k = Threshold::of(ports.spec.marker, self.packet)?;
-        let holds = self.holds(ports.spec, k.scope)?;
+        let k = Threshold::of(spec.marker, self.packet)?;
+        let holds = self.holds(spec, k.scope)?;
         let reached = if k.counts_arriving { holds } else { holds.saturating_sub(self.packet) };
         if k.bytes < reached {
             return None;
         }
         let rule = self.rule(self.longest);
-        let would_do = if rule < reached {
-            k.would_be(rule)
-        } else {
-            let (buffer, threshold) = BUFFER_TO_THRESHOLD;
-            let buffer = (rule.max(k.bytes) * buffer).div_ceil(threshold);
-            format!("buffer = \"{}\"", units::format_size(buffer))
-        };
+        let would_do = if rule < reached { k.would_be(rule) } else { buffer_for(rule.max(k.bytes)) };
         Some(format!(
             "`{}` = {} is not below the {} that {} may hold, so a queue loses packets before it marks one; try {would_do}",
             k.key,
             k.in_words(),
             units::format_size(holds),
-            in_words(&ports.places),
+            in_words(places),
         ))
     }
 
@@ -102,11 +87,7 @@ impl Check<'_> {
         }
         let rule = self.rule(path);
         let holds = self.holds(spec, MarkScope::Queue).unwrap_or(u64::MAX);
-        let (buffer, threshold) = BUFFER_TO_THRESHOLD;
-        let room = match holds <= rule {
-            true => format!(" with buffer = \"{}\"", units::format_size((rule * buffer).div_ceil(threshold))),
-            false => String::new(),
-        };
+        let room = if holds <= rule { format!(" with {}", buffer_for(rule)) } else { String::new() };
         // Without a link that is slower than its host's, a flow alone has its queue in its host.
         let idle = match path.narrow {
             Some(_) => "a flow leaves its link idle while it slows down",
@@ -288,6 +269,11 @@ impl Threshold {
             Some(packet) => format!("{} = {}", self.key, bytes.div_ceil(packet)),
         }
     }
+}
+
+/// Writes the buffer of a threshold by the papers' ratio, 240 packets to 65.
+fn buffer_for(threshold: u64) -> String {
+    format!("buffer = \"{}\"", units::format_size((threshold * 240).div_ceil(65)))
 }
 
 /// Returns the number of queues of a port, if known.
