@@ -18,17 +18,7 @@ struct Pair {
 }
 
 fn unresolved(why: impl Into<String>) -> Checked {
-    Checked {
-        ratio: None,
-        bound: None,
-        load: None,
-        by_load: Vec::new(),
-        values: Vec::new(),
-        values_by_load: Vec::new(),
-        seeds: None,
-        verdict: Verdict::NotResolved,
-        why: why.into(),
-    }
+    Checked { why: why.into(), ..Checked::default() }
 }
 
 const ONE_SEED: &str = "one seed has no interval";
