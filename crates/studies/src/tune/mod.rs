@@ -180,25 +180,22 @@ pub fn tune(request: &Request, work: &mut dyn Work) -> Result<Tuned, Error> {
     configuration::check(request, &fabric)?;
     let claimed = Claimed::claim(&request.out, question(request)?, request.replace)?;
     let begun = Ground::open(&request.fabric, (wanted, *load), request.flows, &request.out).and_then(|ground| {
-        let (screened, not_screened) = match ground.screen() {
-            Ok(every) => (Some(every), None),
-            Err(why) => (None, Some(why)),
-        };
+        let screened = ground.screen();
         let tuning = Tuning::new(request, ground, work, tried);
-        tuning.refuse_small_budget(screened)?;
-        Ok((tuning, screened, not_screened))
+        tuning.refuse_small_budget(screened.as_ref().ok().copied())?;
+        Ok((tuning, screened))
     });
-    let (mut tuning, screened, not_screened) = match begun {
+    let (mut tuning, screened) = match begun {
         Ok(begun) => begun,
         Err(error) => {
             claimed.give_back();
             return Err(error);
         }
     };
-    let finalists = tuning.screen(screened)?;
+    let finalists = tuning.screen(screened.as_ref().ok().copied())?;
     let choice = tuning.choose(&finalists)?;
     let proof = tuning.prove(&choice)?;
-    let (tuned, files) = tuning.answer(Answer { screened, not_screened, choice, proof });
+    let (tuned, files) = tuning.answer(Answer { screened, choice, proof });
     claimed.write(&files)?;
     Ok(tuned)
 }
