@@ -1,11 +1,10 @@
 //! `flowsieve reproduce`.
 
 use std::cell::Cell;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use flowsieve_experiment::bundle;
+use flowsieve_experiment::bundle::{failed, write_text};
 use flowsieve_experiment::engine::Engines;
 use flowsieve_experiment::execute::{How, execute_sharing};
 use flowsieve_experiment::plan::{Changes, Plan};
@@ -89,7 +88,7 @@ impl Page {
     fn of(args: &Reproduce, out: &Path) -> Result<Page, Error> {
         let path = args.page.clone().unwrap_or_else(|| out.join("reproduction.md"));
         let existing = if args.page.is_some() { Existing::replaced(args.replace) } else { Existing::Own };
-        files::check_new(&path, existing).map_err(|error| file_error(&path, error))?;
+        files::check_new(&path, existing).map_err(failed(&path))?;
         Ok(Page { path, existing })
     }
 }
@@ -219,19 +218,14 @@ fn drawing(paper: &str, figure: &PageFigure) -> String {
 
 fn remove(folder: &Path) -> Result<(), Error> {
     match std::fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(file_error(folder, error)),
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(failed(folder)(error)),
         _ => Ok(()),
     }
 }
 
 fn write(path: &Path, text: &str, existing: Existing) -> Result<(), Error> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    folder.map_or(Ok(()), std::fs::create_dir_all).map_err(|error| file_error(path, error))?;
-    bundle::whole_file(path, existing, |out| out.write_all(text.as_bytes()).map_err(|error| file_error(path, error)))
-}
-
-fn file_error(path: &Path, error: std::io::Error) -> Error {
-    Error::File { path: path.display().to_string(), problem: error.to_string() }
+    std::fs::create_dir_all(files::folder_of(path)).map_err(failed(path))?;
+    write_text(path, existing, text)
 }
 
 /// Where runs are made, and how.

@@ -21,6 +21,7 @@ use crate::thresholds::{Asked, Marking, Wanted};
 pub use candidates::{Candidate, Kind, TODAY};
 pub use configuration::{Ports, Written};
 use flowsieve_experiment::Error;
+use flowsieve_experiment::bundle::failed;
 use flowsieve_experiment::plan::Plan;
 use flowsieve_results::{Ratio, ResultDir};
 use folder::Claimed;
@@ -224,9 +225,7 @@ fn check(request: &Request) -> Result<(), Error> {
 /// Returns what is asked, as far as the answer depends on it: the effort adds to the same runs.
 fn question(request: &Request) -> Result<BTreeMap<String, String>, Error> {
     let digest = |path: &Path| {
-        let read = flowsieve_files::read(path, flowsieve_files::MOST_BYTES);
-        let read =
-            read.map_err(|error| Error::File { path: path.display().to_string(), problem: error.to_string() })?;
+        let read = flowsieve_files::read(path, flowsieve_files::MOST_BYTES).map_err(failed(path))?;
         Ok::<_, Error>(blake3::hash(&read).to_hex()[..16].to_owned())
     };
     let wanted = &request.wanted;
