@@ -11,7 +11,7 @@ use flowsieve_experiment::execute::{How, Show, execute_sharing};
 use flowsieve_experiment::plan::Plan;
 use flowsieve_report::{self as report, Layout};
 use flowsieve_results::ResultDir;
-use flowsieve_studies::thresholds::{Column, Method, Wanted};
+use flowsieve_studies::thresholds::Method;
 use flowsieve_studies::tune::{self, Effort, Request, Tuned, Work};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -65,14 +65,7 @@ pub fn tuned(
     let jobs = options.jobs.count();
     let request = Request {
         fabric: fabric.to_owned(),
-        wanted: Wanted {
-            workload: of.workload.clone(),
-            cdf: of.cdf.clone(),
-            sizes: of.sizes.clone().map(|path| Column { path, name: of.column.clone() }),
-            loads: vec![options.load],
-            queues: None,
-            method: Method::Background,
-        },
+        wanted: of.wanted(vec![options.load], None, Method::Background),
         load: options.load,
         queues: (options.queues.fewest, options.queues.most),
         markings: markings.into_iter().map(Into::into).collect(),
