@@ -20,7 +20,7 @@ use crate::announce;
 use crate::args::Reproduce;
 use crate::interruption;
 use crate::output::{print, tell};
-use crate::progress::{Progress, in_words};
+use crate::progress::{in_words, shown};
 use crate::resolving::{Resolvable, Resolving};
 
 pub(crate) fn reproduce(args: &Reproduce, engines: &Engines) -> Result<(), Error> {
@@ -267,11 +267,8 @@ impl Resolvable for Running<'_> {
     fn make(&mut self) -> Result<(), Error> {
         let Place { engines, out, parts, jobs, threads, keep, unreported } = *self.place;
         let Some(plan) = self.figure.left(parts) else { return Ok(()) };
-        let progress = Progress::new(&plan);
         let (folder, how) = (out.join(&self.figure.name), How { jobs, threads, fresh: false, replace: true });
-        let result = execute_sharing(&plan, engines, &folder, parts, how, &|event| progress.hear(event));
-        progress.end();
-        let result = result?;
+        let result = shown(&plan, |show| execute_sharing(&plan, engines, &folder, parts, how, show))?;
         if let Err(error) = report::write(&result, &report::Layout::new(&result.manifest().experiment, None)?) {
             // The other reports are still written.
             unreported.set(Some(error));

@@ -4,7 +4,7 @@ use crate::args::Tune;
 use crate::interruption;
 use crate::options::{Distribution, Marking, TuneOptions};
 use crate::output::{print, print_json, tell};
-use crate::progress::Progress;
+use crate::progress::shown;
 use flowsieve_engines::built_in;
 use flowsieve_experiment::Error;
 use flowsieve_experiment::execute::{How, Show, execute_sharing};
@@ -85,10 +85,7 @@ pub(crate) fn tune(args: &Tune) -> Result<(), Error> {
     interruption::answer()?;
     let found = tuned(&args.fabric, &args.of, &args.options, &args.out, &mut |what, plan, work| {
         tell(what);
-        let progress = Progress::new(plan);
-        let result = work(&|event| progress.hear(event));
-        progress.end();
-        result
+        shown(plan, work)
     })?;
     if args.json {
         return print_json(&found);
