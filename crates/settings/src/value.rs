@@ -314,7 +314,8 @@ impl Kind {
         })
     }
 
-    /// Reads the items of a list, up to the first error. A kind reads only values of its own variant, so `take` skips none.
+    /// Reads the items of a list, up to the first error. A kind reads only values of its own variant, so `take` skips
+    /// none.
     fn read_each<T>(
         &self,
         key: &str,

@@ -239,8 +239,8 @@ fn topologies() -> Result<Vec<Group>, Error> {
 }
 
 /// The settings that people change most, which a complete list begins with.
-const MOST_CHANGED: &str = "kind leaves spines hosts_per_leaf host_link fabric_link rtt sizes cdf list load flows buffer \
-    ecn_threshold load_balancing rto_min queues thresholds seeds parameters";
+const MOST_CHANGED: &str = "kind leaves spines hosts_per_leaf host_link fabric_link rtt sizes cdf list load flows \
+    buffer ecn_threshold load_balancing rto_min queues thresholds seeds parameters";
 
 /// Lists the settings that people change most, each with its section.
 fn most_changed(engines: &Engines) -> Group {

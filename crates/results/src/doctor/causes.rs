@@ -164,8 +164,8 @@ impl Causes {
         let all = self.all_lost() as f64;
         let Some((most, drops)) = self.lost.iter().max_by_key(|(_, drops)| drops.total()) else { return String::new() };
         if self.is_lost_in_hosts() {
-            let backpressure = "nic = \"backpressure\" in [network]: a host's stack then holds packets back if its port \
-                is full, instead of dropping them";
+            let backpressure = "nic = \"backpressure\" in [network]: a host's stack then holds packets back if its \
+                port is full, instead of dropping them";
             return if self.pauses { String::new() } else { backpressure.to_owned() };
         }
         if drops.loss as f64 >= MOST * all {
