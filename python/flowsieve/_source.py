@@ -150,10 +150,10 @@ class _Hash:
 
     def _function(self, function: types.FunctionType) -> None:
         self.all((function.__defaults__, function.__kwdefaults__, function.__dict__))
-        cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
+        cells = function.__closure__ or ()
         self.text(str(len(cells)))
         names = _names(function.__code__)
-        for cell in cells.values():
+        for cell in cells:
             try:
                 value = cell.cell_contents
             except ValueError:
@@ -252,25 +252,11 @@ class _Pickler(pickle.Pickler):
 
 
 _CODE = (types.FunctionType, types.MethodType, types.ModuleType, types.BuiltinFunctionType, type, set, frozenset)
-_WRITTEN_BY_PYTHON = {
-    "__module__",
-    "__qualname__",
-    "__dict__",
-    "__weakref__",
-    "__doc__",
-    "__firstlineno__",
-    "__static_attributes__",
-    "__annotations__",
-    "__annotate__",
-    "__annotations_cache__",
-    "__annotate_func__",
-    "__abstractmethods__",
-    "_abc_impl",
-    "__parameters__",
-    "__orig_bases__",
-    "__dataclass_fields__",
-    "__dataclass_params__",
-}
+_WRITTEN_BY_PYTHON = set(
+    "__module__ __qualname__ __dict__ __weakref__ __doc__ __firstlineno__ __static_attributes__ __annotations__ __annotate__ "
+    "__annotations_cache__ __annotate_func__ __abstractmethods__ _abc_impl __parameters__ __orig_bases__ __dataclass_fields__ "
+    "__dataclass_params__".split()
+)
 
 
 def _names(code: types.CodeType) -> frozenset[str]:

@@ -146,10 +146,7 @@ pub fn check_ports(ports: &[Port], queues_of_port: Option<&[u8]>) -> Result<(), 
     let marks = |system: &System| *system != System::Nftables;
     let refuses = |system: &System| system.write(&plan).is_err();
     let none = numbered.iter().all(has_few) || System::ALL.iter().filter(|system| marks(system)).all(refuses);
-    match refused.into_iter().flatten().find(|refused| none || is_wrong(refused)) {
-        Some(refused) => Err(refused),
-        None => Ok(()),
-    }
+    refused.into_iter().flatten().find(|refused| none || is_wrong(refused)).map_or(Ok(()), Err)
 }
 
 /// Code points of the network's own control and of voice, which stay above all data: CS6, CS7 (RFC 4594, §3), EF.

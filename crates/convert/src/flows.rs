@@ -47,6 +47,18 @@ impl<'a> Rows<'a> {
         Rows { source, rows: Vec::new() }
     }
 
+    /// Adds a row with these fields: its source, destination and bytes.
+    pub(crate) fn parse(&mut self, line: u64, start_ps: u64, fields: [&str; 3]) -> Result<(), ConvertError> {
+        let field = |nth: usize, what, most| self.source.whole(line, what, fields[nth], most);
+        self.add(Row {
+            line,
+            start_ps,
+            src: field(0, "the source", u32::MAX.into())?,
+            dst: field(1, "the destination", u32::MAX.into())?,
+            bytes: field(2, "the size", u64::MAX)?,
+        })
+    }
+
     pub(crate) fn add(&mut self, row: Row) -> Result<(), ConvertError> {
         let wrong = |problem: String, expected: &str| Err(self.source.wrong(row.line, problem, expected));
         if row.src == row.dst {

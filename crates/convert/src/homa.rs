@@ -2,7 +2,7 @@
 
 use crate::cdf;
 use crate::error::{ConvertError, Kind};
-use crate::flows::{Ids, Row, Rows};
+use crate::flows::{Ids, Rows};
 use crate::options::Options;
 use crate::outcome::{Notes, What};
 use crate::registry::Fit;
@@ -25,22 +25,12 @@ pub(crate) fn fit_trace(source: &Source<'_>) -> Fit {
 pub(crate) fn read_trace(source: &Source<'_>, options: &Options<'_>, notes: &mut Notes) -> Result<What, ConvertError> {
     let (mut rows, mut finer, mut now) = (Rows::new(*source), 0, 0u64);
     for row in source.rows() {
-        let words: Vec<&str> = row.text.split_ascii_whitespace().collect();
-        let [src, dst, bytes, gap] = words[..] else {
-            return Err(source.wrong(row.line, format!("this row has {} fields", words.len()), "4: src dst bytes gap"));
-        };
+        let [src, dst, bytes, gap] = source.fields(row, "4: src dst bytes gap")?;
         let gap_ps = source.scaled(row.line, "the gap", gap, 1_000_000_000_000, &mut finer)?;
         now = now.checked_add(gap_ps).ok_or_else(|| {
             source.wrong_field(row.line, "the gap", gap, "gaps of at most 18446744 s (213 days) together")
         })?;
-        let field = |what, text, most| source.whole(row.line, what, text, most);
-        rows.add(Row {
-            line: row.line,
-            start_ps: now,
-            src: field("the source", src, u32::MAX.into())?,
-            dst: field("the destination", dst, u32::MAX.into())?,
-            bytes: field("the size", bytes, u64::MAX)?,
-        })?;
+        rows.parse(row.line, now, [src, dst, bytes])?;
     }
     notes.count(finer, "gaps were finer than a picosecond and are rounded");
     rows.finish(Ids::Hosts, options, notes).map(What::Flows)
@@ -87,10 +77,7 @@ pub(crate) fn fit_rtts(source: &Source<'_>) -> Fit {
 pub(crate) fn read_rtts(source: &Source<'_>, _: &Options<'_>, notes: &mut Notes) -> Result<What, ConvertError> {
     let mut sizes = Vec::new();
     for row in source.rows() {
-        let words: Vec<&str> = row.text.split_ascii_whitespace().collect();
-        let [length, _] = words[..] else {
-            return Err(source.wrong(row.line, format!("this row has {} fields", words.len()), "2: length us"));
-        };
+        let [length, _] = source.fields(row, "2: length us")?;
         let bytes = source.whole(row.line, "the length", length, MAX_BYTES)?;
         if bytes == 0 {
             return Err(source.wrong_field(row.line, "the length", length, "at least 1 byte"));

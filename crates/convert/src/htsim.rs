@@ -208,20 +208,9 @@ pub(crate) fn read_opera(source: &Source<'_>, options: &Options<'_>, notes: &mut
     let unit = time_unit(source, options, "Opera's code reads ns, although its comment says us")?;
     let mut rows = Rows::new(*source);
     for row in source.rows() {
-        let words: Vec<&str> = row.text.split_ascii_whitespace().collect();
-        let [src, dst, bytes, start] = words[..] else {
-            let problem = format!("this row has {} fields", words.len());
-            return Err(source.wrong(row.line, problem, "4: src dst bytes start"));
-        };
-        let field = |what, text, most| source.whole(row.line, what, text, most);
-        let start = field("the start", start, u64::MAX / unit.ps())?;
-        rows.add(Row {
-            line: row.line,
-            start_ps: start * unit.ps(),
-            src: field("the source", src, u32::MAX.into())?,
-            dst: field("the destination", dst, u32::MAX.into())?,
-            bytes: field("the size", bytes, u64::MAX)?,
-        })?;
+        let [src, dst, bytes, start] = source.fields(row, "4: src dst bytes start")?;
+        let start = source.whole(row.line, "the start", start, u64::MAX / unit.ps())?;
+        rows.parse(row.line, start * unit.ps(), [src, dst, bytes])?;
     }
     rows.finish(Ids::Hosts, options, notes).map(What::Flows)
 }

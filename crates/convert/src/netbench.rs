@@ -4,7 +4,7 @@
 //! which may also put servers below each ToR.
 
 use crate::error::{ConvertError, Kind, excerpt};
-use crate::flows::{Ids, Row, Rows};
+use crate::flows::{Ids, Rows};
 use crate::options::Options;
 use crate::outcome::{Notes, What};
 use crate::registry::Fit;
@@ -38,22 +38,21 @@ pub(crate) fn read_log(source: &Source<'_>, options: &Options<'_>, notes: &mut N
             return Err(source.wrong(row.line, format!("this row has {} columns", fields.len()), LOG));
         };
         unfinished += u64::from(finished == "FALSE");
-        rows.add(row_of(source, row.line, [start, src, dst, total])?)?;
+        add(&mut rows, source, row.line, [start, src, dst, total])?;
     }
     notes.count(unfinished, "flows had not finished; they get their full sizes");
     rows.finish(Ids::Nodes, options, notes).map(What::Flows)
 }
 
-/// Builds a flow from its start in ns, hosts and bytes.
-fn row_of(source: &Source<'_>, line: u64, [start, src, dst, bytes]: [&str; 4]) -> Result<Row, ConvertError> {
-    let field = |what, text, most| source.whole(line, what, text, most);
-    Ok(Row {
-        line,
-        start_ps: field("the start", start, u64::MAX / 1_000)? * 1_000,
-        src: field("the source", src, u32::MAX.into())?,
-        dst: field("the destination", dst, u32::MAX.into())?,
-        bytes: field("the size", bytes, u64::MAX)?,
-    })
+/// Adds a flow of a start in ns, hosts and bytes.
+fn add(
+    rows: &mut Rows<'_>,
+    source: &Source<'_>,
+    line: u64,
+    [start, src, dst, bytes]: [&str; 4],
+) -> Result<(), ConvertError> {
+    let start_ps = source.whole(line, "the start", start, u64::MAX / 1_000)? * 1_000;
+    rows.parse(line, start_ps, [src, dst, bytes])
 }
 
 /// The keys of a run file: their values and lines.
@@ -90,7 +89,7 @@ pub(crate) fn read_flows(source: &Source<'_>, options: &Options<'_>, notes: &mut
                 let &[start, src, dst, bytes] = fields.as_slice() else {
                     return Err(source.wrong_field(list.line, "a flow", tuple, "(start_ns, src, dst, bytes)"));
                 };
-                rows.add(row_of(source, list.line, [start, src, dst, bytes])?)?;
+                add(&mut rows, source, list.line, [start, src, dst, bytes])?;
             }
             2
         }
@@ -101,7 +100,7 @@ pub(crate) fn read_flows(source: &Source<'_>, options: &Options<'_>, notes: &mut
                 let Some((src, dst)) = pair.trim().split_once("->") else {
                     return Err(source.wrong_field(pairs.line, "a pair", pair, "src->dst"));
                 };
-                rows.add(row_of(source, pairs.line, ["0", src, dst, size.text])?)?;
+                add(&mut rows, source, pairs.line, ["0", src, dst, size.text])?;
             }
             3
         }

@@ -50,13 +50,8 @@ pub(crate) static PARSIMON: Dialect =
 /// differ in whether a stop comes after its start and sizes are whole.
 pub(crate) fn fit(source: &Source<'_>, dialect: &Dialect) -> Fit {
     let mut rows = source.rows();
-    let Some(first) = rows.next() else { return Fit::No };
-    if whole(first.text).is_none() {
-        return Fit::No;
-    }
-    let Some(count) = whole(first.text).map(|count| usize::try_from(count).unwrap_or(usize::MAX)) else {
-        return Fit::No;
-    };
+    let Some(count) = rows.next().and_then(|first| whole(first.text)) else { return Fit::No };
+    let count = usize::try_from(count).unwrap_or(usize::MAX);
     let mut records = rows.take(count).map(|row| row.text.split_ascii_whitespace().collect::<Vec<_>>()).peekable();
     let Some(columns) = records.peek().map(Vec::len) else { return Fit::No };
     // A count that is too large, or text after the records, does not hide the dialect.
@@ -75,16 +70,13 @@ pub(crate) fn fit(source: &Source<'_>, dialect: &Dialect) -> Fit {
 /// Returns whether all of these can be records of the dialect.
 fn reads(dialect: &Dialect, records: &[Vec<&str>]) -> bool {
     let is_record = |record: &Vec<&str>| {
-        let whole_number = |at: usize| is_whole(record[at]);
-        record.len() == dialect.columns
-            && whole_number(dialect.src)
-            && whole_number(dialect.src + 1)
-            && whole_number(dialect.size)
-            && decimal(record[dialect.start]).is_some()
-            && dialect.stop.is_none_or(|stop| {
-                let stop = decimal(record[stop]);
-                stop.is_some_and(|stop| decimal(record[dialect.start]).is_some_and(|start| start <= stop))
-            })
+        if record.len() != dialect.columns {
+            return false;
+        }
+        let start = decimal(record[dialect.start]);
+        [dialect.src, dialect.src + 1, dialect.size].iter().all(|at| is_whole(record[*at]))
+            && start.is_some()
+            && dialect.stop.is_none_or(|stop| decimal(record[stop]).is_some_and(|stop| start <= Some(stop)))
     };
     records.iter().all(is_record)
 }

@@ -33,6 +33,13 @@ impl<'a> Source<'a> {
         text.lines().zip(1..).map(|(text, line)| At { line, text: text.trim() })
     }
 
+    /// Splits a row at white space into this many fields.
+    pub(crate) fn fields<const N: usize>(&self, row: At<'a>, expected: &str) -> Result<[&'a str; N], ConvertError> {
+        let fields: Vec<&str> = row.text.split_ascii_whitespace().collect();
+        let found = fields.len();
+        fields.try_into().map_err(|_| self.wrong(row.line, format!("this row has {found} fields"), expected))
+    }
+
     /// Splits at white space. Lines have no meaning.
     pub(crate) fn tokens(&self) -> impl Iterator<Item = At<'a>> + Clone + use<'a> {
         self.lines().flat_map(|row| row.text.split_ascii_whitespace().map(move |text| At { line: row.line, text }))

@@ -41,19 +41,18 @@ pub(crate) fn read_trace(source: &Source<'_>, options: &Options<'_>, notes: &mut
     let (mut columns, mut finer) = (None, 0);
     for row in source.rows() {
         let words: Vec<&str> = row.text.split_ascii_whitespace().collect();
-        let columns = *columns.get_or_insert(words.len());
-        let (start, size, src) = match columns {
-            9 if words.len() == 9 => (1, 4, 7),
-            8 if words.len() == 8 => (1, 3, 6),
-            _ => {
-                let problem = format!("this row has {} columns", words.len());
+        let (size, src) = match (*columns.get_or_insert(words.len()), words.len()) {
+            (9, 9) => (4, 7),
+            (8, 8) => (3, 6),
+            (_, found) => {
+                let problem = format!("this row has {found} columns");
                 return Err(source.wrong(row.line, problem, "9, or 8 as YAPS writes them, the same in all rows"));
             }
         };
         let field = |what, text, most| source.whole(row.line, what, text, most);
         rows.add(Row {
             line: row.line,
-            start_ps: source.scaled(row.line, "the start", words[start], PS_PER_SECOND, &mut finer)?,
+            start_ps: source.scaled(row.line, "the start", words[1], PS_PER_SECOND, &mut finer)?,
             bytes: field("the size", words[size], u64::MAX)?.saturating_mul(unit.bytes()),
             src: field("the source", words[src], u32::MAX.into())?,
             dst: field("the destination", words[src + 1], u32::MAX.into())?,
@@ -79,11 +78,8 @@ pub(crate) fn read_listing(
     for row in source.rows() {
         let words: Vec<&str> = row.text.split_ascii_whitespace().collect();
         let [_, bytes, src, dst, start] = words[..] else {
-            return Err(source.wrong(
-                row.line,
-                format!("this row has {} columns", words.len()),
-                "5: id bytes src dst start",
-            ));
+            let problem = format!("this row has {} columns", words.len());
+            return Err(source.wrong(row.line, problem, "5: id bytes src dst start"));
         };
         let field = |what, text, most| source.whole(row.line, what, text, most);
         rows.add(Row {

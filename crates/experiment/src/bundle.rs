@@ -142,7 +142,15 @@ pub fn whole_file<T>(
     existing: Existing,
     write: impl FnOnce(&mut io::BufWriter<&mut File>) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    flowsieve_files::write_whole(path, existing, |error| unreadable(path)(error), write)
+    flowsieve_files::write_whole(path, existing, |error| failed(path)(error), write)
+}
+
+/// Does so with a text.
+///
+/// # Errors
+/// Fails if the file cannot be written.
+pub fn write_text(path: &Path, existing: Existing, text: &str) -> Result<(), Error> {
+    whole_file(path, existing, |out| out.write_all(text.as_bytes()).map_err(failed(path)))
 }
 
 /// Writes a planned experiment as a bundle, with the changes that were planned.
@@ -158,7 +166,7 @@ pub fn pack(plan: &Plan, out: impl Write) -> Result<Content, Error> {
     }
     let mut files = Vec::new();
     for (path, source) in &sources {
-        let (blake3, bytes) = digest(source).map_err(unreadable(source))?;
+        let (blake3, bytes) = digest(source).map_err(failed(source))?;
         files.push(Packed { path: path.clone(), blake3, bytes });
     }
     let name = Path::new(&plan.name).file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
@@ -195,7 +203,7 @@ fn named_files(plan: &Plan) -> BTreeMap<String, PathBuf> {
 
 /// Copies the files of a plan into a new folder, in which `added` has the name `name`.
 pub(crate) fn beside(plan: &Plan, added: &Path, name: &str) -> Result<Folder, Error> {
-    let unpacked = Unpacked::new().map_err(unreadable(added))?;
+    let unpacked = Unpacked::new().map_err(failed(added))?;
     let mut sources = named_files(plan);
     sources.retain(|path, _| Path::new(path) != added);
     let folder = unpacked.below(most_above(sources.keys().map(String::as_str)));
@@ -204,13 +212,13 @@ pub(crate) fn beside(plan: &Plan, added: &Path, name: &str) -> Result<Folder, Er
             let mut target = File::create_new(place(&folder, path)?)?;
             io::copy(&mut flowsieve_builtin::open(source)?, &mut target)
         };
-        copy().map_err(unreadable(source))?;
+        copy().map_err(failed(source))?;
     }
     let copy = || {
         let mut target = File::create_new(place(&folder, name)?)?;
         io::copy(&mut flowsieve_files::open_text(added, MAX_BYTES)?, &mut target)
     };
-    copy().map_err(unreadable(added))?;
+    copy().map_err(failed(added))?;
     Ok(Folder::inside(unpacked, folder))
 }
 
@@ -232,8 +240,8 @@ fn write(list: &List, text: &str, sources: &BTreeMap<String, PathBuf>, out: impl
         }
         written.push(&file.blake3);
         let Some(source) = sources.get(&file.path) else { continue };
-        let mut content = flowsieve_builtin::open(source).map_err(unreadable(source))?;
-        append(&file.blake3, file.bytes, &mut content).map_err(unreadable(source))?;
+        let mut content = flowsieve_builtin::open(source).map_err(failed(source))?;
+        append(&file.blake3, file.bytes, &mut content).map_err(failed(source))?;
     }
     archive.into_inner().and_then(|mut out| out.flush()).map_err(Error::Output)
 }
@@ -244,8 +252,8 @@ fn digest(path: &Path) -> io::Result<(String, u64)> {
     Ok((hasher.finalize().to_hex().to_string(), bytes))
 }
 
-/// Builds the error for a file that cannot be read.
-pub fn unreadable(path: &Path) -> impl FnOnce(io::Error) -> Error {
+/// Builds the error for a file that cannot be read or written.
+pub fn failed(path: &Path) -> impl FnOnce(io::Error) -> Error {
     move |error| Error::File { path: path.display().to_string(), problem: error.to_string() }
 }
 
@@ -316,7 +324,7 @@ pub(crate) fn unpack(path: &Path) -> Result<Source, Error> {
     let name = path.display().to_string();
     let refuse = |problem: String| Error::File { path: name.clone(), problem: format!("is not a bundle: {problem}") };
     let broken = |error: io::Error| refuse(format!("cut or damaged: {error}"));
-    let file = flowsieve_files::open(path, MAX_BUNDLE_BYTES).map_err(unreadable(path))?;
+    let file = flowsieve_files::open(path, MAX_BUNDLE_BYTES).map_err(failed(path))?;
     let mut archive = tar::Archive::new(io::BufReader::new(file));
     let mut entries = flowsieve_files::regular_entries(&mut archive).map_err(broken)?;
     let mut next = |expected: &str, most: u64| -> Result<Vec<u8>, Error> {

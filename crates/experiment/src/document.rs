@@ -102,10 +102,10 @@ impl Reader<'_> {
                 "title" => self.document.title = Some(self.title(item, &origin)?),
                 "topology" => self.topology(table(name, item, &origin)?)?,
                 "network" => self.network(table(name, item, &origin)?)?,
-                "workload" => match is_list(item) {
-                    true => self.workloads(&tables(name, "[[workload]]", item, &origin)?, &origin)?,
-                    false => self.section(Section::Workload, table(name, item, &origin)?)?,
-                },
+                "workload" if is_list(item) => {
+                    self.workloads(&tables(name, "[[workload]]", item, &origin)?, &origin)?;
+                }
+                "workload" => self.section(Section::Workload, table(name, item, &origin)?)?,
                 "transport" => self.section(Section::Transport, table(name, item, &origin)?)?,
                 "event" => self.events(&tables(name, "[[event]]", item, &origin)?)?,
                 "run" => self.section(Section::Run, table(name, item, &origin)?)?,
@@ -159,10 +159,11 @@ impl Reader<'_> {
     }
 
     fn section(&mut self, section: Section, entries_of: &dyn TableLike) -> Result<(), Wrong> {
-        for (name, key, item) in entries(entries_of) {
-            self.key(Table::Section(section), name, key, item)?;
-        }
-        Ok(())
+        self.all_keys(&Table::Section(section), entries_of)
+    }
+
+    fn all_keys(&mut self, at: &Table, entries_of: &dyn TableLike) -> Result<(), Wrong> {
+        entries(entries_of).into_iter().try_for_each(|(name, key, item)| self.key(at.clone(), name, key, item))
     }
 
     fn topology(&mut self, entries_of: &dyn TableLike) -> Result<(), Wrong> {
@@ -173,21 +174,14 @@ impl Reader<'_> {
             }
             let origin = self.input.origin(key);
             for (index, link) in tables(name, "[[topology.link]]", item, &origin)?.into_iter().enumerate() {
-                for (name, key, item) in entries(link) {
-                    self.key(Table::Link(index), name, key, item)?;
-                }
+                self.all_keys(&Table::Link(index), link)?;
             }
         }
         Ok(())
     }
 
     fn events(&mut self, events: &[&dyn TableLike]) -> Result<(), Wrong> {
-        for (index, event) in events.iter().enumerate() {
-            for (name, key, item) in entries(*event) {
-                self.key(Table::Event(index), name, key, item)?;
-            }
-        }
-        Ok(())
+        events.iter().enumerate().try_for_each(|(index, event)| self.all_keys(&Table::Event(index), *event))
     }
 
     fn network(&mut self, entries_of: &dyn TableLike) -> Result<(), Wrong> {
@@ -225,11 +219,7 @@ impl Reader<'_> {
     }
 
     fn place(&mut self, at: Table, name: &str, key: Span, item: &Item) -> Result<(), Wrong> {
-        let origin = self.input.origin(key);
-        for (name, key, item) in entries(table(name, item, &origin)?) {
-            self.key(at.clone(), name, key, item)?;
-        }
-        Ok(())
+        self.all_keys(&at, table(name, item, &self.input.origin(key))?)
     }
 
     fn key(&mut self, at: Table, name: &str, key: Span, item: &Item) -> Result<(), Wrong> {
@@ -242,10 +232,7 @@ impl Reader<'_> {
     }
 
     fn sweep(&mut self, entries_of: &dyn TableLike) -> Result<(), Wrong> {
-        for (name, key, item) in entries(entries_of) {
-            self.axis(name, key, item)?;
-        }
-        Ok(())
+        entries(entries_of).into_iter().try_for_each(|(name, key, item)| self.axis(name, key, item))
     }
 
     /// Reads a key of the sweep. An unquoted name with dots makes a table within it: then each key in that table.

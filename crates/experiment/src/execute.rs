@@ -153,7 +153,7 @@ fn make(
 }
 
 /// Returns the runs without parts.
-fn unfinished(plan: &Plan, writer: &ResultWriter, show: Show<'_>) -> Result<Vec<usize>, Error> {
+pub(crate) fn unfinished(plan: &Plan, writer: &ResultWriter, show: Show<'_>) -> Result<Vec<usize>, Error> {
     let mut todo = Vec::new();
     for (index, run) in plan.distinct() {
         match writer.finished(&run.key) {

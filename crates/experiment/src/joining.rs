@@ -3,9 +3,9 @@
 //! The distribution of the runs does not matter: the result has the same bytes as that of one local run, except
 //! `run.json`.
 
-use crate::engine::Engines;
+use crate::engine::{Engines, go_on};
 use crate::error::Error;
-use crate::execute::{How, Show, execute};
+use crate::execute::{How, Show, execute, unfinished};
 use crate::plan::Plan;
 use flowsieve_results::{ResultDir, ResultError, ResultWriter, refuse_loss};
 use std::collections::BTreeSet;
@@ -66,17 +66,7 @@ pub fn missing(plan: &Plan, out: &Path, replace: bool) -> Result<Vec<String>, Er
         refuse_loss(out, &plan.experiment)?;
     }
     let writer = ResultWriter::create(out)?.of(&plan.experiment);
-    let mut keys = Vec::new();
-    for (_, run) in plan.distinct() {
-        match writer.finished(&run.key) {
-            Ok(true) => continue,
-            Ok(false) => {}
-            Err(error) if error.is_damage() => writer.remove_part(&run.key)?,
-            Err(error) => return Err(error.into()),
-        }
-        keys.push(run.key.clone());
-    }
-    Ok(keys)
+    Ok(unfinished(plan, &writer, &go_on)?.into_iter().map(|index| plan.runs[index].key.clone()).collect())
 }
 
 /// Returns the part of a key in the folder `out`, as an archive.

@@ -13,9 +13,7 @@ use crate::scale::{Scale, ScaleTable};
 use crate::shorter::Whole;
 use crate::source::Source;
 use flowsieve_results::claims::LOOKS;
-use flowsieve_results::{
-    Axis, Claim, CoflowClassBounds, Experiment, PartId, PointInfo, Record, SchemeInfo, SizeClasses,
-};
+use flowsieve_results::{Axis, CoflowClassBounds, Experiment, PartId, PointInfo, Record, SchemeInfo, SizeClasses};
 use flowsieve_settings::declare;
 use flowsieve_settings::{Origin, Raw, Section, Setting, Table};
 use std::borrow::Cow;
@@ -229,8 +227,6 @@ fn plan_document(input: &ExperimentText, folder: &Folder, changes: &Changes, eng
     }
     let classes = size_classes(&document)?;
     let (first_seed, seeds) = seeds(&mut document, changes, scale.is_some())?;
-    let record = record(&document)?;
-    let claims: Vec<Claim> = document.claims.measured.iter().map(|given| given.claim.clone()).collect();
     let mut experiment = Experiment {
         title: document.title.clone().unwrap_or_else(|| input.stem()),
         text: input.text.to_string(),
@@ -240,15 +236,13 @@ fn plan_document(input: &ExperimentText, folder: &Folder, changes: &Changes, eng
             ("model".to_owned(), MODEL.to_string()),
         ]),
         classes,
+        record: document.settings.common().read(&FLOW_RECORDS)?,
         coflow_classes: coflow_classes(&document)?,
-        record,
         looks: changes.resolve,
-        missing_runs: 0,
-        not_valid: Vec::new(),
-        claims,
+        claims: document.claims.measured.iter().map(|given| given.claim.clone()).collect(),
         unmeasured: document.claims.unmeasured.clone(),
         schemes: scheme_infos(&points, &schemes, engines)?,
-        points: Vec::new(),
+        ..Experiment::default()
     };
     let kept = kept(&experiment);
     let mut of_points: Vec<(String, Vec<String>)> = Vec::new();
@@ -400,10 +394,6 @@ fn coflow_classes(document: &Document) -> Result<CoflowClassBounds, Error> {
     Ok(CoflowClassBounds { long_bytes: scope.read(&LONG_COFLOWS)?, wide_flows: scope.read(&WIDE_COFLOWS)? })
 }
 
-fn record(document: &Document) -> Result<Record, Error> {
-    Ok(document.settings.common().read(&FLOW_RECORDS)?)
-}
-
 /// Returns the first seed and the number of seeds; the number is as in the file if the file states the scale.
 fn seeds(document: &mut Document, changes: &Changes, stated: bool) -> Result<(u64, u64), Error> {
     if let Some(seeds) = changes.seeds {
@@ -437,17 +427,7 @@ fn point_info(point: &Point, settings: BTreeMap<String, String>, fabric: String,
     };
     let axes = point.values.iter().filter(|(name, _)| name != "load").map(axis).collect();
     let scheme = point.variant.name.clone();
-    PointInfo {
-        scheme,
-        load,
-        axes,
-        settings,
-        thresholds_bytes: Vec::new(),
-        shorter: Vec::new(),
-        average: None,
-        fabric,
-        parts,
-    }
+    PointInfo { scheme, load, axes, settings, fabric, parts, ..PointInfo::default() }
 }
 
 /// Returns the schemes of the sweep in its order; a variant names its base.

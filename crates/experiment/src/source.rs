@@ -58,7 +58,7 @@ impl Source {
     /// # Errors
     /// Fails if the experiment does not accept it, with the list's line, or the setting that conflicts with it.
     pub fn with_list(&self, path: &Path, engines: &Engines) -> Result<Source, Error> {
-        let path = std::path::absolute(path).map_err(bundle::unreadable(path))?;
+        let path = std::path::absolute(path).map_err(bundle::failed(path))?;
         let given =
             self.clone().with(&Changes { sets: vec![format!("list={}", path.display())], ..Changes::default() });
         let plan = given.plan(engines)?;

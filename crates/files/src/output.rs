@@ -115,7 +115,8 @@ pub fn write_whole<T, E>(
     Ok(value)
 }
 
-fn is_read_only(error: &io::Error) -> bool {
+/// Whether a file system refuses to be written.
+pub fn is_read_only(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }
 

@@ -6,7 +6,7 @@ use crate::options::{self, Distribution, ThresholdsOptions};
 use crate::output::{print, print_json, tell};
 use crate::progress::{STEPS, bar, in_words};
 use flowsieve_experiment::Error;
-use flowsieve_studies::thresholds::{self, Column, Deployment, Method, Network, Search, Trial, Wanted};
+use flowsieve_studies::thresholds::{self, Deployment, Method, Network, Search, Trial};
 use serde::Serialize;
 use std::time::Instant;
 
@@ -34,14 +34,7 @@ type Show<'a> = &'a (dyn Fn(f64, usize, usize) + Sync);
 /// # Errors
 /// Fails if the options contradict one another, the sizes cannot be read, or a run fails.
 pub fn computed(of: &Distribution, options: &ThresholdsOptions, show: Show<'_>) -> Result<Computed, Error> {
-    let wanted = |method| Wanted {
-        workload: of.workload.clone(),
-        cdf: of.cdf.clone(),
-        sizes: of.sizes.clone().map(|path| Column { path, name: of.column.clone() }),
-        loads: options.load.clone(),
-        queues: options.queues,
-        method,
-    };
+    let wanted = |method| of.wanted(options.load.clone(), options.queues, method);
     let (method, jobs) = (options.method.map(options::Method::computed), options.jobs.count());
     if let Some(None) = method {
         let evaluations = options.evaluations.unwrap_or(EVALUATIONS) as usize;

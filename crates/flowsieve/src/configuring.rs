@@ -5,13 +5,12 @@ use crate::options::{self, NamedPort, ThresholdsOptions};
 use crate::output::tell;
 use flowsieve_configure::{Plan, Port, System, check_ports};
 use flowsieve_experiment::Error;
-use flowsieve_files::{Existing, check_new, write_whole};
+use flowsieve_experiment::bundle::{failed, write_text};
+use flowsieve_files::{Existing, check_new};
 use flowsieve_schemes::marking_rule::ecn_threshold_bytes;
 use flowsieve_settings::units::format_rate;
 use flowsieve_studies::thresholds::Advice;
 use std::fs;
-use std::io::{self, Write};
-use std::path::Path;
 
 /// Bytes of a full packet, for K.
 const MTU: u64 = 1_500;
@@ -49,18 +48,9 @@ pub(crate) fn check(wanted: &Configuration, of: &ThresholdsOptions) -> Result<()
     }
     let paths = wanted.write.iter().flat_map(|folder| System::ALL.map(|system| folder.join(system.file())));
     for path in paths {
-        check_new(&path, existing(wanted)).map_err(failed(&path))?;
+        check_new(&path, Existing::replaced(wanted.replace)).map_err(failed(&path))?;
     }
     Ok(())
-}
-
-fn existing(options: &Configuration) -> Existing {
-    if options.replace { Existing::Replace } else { Existing::Refuse }
-}
-
-fn failed(path: &Path) -> impl Fn(io::Error) -> Error + use<> {
-    let path = path.display().to_string();
-    move |error| Error::File { path: path.clone(), problem: error.to_string() }
 }
 
 /// Writes a file for each system that can state the advice, and says which cannot, and why.
@@ -101,9 +91,7 @@ pub(crate) fn write(options: &Configuration, advice: &[Advice]) -> Result<(), Er
     for (path, text) in &written {
         match text {
             Ok(text) => {
-                write_whole(path, existing(options), failed(path), |out| {
-                    out.write_all(text.as_bytes()).map_err(failed(path))
-                })?;
+                write_text(path, Existing::replaced(options.replace), text)?;
                 tell(format!("Configuration: {}", path.display()));
             }
             Err(refused) => tell(format!("not written: {}: {refused}", path.display())),

@@ -24,13 +24,12 @@ pub(crate) fn follow(plan: &Plan, engines: &Engines, which: &Which, json: bool) 
         progress.show(Event::Started(index));
         let mut go_on = |now| progress.hear(Event::Going(index, now));
         let label = format!("{}, seed {}", point.label(), run.seed);
-        let picked = if which.needs_flows() {
-            engines
-                .run(point, run.seed, &mut go_on, None)
-                .and_then(|result| which.among(&plan.experiment.classes, &result.flows, &label))
+        let flows = if which.needs_flows() {
+            engines.run(point, run.seed, &mut go_on, None).map(|result| result.flows)
         } else {
-            which.among(&plan.experiment.classes, &[], &label)
+            Ok(Vec::new())
         };
+        let picked = flows.and_then(|flows| which.among(&plan.experiment.classes, &flows, &label));
         let timeline = picked.and_then(|(flow, why)| {
             Ok(Timeline { picked: why, ..follower.follow(point, run.seed, flow, &mut go_on)? })
         });

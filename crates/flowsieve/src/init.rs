@@ -2,12 +2,11 @@
 
 use crate::args::Init;
 use crate::output::{print, tell};
-use flowsieve_experiment::bundle::whole_file;
+use flowsieve_experiment::bundle::{failed, write_text};
 use flowsieve_experiment::{Error, lookup};
-use flowsieve_files::{Existing, check_new};
+use flowsieve_files::{Existing, check_new, folder_of};
 use flowsieve_settings::{Origin, SettingsError, one_of};
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Flowsieve's own repository.
@@ -106,7 +105,7 @@ impl Source {
     fn read(given: Option<&str>) -> Result<Source, Error> {
         let crates = |folder: &Path| {
             let crates = folder.join("crates");
-            Ok(Source::Crates(crates.canonicalize().map_err(|error| file_error(&crates, &error))?))
+            Ok(Source::Crates(crates.canonicalize().map_err(failed(&crates))?))
         };
         let is_source = |folder: &Path| folder.join("crates/flowsieve/Cargo.toml").is_file();
         match given {
@@ -117,7 +116,7 @@ impl Source {
                  the address of a git repository such as {REPOSITORY}"
             ))),
             None => {
-                let here = std::env::current_dir().map_err(|error| file_error(Path::new("."), &error))?;
+                let here = std::env::current_dir().map_err(failed(Path::new(".")))?;
                 let around = here.ancestors().find(|folder| is_source(folder));
                 around.map_or_else(|| Ok(Source::Git(REPOSITORY.to_owned())), crates)
             }
@@ -149,15 +148,8 @@ fn write_all(files: &[(PathBuf, String)]) -> Result<(), Error> {
         return Err(Error::File { path: path.display().to_string(), problem });
     }
     for (path, text) in files {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        folder.map_or(Ok(()), fs::create_dir_all).map_err(|error| file_error(path, &error))?;
-        whole_file(path, Existing::Refuse, |out| {
-            out.write_all(text.as_bytes()).map_err(|error| file_error(path, &error))
-        })?;
+        fs::create_dir_all(folder_of(path)).map_err(failed(path))?;
+        write_text(path, Existing::Refuse, text)?;
     }
     Ok(())
-}
-
-fn file_error(path: &Path, error: &std::io::Error) -> Error {
-    Error::File { path: path.display().to_string(), problem: error.to_string() }
 }

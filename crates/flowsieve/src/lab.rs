@@ -7,7 +7,7 @@ mod watch;
 use crate::args::{Lab, LabCompare, Run};
 use crate::interruption;
 use crate::output::{print, print_json, tell};
-use crate::progress::Progress;
+use crate::progress::shown;
 use flowsieve_engines::linux;
 use flowsieve_engines::linux::doctor::{Findings, Measured};
 use flowsieve_experiment::engine::Engines;
@@ -56,11 +56,8 @@ const SENDER: &str = "parameters=linux";
 /// Runs an experiment in the simulator and twice on Linux, each into a folder of its own. The simulator's sender is that of
 /// Linux, whatever the file says, unless the command line says otherwise.
 fn compare(args: &LabCompare, engines: &Engines) -> Result<(), Error> {
-    let out = args.out.clone().unwrap_or_else(|| {
-        let mut folder = super::default_out(&args.of.file, &args.of.changes()).into_os_string();
-        folder.push("-agreement");
-        folder.into()
-    });
+    let default_out = || super::default_out(&args.of.file, &args.of.changes(), "-agreement");
+    let out = args.out.clone().unwrap_or_else(default_out);
     let says = |set: &String| {
         set.split_once('=')
             .is_some_and(|(key, _)| matches!(key.trim(), "parameters" | "run.parameters" | "sweep.parameters"))
@@ -85,11 +82,8 @@ fn compare(args: &LabCompare, engines: &Engines) -> Result<(), Error> {
     let run = |plan: &Plan, folder: &str, jobs: usize| {
         super::announce(plan, jobs);
         interruption::answer()?;
-        let progress = Progress::new(plan);
         let how = How { jobs, threads: None, fresh: false, replace: args.replace };
-        let result = execute(plan, engines, &out.join(folder), how, &|event| progress.hear(event));
-        progress.end();
-        result
+        shown(plan, |show| execute(plan, engines, &out.join(folder), how, show))
     };
     let simulator = run(&planned(of_simulator)?, "simulator", machine::cores())?;
     let (linux, again) = (run(&on_linux, "linux", 1)?, run(&on_linux, "linux-again", 1)?);

@@ -42,7 +42,7 @@ use flowsieve_studies::explain::{self, Detail, Explained};
 use flowsieve_studies::{catalogue, export, vectors};
 use options::ReportOptions;
 use output::{errors_in_colour, in_colour, is_closed_output, print, print_json, tell, to_output};
-use progress::Progress;
+use progress::shown;
 use resolving::{Resolvable, Resolving};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -140,7 +140,7 @@ fn run(args: &Run, engines: &Engines) -> Result<(), Error> {
         return following::follow(&plan, engines, which, args.json);
     }
     let jobs = args.options.make.jobs();
-    let out = args.out.clone().unwrap_or_else(|| default_out(&args.of.file, &changes));
+    let out = args.out.clone().unwrap_or_else(|| default_out(&args.of.file, &changes, ""));
     let threads = args.options.make.threads.count();
     tell_of_threads(&plan, engines, threads)?;
     if spreading::run_some(args, &plan, engines, &out, jobs)? {
@@ -196,12 +196,10 @@ impl Resolvable for Resolved<'_> {
     }
 
     fn make(&mut self) -> Result<(), Error> {
-        let progress = Progress::new(&self.plan);
         let (jobs, threads, fresh) = (self.jobs, self.threads, std::mem::take(&mut self.fresh));
         let how = How { jobs, threads, fresh, replace: self.replace };
-        let result = execute(&self.plan, self.engines, &self.out, how, &|event| progress.hear(event));
-        progress.end();
-        self.result = Some(result?);
+        let result = shown(&self.plan, |show| execute(&self.plan, self.engines, &self.out, how, show))?;
+        self.result = Some(result);
         Ok(())
     }
 }
@@ -252,10 +250,10 @@ fn announce(plan: &Plan, jobs: usize) {
     }
 }
 
-/// Returns the default folder for an experiment, scale and set of changes.
-fn default_out(file: &Path, changes: &Changes) -> PathBuf {
+/// Returns the default folder for an experiment, scale and set of changes; `more` ends its name.
+fn default_out(file: &Path, changes: &Changes, more: &str) -> PathBuf {
     let name = file.file_stem().unwrap_or("experiment".as_ref()).to_string_lossy();
-    PathBuf::from("results").join(format!("{name}{}", changes.suffix()))
+    PathBuf::from("results").join(format!("{name}{}{more}", changes.suffix()))
 }
 
 /// Prints the table of a result, or JSON, and writes its report.

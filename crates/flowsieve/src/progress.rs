@@ -2,7 +2,7 @@
 
 use crate::interruption;
 use crate::output::tell;
-use flowsieve_experiment::execute::Event;
+use flowsieve_experiment::execute::{Event, Show};
 use flowsieve_experiment::plan::Plan;
 use flowsieve_experiment::tracking::{Standing, Tracker};
 use flowsieve_files::for_terminal;
@@ -33,6 +33,14 @@ pub(crate) struct Progress<'a> {
     bar: ProgressBar,
     on_terminal: bool,
     tracker: Tracker,
+}
+
+/// Does work on a plan, and shows how it goes on.
+pub(crate) fn shown<T>(plan: &Plan, work: impl FnOnce(Show<'_>) -> T) -> T {
+    let progress = Progress::new(plan);
+    let result = work(&|event| progress.hear(event));
+    progress.end();
+    result
 }
 
 impl<'a> Progress<'a> {

@@ -1,11 +1,10 @@
 //! `flowsieve reproduce`.
 
 use std::cell::Cell;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use flowsieve_experiment::bundle;
+use flowsieve_experiment::bundle::{failed, write_text};
 use flowsieve_experiment::engine::Engines;
 use flowsieve_experiment::execute::{How, execute_sharing};
 use flowsieve_experiment::plan::{Changes, Plan};
@@ -21,7 +20,7 @@ use crate::announce;
 use crate::args::Reproduce;
 use crate::interruption;
 use crate::output::{print, tell};
-use crate::progress::{Progress, in_words};
+use crate::progress::{in_words, shown};
 use crate::resolving::{Resolvable, Resolving};
 
 pub(crate) fn reproduce(args: &Reproduce, engines: &Engines) -> Result<(), Error> {
@@ -89,7 +88,7 @@ impl Page {
     fn of(args: &Reproduce, out: &Path) -> Result<Page, Error> {
         let path = args.page.clone().unwrap_or_else(|| out.join("reproduction.md"));
         let existing = if args.page.is_some() { Existing::replaced(args.replace) } else { Existing::Own };
-        files::check_new(&path, existing).map_err(|error| file_error(&path, error))?;
+        files::check_new(&path, existing).map_err(failed(&path))?;
         Ok(Page { path, existing })
     }
 }
@@ -219,19 +218,14 @@ fn drawing(paper: &str, figure: &PageFigure) -> String {
 
 fn remove(folder: &Path) -> Result<(), Error> {
     match std::fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(file_error(folder, error)),
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(failed(folder)(error)),
         _ => Ok(()),
     }
 }
 
 fn write(path: &Path, text: &str, existing: Existing) -> Result<(), Error> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    folder.map_or(Ok(()), std::fs::create_dir_all).map_err(|error| file_error(path, error))?;
-    bundle::whole_file(path, existing, |out| out.write_all(text.as_bytes()).map_err(|error| file_error(path, error)))
-}
-
-fn file_error(path: &Path, error: std::io::Error) -> Error {
-    Error::File { path: path.display().to_string(), problem: error.to_string() }
+    std::fs::create_dir_all(files::folder_of(path)).map_err(failed(path))?;
+    write_text(path, existing, text)
 }
 
 /// Where runs are made, and how.
@@ -273,11 +267,8 @@ impl Resolvable for Running<'_> {
     fn make(&mut self) -> Result<(), Error> {
         let Place { engines, out, parts, jobs, threads, keep, unreported } = *self.place;
         let Some(plan) = self.figure.left(parts) else { return Ok(()) };
-        let progress = Progress::new(&plan);
         let (folder, how) = (out.join(&self.figure.name), How { jobs, threads, fresh: false, replace: true });
-        let result = execute_sharing(&plan, engines, &folder, parts, how, &|event| progress.hear(event));
-        progress.end();
-        let result = result?;
+        let result = shown(&plan, |show| execute_sharing(&plan, engines, &folder, parts, how, show))?;
         if let Err(error) = report::write(&result, &report::Layout::new(&result.manifest().experiment, None)?) {
             // The other reports are still written.
             unreported.set(Some(error));

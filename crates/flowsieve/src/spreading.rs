@@ -3,7 +3,7 @@
 use crate::args::{Join, Pack, PlanArgs, Planned, Run};
 use crate::options::ReportOptions;
 use crate::output::{print, print_json, tell};
-use crate::progress::Progress;
+use crate::progress::shown;
 use crate::{announce, default_out, interruption, show_result};
 use flowsieve_experiment::Error;
 use flowsieve_experiment::bundle;
@@ -48,10 +48,7 @@ pub(crate) fn run_some(args: &Run, plan: &Plan, engines: &Engines, out: &Path, j
     let some = plan.only(&keys)?;
     announce(&some, jobs);
     interruption::answer()?;
-    let progress = Progress::new(&some);
-    let made = execute_parts(&some, engines, out, args.options.make.how(), &|event| progress.hear(event));
-    progress.end();
-    let made = made?;
+    let made = shown(&some, |show| execute_parts(&some, engines, out, args.options.make.how(), show))?;
     let parts = out.join("parts").display().to_string();
     if args.json {
         let all = made.run + made.found;
@@ -68,13 +65,11 @@ pub(crate) fn run_some(args: &Run, plan: &Plan, engines: &Engines, out: &Path, j
 
 pub(crate) fn join(args: &Join, engines: &Engines) -> Result<(), Error> {
     let plan = planned(&args.of, engines)?;
-    let out = args.out.clone().unwrap_or_else(|| default_out(&args.of.file, &args.of.changes()));
-    let progress = Progress::new(&plan);
+    let out = args.out.clone().unwrap_or_else(|| default_out(&args.of.file, &args.of.changes(), ""));
     let (missing, how) = (args.options.missing(), args.options.how());
     interruption::answer()?;
-    let result = joining::join(&plan, engines, &out, &args.parts, missing, how, &|event| progress.hear(event));
-    progress.end();
-    show_result(&result?, &ReportOptions::default(), args.json)
+    let result = shown(&plan, |show| joining::join(&plan, engines, &out, &args.parts, missing, how, show))?;
+    show_result(&result, &ReportOptions::default(), args.json)
 }
 
 pub(crate) fn pack(args: &Pack, engines: &Engines) -> Result<(), Error> {

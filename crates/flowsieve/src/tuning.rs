@@ -4,14 +4,14 @@ use crate::args::Tune;
 use crate::interruption;
 use crate::options::{Distribution, Marking, TuneOptions};
 use crate::output::{print, print_json, tell};
-use crate::progress::Progress;
+use crate::progress::shown;
 use flowsieve_engines::built_in;
 use flowsieve_experiment::Error;
 use flowsieve_experiment::execute::{How, Show, execute_sharing};
 use flowsieve_experiment::plan::Plan;
 use flowsieve_report::{self as report, Layout};
 use flowsieve_results::ResultDir;
-use flowsieve_studies::thresholds::{Column, Method, Wanted};
+use flowsieve_studies::thresholds::Method;
 use flowsieve_studies::tune::{self, Effort, Request, Tuned, Work};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -65,14 +65,7 @@ pub fn tuned(
     let jobs = options.jobs.count();
     let request = Request {
         fabric: fabric.to_owned(),
-        wanted: Wanted {
-            workload: of.workload.clone(),
-            cdf: of.cdf.clone(),
-            sizes: of.sizes.clone().map(|path| Column { path, name: of.column.clone() }),
-            loads: vec![options.load],
-            queues: None,
-            method: Method::Background,
-        },
+        wanted: of.wanted(vec![options.load], None, Method::Background),
         load: options.load,
         queues: (options.queues.fewest, options.queues.most),
         markings: markings.into_iter().map(Into::into).collect(),
@@ -92,10 +85,7 @@ pub(crate) fn tune(args: &Tune) -> Result<(), Error> {
     interruption::answer()?;
     let found = tuned(&args.fabric, &args.of, &args.options, &args.out, &mut |what, plan, work| {
         tell(what);
-        let progress = Progress::new(plan);
-        let result = work(&|event| progress.hear(event));
-        progress.end();
-        result
+        shown(plan, work)
     })?;
     if args.json {
         return print_json(&found);

@@ -274,15 +274,9 @@ pub(crate) struct FlowStart {
 
 impl FlowStart {
     fn of(start: &Start) -> FlowStart {
-        FlowStart {
-            source: start.source,
-            destination: start.destination,
-            class_: start.class,
-            size: start.size,
-            start: seconds(start.start),
-            deadline: start.deadline.map(seconds),
-            coflow: start.coflow,
-        }
+        let Start { source, destination, class: class_, size, start, deadline, coflow } = *start;
+        let (start, deadline) = (seconds(start), deadline.map(seconds));
+        FlowStart { source, destination, class_, size, start, deadline, coflow }
     }
 }
 

@@ -7,6 +7,7 @@ use crate::running;
 use flowsieve::options::{self, Distribution, ThresholdsOptions, TuneOptions};
 use flowsieve_engines::built_in;
 use flowsieve_engines::forest::{Predicted, SizeClasses};
+use flowsieve_experiment::bundle::failed;
 use flowsieve_experiment::{Error, lookup, plan};
 use flowsieve_files::{MOST_BYTES, digest_of};
 use flowsieve_report::looks;
@@ -118,9 +119,7 @@ pub(crate) fn digest(py: Python<'_>, path: PathBuf) -> PyResult<String> {
         let hashed = digest_of(&path, MOST_BYTES, |bytes| {
             hasher.update(bytes);
         });
-        let refuse =
-            |error: std::io::Error| Error::File { path: path.display().to_string(), problem: error.to_string() };
-        hashed.map_err(refuse)?;
+        hashed.map_err(failed(&path))?;
         Ok(hasher.finalize().to_hex().to_string())
     })
 }

@@ -10,7 +10,7 @@ use crate::format::{self, flows_of, per_cent, size, time};
 use crate::naming::Naming;
 
 /// A claim in words.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct ClaimRow {
     pub(crate) id: String,
     pub(crate) place: String,
@@ -135,18 +135,11 @@ fn unmeasured(claim: &Unmeasured) -> ClaimRow {
         id: claim.id.clone(),
         place: claim.place.clone(),
         what: claim.claimed.clone(),
-        claimed: String::new(),
         measured: "–".into(),
         verdict,
         judged: judged(verdict.in_words(), &claim.why),
         note: claim.note.clone(),
-        stands_in: false,
-        repeats: None,
-        reading: None,
-        contradicts: None,
-        beyond: None,
-        why: None,
-        is_shorter: false,
+        ..ClaimRow::default()
     }
 }
 
@@ -325,14 +318,9 @@ pub(crate) mod tests {
             measured: "+1 %".into(),
             verdict,
             judged: verdict.in_words().into(),
-            note: String::new(),
             stands_in: matches!(verdict, Verdict::SameDirection | Verdict::OtherDirection),
             repeats: repeats.map(str::to_owned),
-            reading: None,
-            contradicts: None,
-            beyond: None,
-            why: None,
-            is_shorter: false,
+            ..ClaimRow::default()
         }
     }
 }

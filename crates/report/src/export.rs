@@ -205,24 +205,8 @@ fn ends(interval: Option<(f64, f64)>, scale: f64) -> [String; 2] {
 pub fn csv(dir: &ResultDir, layout: &Layout, selection: &Selection, out: &mut dyn Write) -> io::Result<()> {
     let experiment = &dir.manifest().experiment;
     let mut csv = csv::Writer::from_writer(out);
-    csv.write_record([
-        "case",
-        "x_name",
-        "x",
-        "scheme",
-        "flows_of",
-        "metric",
-        "statistic",
-        "unit",
-        "value",
-        "low",
-        "high",
-        "ratio",
-        "ratio_low",
-        "ratio_high",
-        "flows",
-    ])
-    .map_err(of_output)?;
+    let columns = "case,x_name,x,scheme,flows_of,metric,statistic,unit,value,low,high,ratio,ratio_low,ratio_high,flows";
+    csv.write_record(columns.split(',')).map_err(of_output)?;
     for case in &layout.cases {
         for (at, point) in case.at.iter().flat_map(|at| at.points.iter().map(move |point| (at, *point))) {
             for &group in &selection.groups {
@@ -271,23 +255,9 @@ pub fn flows_csv(dir: &ResultDir, out: &mut dyn Write) -> io::Result<()> {
         point.axes.iter().map(|axis| axis.key.split_once('.').map_or(&*axis.key, |(_, name)| name)).collect()
     });
     let mut csv = csv::Writer::from_writer(out);
-    let fields = [
-        "seed",
-        "flow",
-        "src",
-        "dst",
-        "traffic_class",
-        "bytes",
-        "start_ps",
-        "fct_ps",
-        "ideal_ps",
-        "slowdown",
-        "retransmissions",
-        "timeouts",
-        "deadline_ps",
-        "coflow",
-    ];
-    csv.write_record(["scheme", "load"].into_iter().chain(axes).chain(fields)).map_err(of_output)?;
+    let columns = "seed,flow,src,dst,traffic_class,bytes,start_ps,fct_ps,ideal_ps,slowdown,retransmissions,timeouts,\
+        deadline_ps,coflow";
+    csv.write_record(["scheme", "load"].into_iter().chain(axes).chain(columns.split(','))).map_err(of_output)?;
     let mut failed = Ok(());
     let read = dir.for_each_run(|run, flows| {
         let point = &experiment.points[run.point as usize];
@@ -297,7 +267,6 @@ pub fn flows_csv(dir: &ResultDir, out: &mut dyn Write) -> io::Result<()> {
                 return;
             }
             let or_empty = |value: Option<u64>| value.map_or(String::new(), |value| value.to_string());
-            let slowdown = flow.fct_ps.map(|fct_ps| fct_ps as f64 / flow.ideal_ps.max(1) as f64);
             let of_flow = [
                 run.seed.to_string(),
                 flow.flow.to_string(),
@@ -308,7 +277,7 @@ pub fn flows_csv(dir: &ResultDir, out: &mut dyn Write) -> io::Result<()> {
                 flow.start_ps.to_string(),
                 or_empty(flow.fct_ps),
                 flow.ideal_ps.to_string(),
-                slowdown.map_or(String::new(), |slowdown| slowdown.to_string()),
+                flow.slowdown().map_or(String::new(), |slowdown| slowdown.to_string()),
                 flow.retransmissions.to_string(),
                 flow.timeouts.to_string(),
                 or_empty(flow.deadline_ps),

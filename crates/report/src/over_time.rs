@@ -128,8 +128,7 @@ fn data(series: &Values) -> (Vec<Datum>, Option<String>) {
     let datum = |(at, values): (usize, &[f64])| Datum {
         x: end(at * together + values.len()),
         y: thinning.apply(values),
-        ends: None,
-        sizes: None,
+        ..Datum::default()
     };
     let thinned = (together > 1).then(|| thinning.in_words(together));
     (series.values.chunks(together).enumerate().map(datum).collect(), thinned)

@@ -220,9 +220,7 @@ fn fabrics(experiment: &Experiment) -> Vec<(String, String)> {
     let mut fabrics: Vec<(&str, BTreeSet<usize>)> = Vec::new();
     for (index, point) in experiment.points.iter().enumerate() {
         match fabrics.iter_mut().find(|(text, _)| *text == point.fabric) {
-            Some((_, points)) => {
-                points.insert(index);
-            }
+            Some((_, points)) => _ = points.insert(index),
             None => fabrics.push((&point.fabric, BTreeSet::from([index]))),
         }
     }

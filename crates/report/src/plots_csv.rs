@@ -17,24 +17,7 @@ pub(crate) struct Row<'a> {
     pub(crate) plot: &'a Plot,
 }
 
-const COLUMNS: [&str; 16] = [
-    "plot",
-    "case",
-    "at",
-    "class",
-    "series",
-    "kind",
-    "x_name",
-    "x_unit",
-    "x",
-    "from_bytes",
-    "to_bytes",
-    "y_name",
-    "y_unit",
-    "y",
-    "low",
-    "high",
-];
+const COLUMNS: &str = "plot,case,at,class,series,kind,x_name,x_unit,x,from_bytes,to_bytes,y_name,y_unit,y,low,high";
 
 /// Writes the values of plots, one after the other; those of a sample of receivers with a column that says so.
 pub(crate) fn write<'a>(
@@ -43,7 +26,7 @@ pub(crate) fn write<'a>(
     plots: impl IntoIterator<Item = Row<'a>>,
 ) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(out);
-    csv.write_record(COLUMNS.into_iter().chain(screened.map(|_| "screened")))?;
+    csv.write_record(COLUMNS.split(',').chain(screened.map(|_| "screened")))?;
     for Row { case, at, class, plot } in plots {
         let Plot { x: x_axis, y: y_axis, .. } = plot;
         let mut row = |series: &str, kind: &str, [x, from, to, y, low, high]: [String; 6]| {

@@ -107,10 +107,6 @@ pub fn reproduction(
     if stated().next().is_some() || figures.is_empty() {
         let _ = writeln!(text, "{} claims:\n", stated().count());
         for (verdict, count, shorter) in counts(&claims) {
-            let shorter = match shorter {
-                0 => String::new(),
-                some => format!(" ({some} of them in runs shorter or smaller than the paper's)"),
-            };
             let _ = writeln!(text, "- {}: {count}{shorter}", verdict.in_words());
         }
         text.push('\n');
@@ -209,24 +205,24 @@ fn claims_of(figures: &[PageFigure]) -> Vec<Vec<ClaimRow>> {
 
 /// The verdicts that literal claims have: how many, and how many of these in runs that the scale made shorter or smaller. A
 /// direction on another workload has no length of the paper's to compare with.
-fn counts(claims: &[Vec<ClaimRow>]) -> Vec<(Verdict, usize, usize)> {
+fn counts(claims: &[Vec<ClaimRow>]) -> Vec<(Verdict, usize, String)> {
     let of = |verdict: Verdict| {
         let stated = claims.iter().flatten().filter(|claim| claim.repeats.is_none() && claim.verdict == verdict);
         let with_length = matches!(verdict, Verdict::Agrees | Verdict::Disagrees);
-        let shorter = stated.clone().filter(|claim| claim.is_shorter && with_length).count();
+        let shorter = match stated.clone().filter(|claim| claim.is_shorter && with_length).count() {
+            0 => String::new(),
+            some => format!(" ({some} of them in runs shorter or smaller than the paper's)"),
+        };
         (verdict, stated.count(), shorter)
     };
     let always = |verdict| matches!(verdict, Verdict::Agrees | Verdict::Disagrees | Verdict::NotResolved);
-    Verdict::ALL.into_iter().map(of).filter(|&(verdict, count, _)| count > 0 || always(verdict)).collect()
+    Verdict::ALL.into_iter().map(of).filter(|(verdict, count, _)| *count > 0 || always(*verdict)).collect()
 }
 
 fn totals_of(claims: &[Vec<ClaimRow>]) -> String {
-    let part = |(verdict, count, shorter): (Verdict, usize, usize)| match shorter {
-        0 => format!("{} {count}", verdict.in_words()),
-        some => format!("{} {count} ({some} of them in runs shorter or smaller than the paper's)", verdict.in_words()),
-    };
     let counts = counts(claims);
     let all: usize = counts.iter().map(|(_, count, _)| count).sum();
+    let part = |(verdict, count, shorter): (Verdict, usize, String)| format!("{} {count}{shorter}", verdict.in_words());
     format!("{all} claims: {}", counts.into_iter().map(part).collect::<Vec<_>>().join(", "))
 }
 

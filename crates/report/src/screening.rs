@@ -1,7 +1,7 @@
 //! What a screened result says: the order of its points by each measure that a sample ranks, and which to run whole.
 
 use flowsieve_results::screening::{Place, Ranked, Ranking, rankings};
-use flowsieve_results::{Dimension, Experiment, ResultDir};
+use flowsieve_results::{Dimension, Experiment, PointInfo, ResultDir};
 
 use crate::cases::in_words;
 use crate::conclusion::{change, signed, within};
@@ -55,22 +55,23 @@ impl<'a> Named<'a> {
             let first = points().next().and_then(|point| dimension.value(point));
             points().any(|point| dimension.value(point) != first)
         });
+        let named = Named { experiment, naming, differ, place: String::new() };
+        let words = points().next().map_or(String::new(), |point| named.words(&common, point));
+        Named { place: if words.is_empty() { words } else { format!("At {words}: ") }, ..named }
+    }
+
+    /// A point's values of these settings.
+    fn words(&self, dimensions: &[Dimension], point: &PointInfo) -> String {
         let words = |dimension: &Dimension| {
-            let value = dimension.value(points().next()?)?;
-            Some(in_words(dimension, &naming.value(experiment, dimension, value)))
+            Some(in_words(dimension, &self.naming.value(self.experiment, dimension, dimension.value(point)?)))
         };
-        let words: Vec<String> = common.iter().filter_map(words).collect();
-        let place = if words.is_empty() { String::new() } else { format!("At {}: ", words.join(", ")) };
-        Named { experiment, naming, differ, place }
+        dimensions.iter().filter_map(words).collect::<Vec<_>>().join(", ")
     }
 
     fn point(&self, point: usize) -> String {
-        let words = |dimension: &Dimension| {
-            let value = dimension.value(&self.experiment.points[point])?;
-            Some(in_words(dimension, &self.naming.value(self.experiment, dimension, value)))
-        };
-        let words: Vec<String> = self.differ.iter().filter_map(words).collect();
-        if words.is_empty() { self.experiment.points[point].scheme.clone() } else { words.join(", ") }
+        let point = &self.experiment.points[point];
+        let words = self.words(&self.differ, point);
+        if words.is_empty() { point.scheme.clone() } else { words }
     }
 
     fn order(&self, dir: &ResultDir, measure: Ranked, order: &[Place]) -> String {

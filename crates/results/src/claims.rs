@@ -163,7 +163,7 @@ pub struct Unmeasured {
 }
 
 /// Whether a result supports a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// The whole interval is within the claim.
@@ -171,6 +171,7 @@ pub enum Verdict {
     /// None of it is.
     Disagrees,
     /// Neither.
+    #[default]
     NotResolved,
     /// With another workload in place of the paper's, the whole interval lies on the claim's side of 1.
     SameDirection,
@@ -209,7 +210,7 @@ impl Verdict {
 }
 
 /// A claim with the measured values.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Checked {
     /// The ratio of a change: over all loads together, or at the most extreme one for an "up to".
     pub ratio: Option<Ratio>,
@@ -262,9 +263,7 @@ impl Expected {
             Expected::Within(low, high) => (low - tolerance * low.abs(), high + tolerance * high.abs()),
         }
     }
-}
 
-impl Expected {
     /// What a workload that stands in for the paper's can show: that a ratio lies on the same side of 1. It is an
     /// expectation with its tolerance. `None`: it has no side.
     fn direction(self) -> Option<(Expected, f64)> {

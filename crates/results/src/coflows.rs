@@ -8,12 +8,11 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, UInt32Array, UInt64Array};
 use arrow_schema::{DataType, Field};
-use flowsieve_record::{Breakdown, CoflowRow, Disorder};
+use flowsieve_record::CoflowRow;
 use serde::{Deserialize, Serialize};
 
 use crate::ResultError;
 use crate::coflow_class::{CoflowClassBounds, CoflowGroup};
-use crate::first_answers::FirstAnswers;
 use crate::flows::write_table;
 use crate::labels::Labels;
 use crate::statistics::Figures;
@@ -53,17 +52,9 @@ impl CoflowStats {
             seed,
             flows: self.coflows,
             unfinished: self.unfinished,
-            largest_bytes: 0,
-            least_slowdown: None,
             fct: self.cct_ps,
             slowdown: self.slowdown,
-            controls: None,
-            ideal_fct_ps: None,
-            fct_variation: None,
-            fairness: None,
-            disorder: Disorder::default(),
-            breakdown: Breakdown::default(),
-            first_answers: FirstAnswers::default(),
+            ..SeedStats::default()
         }
     }
 }

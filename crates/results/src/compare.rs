@@ -103,16 +103,16 @@ pub fn compare(
         let points = [point, baseline].map(|point| &dir.summary().points[point]);
         let of_class = |number: usize| {
             let [this, other] = points.map(|point| &point.classes[number]);
-            ClassComparison { by_flow: by_flow.of_class(at, number), ..of_groups(this, other) }
+            ClassComparison { by_flow: by_flow.of(at, &Group::Flows(&classes[number])), ..of_groups(this, other) }
         };
         let same_flows = points[0].classes.iter().zip(&points[1].classes).all(|(this, other)| this.has_flows_of(other));
         let [this, other] = points.map(|point| &point.coflows);
-        let coflows =
-            (this.flows() > 0).then(|| ClassComparison { by_flow: by_flow.of_coflows(at), ..of_groups(this, other) });
+        let compared = || ClassComparison { by_flow: by_flow.of(at, &Group::Coflows), ..of_groups(this, other) };
+        let coflows = (this.flows() > 0).then(compared);
         let of_coflows = |class: CoflowClass| {
             let [this, other] = points.map(|point| point.coflow_class(class));
-            let compared = || ClassComparison { by_flow: by_flow.of_coflow_class(at, class), ..of_groups(this, other) };
-            (this.flows() > 0).then(|| (class, compared()))
+            let by_flow = || by_flow.of(at, &Group::OfClass(class));
+            (this.flows() > 0).then(|| (class, ClassComparison { by_flow: by_flow(), ..of_groups(this, other) }))
         };
         let coflow_classes = CoflowClass::ALL.into_iter().filter_map(of_coflows).collect();
         let classes = (0..classes.len()).map(of_class).collect();
@@ -135,6 +135,7 @@ fn of_groups(this: &ClassSummary, other: &ClassSummary) -> ClassComparison {
 }
 
 /// A group of flows or coflows that are paired one by one.
+#[derive(PartialEq)]
 enum Group<'a> {
     Flows(&'a SizeClass),
     Coflows,
@@ -264,21 +265,8 @@ impl<'a> Paired<'a> {
         }
     }
 
-    fn of_class(&self, pair: usize, class: usize) -> Option<ByFlow> {
-        self.result(pair, class)
-    }
-
-    fn of_coflows(&self, pair: usize) -> Option<ByFlow> {
-        let at = self.groups.iter().position(|group| matches!(group, Group::Coflows))?;
-        self.result(pair, at)
-    }
-
-    fn of_coflow_class(&self, pair: usize, class: CoflowClass) -> Option<ByFlow> {
-        let is_it = |group: &Group<'_>| matches!(group, Group::OfClass(its) if *its == class);
-        self.result(pair, self.groups.iter().position(is_it)?)
-    }
-
-    fn result(&self, pair: usize, group: usize) -> Option<ByFlow> {
+    fn of(&self, pair: usize, group: &Group<'_>) -> Option<ByFlow> {
+        let group = self.groups.iter().position(|its| its == group)?;
         let seeds: Vec<&Tally> = self.found[pair][group].iter().filter(|tally| tally.pairs > 0).collect();
         let ratio = Ratio::paired(&seeds.iter().map(|tally| (libm::exp(tally.mean()), 1.0)).collect::<Vec<_>>())?;
         let sum = |of: fn(&Tally) -> u64| seeds.iter().map(|tally| of(tally)).sum::<u64>();
@@ -309,10 +297,10 @@ mod tests {
         flows.take(0, 7, &[row(0, 50, Some(10)), row(1, 50, Some(10)), row(2, 50, None), row(3, 500, Some(40))]);
         flows.take(2, 7, &[row(0, 50, Some(1))]);
         flows.take(1, 7, &[row(0, 50, Some(5)), row(1, 50, Some(20)), row(2, 50, Some(1)), row(3, 500, Some(10))]);
-        let small = flows.of_class(0, 0).unwrap();
+        let small = flows.of(0, &Group::Flows(&classes[0])).unwrap();
         assert_eq!((small.pairs, small.faster, small.slower), (2, 0.5, 0.5));
         assert!((small.ratio.value - 1.0).abs() < 1e-12);
-        let all = flows.of_class(0, 1).unwrap();
+        let all = flows.of(0, &Group::Flows(&classes[1])).unwrap();
         // The cube root of 1/2 · 2 · 1/4.
         assert!((all.ratio.value - 0.629_960_5).abs() < 1e-6 && all.ratio.interval.is_none());
         assert_eq!(all.pairs, 3);
@@ -336,10 +324,10 @@ mod tests {
         };
         paired.take(0, 1, &run([10, 40, 30]));
         paired.take(1, 1, &run([80, 20, 30]));
-        let all = paired.of_coflows(0).unwrap();
+        let all = paired.of(0, &Group::Coflows).unwrap();
         assert_eq!((all.pairs, all.faster, all.slower), (2, 0.5, 0.0));
         assert!((all.ratio.value - 0.5f64.sqrt()).abs() < 1e-12);
-        let [short, _, _, wide] = CoflowClass::ALL.map(|class| paired.of_coflow_class(0, class));
+        let [short, _, _, wide] = CoflowClass::ALL.map(|class| paired.of(0, &Group::OfClass(class)));
         let short = short.unwrap();
         assert!((short.ratio.value - 0.5).abs() < 1e-12 && short.error.is_none() && wide.is_none());
     }
@@ -353,9 +341,9 @@ mod tests {
             flows.take(0, seed, &[row(0, 1, Some(fct))]);
             flows.take(1, seed, &[row(0, 1, Some(2 * fct))]);
         }
-        let found = flows.of_class(0, 0).unwrap();
+        let found = flows.of(0, &Group::Flows(&classes[0])).unwrap();
         assert!((found.ratio.value - 0.5).abs() < 1e-12 && found.ratio.is_resolved());
         let none = Paired::new(&pairs, &classes, CoflowClassBounds::default());
-        assert_eq!(none.of_class(0, 0), None);
+        assert_eq!(none.of(0, &Group::Flows(&classes[0])), None);
     }
 }

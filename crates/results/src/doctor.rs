@@ -78,6 +78,7 @@ pub struct Finding {
 /// runs that differ only in numbers.
 pub(crate) fn findings(manifest: &Manifest, summary: &Summary) -> Vec<Finding> {
     let mut found = Found::default();
+    let everywhere = 0..manifest.experiment.points.len() as u32;
     let (missing, made) = (manifest.experiment.missing_runs, manifest.runs.len());
     if missing > 0 {
         let all = missing + made as u64;
@@ -91,17 +92,14 @@ pub(crate) fn findings(manifest: &Manifest, summary: &Summary) -> Vec<Finding> {
                 "repeat the command, which makes them again",
             ),
         };
-        (0..manifest.experiment.points.len()).for_each(|point| {
-            found.add(Severity::Careful, text.clone(), remedy, point as u32);
-        });
+        everywhere.clone().for_each(|point| found.add(Severity::Careful, text.clone(), remedy, point));
     }
     if let Some(every) = manifest.experiment.screened() {
-        (0..manifest.experiment.points.len()).for_each(|point| {
-            let text = format!(
-                "screened: these are the flows to one host in {every} alone, which rank points and are not their result"
-            );
-            found.add(Severity::Careful, text, "run the points that it names whole", point as u32);
-        });
+        let text = format!(
+            "screened: these are the flows to one host in {every} alone, which rank points and are not their result"
+        );
+        let remedy = "run the points that it names whole";
+        everywhere.for_each(|point| found.add(Severity::Careful, text.clone(), remedy, point));
     }
     let points = || summary.points.iter().zip(&manifest.experiment.points).enumerate();
     let causes: Vec<Causes> = points()
@@ -203,12 +201,8 @@ fn of_run(run: &Run, causes: &Causes, info: &PointInfo, mut add: impl FnMut(Seve
     }
     if carried_little(measured) {
         let held_back = causes.longest_wait().filter(|wait| *wait != Wait::Queues);
-        let why = match held_back {
-            Some(Wait::Timers) => "flows waited for retransmission timers",
-            Some(Wait::Needless) => "packets that were late were sent again",
-            Some(_) => "windows held flows back",
-            None => "the run is too short for its load to build up, or flows were held back",
-        };
+        let too_short = "the run is too short for its load to build up, or flows were held back";
+        let why = held_back.map_or(too_short, Wait::in_words);
         let text = format!(
             "while flows arrived, links carried less than {} % of the load that these flows offered: {why}",
             ENOUGH * 100.0
@@ -225,13 +219,7 @@ fn of_run(run: &Run, causes: &Causes, info: &PointInfo, mut add: impl FnMut(Seve
     if drained_slowly(measured) {
         let is_full = |link: &LinkClass| link.utilisation >= BUSY || link.offered_load >= 1.0;
         let wait = if measured.links.iter().any(is_full) { Some(Wait::Queues) } else { causes.longest_wait() };
-        let why = match wait {
-            Some(Wait::Queues) => ": queues grew while flows arrived",
-            Some(Wait::Timers) => ": flows waited for retransmission timers",
-            Some(Wait::Needless) => ": packets that were late were sent again",
-            Some(Wait::Windows) => ": windows held flows back",
-            None => "",
-        };
+        let why = wait.map_or(String::new(), |wait| format!(": {}", wait.in_words()));
         let text = format!("after the last arrival the fabric took more than half of the arrival time to drain{why}");
         add(Severity::Careful, text, &causes.against(wait, arrivals));
     }

@@ -136,8 +136,7 @@ impl ResultError {
 
     /// Whether a folder cannot be written, whatever is written into it.
     pub fn is_read_only(&self) -> bool {
-        let ResultError::Io { source, .. } = self else { return false };
-        matches!(source.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+        matches!(self, ResultError::Io { source, .. } if flowsieve_files::is_read_only(source))
     }
 
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> ResultError {

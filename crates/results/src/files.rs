@@ -19,15 +19,8 @@ pub(crate) fn write_whole<T>(
     path: &Path,
     write: impl FnOnce(&mut File) -> Result<T, ResultError>,
 ) -> Result<T, ResultError> {
-    flowsieve_files::write_whole(
-        path,
-        Existing::Own,
-        |error| ResultError::io("write", path)(error),
-        |out| {
-            let value = write(out.get_mut())?;
-            Ok(value)
-        },
-    )
+    let failed = |error| ResultError::io("write", path)(error);
+    flowsieve_files::write_whole(path, Existing::Own, failed, |out| write(out.get_mut()))
 }
 
 /// The BLAKE3 hash of a file of at most `most` bytes, in hexadecimal.

@@ -15,7 +15,7 @@ use crate::summary::SeedStats;
 const SLOWDOWN_UNIT: f64 = 1e-4;
 
 /// Flows of more than `above_bytes` and at most `up_to_bytes`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Bucket {
     above_bytes: u64,
     up_to_bytes: u64,
@@ -147,22 +147,7 @@ impl FlowSketch {
 
 impl Bucket {
     fn new(above_bytes: u64, up_to_bytes: u64) -> Bucket {
-        Bucket {
-            above_bytes,
-            up_to_bytes,
-            flows: 0,
-            unfinished: 0,
-            largest_bytes: 0,
-            fct_sum_ps: 0.0,
-            slowdown_sum: 0.0,
-            exact: Some(ExactSums::default()),
-            least_slowdown: None,
-            fct_ps: QuantileSketch::default(),
-            slowdown: QuantileSketch::default(),
-            disorder: Disorder::default(),
-            breakdown: Breakdown::default(),
-            first_answers: FirstAnswers::default(),
-        }
+        Bucket { above_bytes, up_to_bytes, exact: Some(ExactSums::default()), ..Bucket::default() }
     }
 
     fn add(&mut self, row: &FlowRow) {

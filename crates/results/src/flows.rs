@@ -279,7 +279,10 @@ fn append(all: &mut Vec<FlowRow>, path: &Path, batch: &RecordBatch) -> Result<()
         }
     }
     if let Some(steps) = steps(path, batch)? {
-        rows.iter_mut().enumerate().for_each(|(at, row)| row.steps = steps.at(at));
+        for (at, row) in rows.iter_mut().enumerate() {
+            let is_known = steps.iter().all(|column| column.is_valid(at));
+            row.steps = is_known.then(|| StepRow::of_ns(steps.map(|column| column.value(at))));
+        }
     }
     if rows.iter().any(|row| row.ideal_ps == 0) {
         return Err(ResultError::damaged(path, "an ideal FCT of zero"));
@@ -333,7 +336,7 @@ impl Source<'_> {
 }
 
 /// The columns of steps, in their order.
-struct StepColumns<'a>([&'a PrimitiveArray<UInt64Type>; Step::ALL.len()]);
+type StepColumns<'a> = [&'a PrimitiveArray<UInt64Type>; Step::ALL.len()];
 
 /// `None` if no run has measured any.
 fn steps<'a>(path: &Path, batch: &'a RecordBatch) -> Result<Option<StepColumns<'a>>, ResultError> {
@@ -344,15 +347,7 @@ fn steps<'a>(path: &Path, batch: &'a RecordBatch) -> Result<Option<StepColumns<'
     if columns.is_empty() {
         return Ok(None);
     }
-    let all = columns.try_into().map_err(|_| ResultError::damaged(path, "columns of some steps alone"))?;
-    Ok(Some(StepColumns(all)))
-}
-
-impl StepColumns<'_> {
-    fn at(&self, row: usize) -> Option<StepRow> {
-        let is_known = self.0.iter().all(|column| column.is_valid(row));
-        is_known.then(|| StepRow::of_ns(self.0.map(|column| column.value(row))))
-    }
+    columns.try_into().map(Some).map_err(|_| ResultError::damaged(path, "columns of some steps alone"))
 }
 
 pub(crate) fn column<'a, T: ArrowPrimitiveType>(

@@ -40,28 +40,11 @@ impl LockFile {
     pub(crate) fn share(&self) -> Result<(), ResultError> {
         FileExt::lock_shared(&self.file).map_err(ResultError::io("lock", &self.path))
     }
-
-    /// Takes it for this process alone, or fails with the name of the owner.
-    pub(crate) fn join(folder: &Path) -> Result<Joining, ResultError> {
-        let mut lock = LockFile::open(&folder.join(JOINING))?;
-        if lock.try_alone()? {
-            let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-            let by = format!("process {} on {}", std::process::id(), host.trim());
-            lock.file.write_all(by.as_bytes()).map_err(ResultError::io("lock", &lock.path))?;
-            return Ok(Joining(lock));
-        }
-        let mut by = String::new();
-        // A process that has just taken it may not have written its name yet.
-        if Read::by_ref(&mut lock.file).take(MOST_WORDS).read_to_string(&mut by).is_err() || by.is_empty() {
-            by = "another process".to_owned();
-        }
-        Err(ResultError::Locked { path: folder.into(), by })
-    }
 }
 
-/// A folder of several results in which this process is at work alone.
+/// A folder of one or several results in which this process is at work alone: while it joins a result, for instance.
 #[derive(Debug)]
-pub struct Alone(Joining);
+pub struct Alone(LockFile);
 
 impl Alone {
     /// Takes an existing folder, or fails with the name of the owner.
@@ -69,7 +52,19 @@ impl Alone {
     /// # Errors
     /// [`ResultError::Locked`] if another process has it.
     pub fn take(folder: &Path) -> Result<Alone, ResultError> {
-        LockFile::join(folder).map(Alone)
+        let mut lock = LockFile::open(&folder.join(JOINING))?;
+        if lock.try_alone()? {
+            let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+            let by = format!("process {} on {}", std::process::id(), host.trim());
+            lock.file.write_all(by.as_bytes()).map_err(ResultError::io("lock", &lock.path))?;
+            return Ok(Alone(lock));
+        }
+        let mut by = String::new();
+        // A process that has just taken it may not have written its name yet.
+        if Read::by_ref(&mut lock.file).take(MOST_WORDS).read_to_string(&mut by).is_err() || by.is_empty() {
+            by = "another process".to_owned();
+        }
+        Err(ResultError::Locked { path: folder.into(), by })
     }
 
     /// Returns whether a process is or was at work in a folder.
@@ -84,15 +79,11 @@ impl Alone {
 
     /// Leaves the folder as if nobody had been there.
     pub fn remove(self) {
-        let _ = std::fs::remove_file(&self.0.0.path);
+        let _ = std::fs::remove_file(&self.0.path);
     }
 }
 
-/// A folder's result is being joined by this process.
-#[derive(Debug)]
-pub(crate) struct Joining(LockFile);
-
-impl Drop for Joining {
+impl Drop for Alone {
     fn drop(&mut self) {
         // Leaves the same bytes as in any other finished folder. The lock itself ends with the file.
         let _ = self.0.file.set_len(0);
@@ -104,13 +95,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn join__says_who_does_it_and_leaves_nothing() {
+    fn take__says_who_is_at_work_and_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();
-        let first = LockFile::join(folder.path()).unwrap();
-        let refused = LockFile::join(folder.path()).map(|_| ()).unwrap_err().to_string();
+        let first = Alone::take(folder.path()).unwrap();
+        let refused = Alone::take(folder.path()).map(|_| ()).unwrap_err().to_string();
         assert!(refused.contains(&format!("process {}", std::process::id())), "{refused}");
         drop(first);
         assert_eq!(std::fs::read(folder.path().join(JOINING)).unwrap(), b"");
-        assert!(LockFile::join(folder.path()).is_ok());
+        assert!(Alone::take(folder.path()).is_ok());
     }
 }

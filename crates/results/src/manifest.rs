@@ -62,6 +62,15 @@ pub struct PointInfo {
     pub parts: Vec<PartId>,
 }
 
+impl PointInfo {
+    /// Its scheme, load and other swept values.
+    pub fn in_words(&self) -> String {
+        let axes = self.axes.iter().map(|axis| format!(", {} = {}", axis.key, axis.value));
+        let load = self.load.map(|load| format!(", load {load}"));
+        self.scheme.clone() + &load.into_iter().chain(axes).collect::<String>()
+    }
+}
+
 /// A description of a scheme.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SchemeInfo {

@@ -39,9 +39,7 @@ impl Metric {
             Metric::Slowdown => "slowdown",
         }
     }
-}
 
-impl Metric {
     /// The bounds of its values.
     pub fn bounds(self) -> Bounds {
         match self {
@@ -52,7 +50,7 @@ impl Metric {
 }
 
 /// One class of one run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct SeedStats {
     /// Its seed.
     pub seed: u64,

@@ -28,7 +28,7 @@ use crate::decode::MOST_TABLE_BYTES;
 use crate::files::{PARTIAL, digest, partial, read_json, write_sealed, write_whole};
 use crate::flows::{FlowColumns, FlowWriter};
 use crate::labels::Labels;
-use crate::lock::{JOINING, LockFile};
+use crate::lock::{Alone, JOINING, LockFile};
 use crate::manifest::{EXACT, Experiment, Manifest, RUN_SCHEMA, Record, Run, RunInfo, SCHEMA};
 use crate::summary::RunFlows;
 use crate::trace::kept::{self, TRACES};
@@ -143,7 +143,7 @@ impl ResultWriter {
         if let Some(point) = experiment.points.iter().find(|point| point.parts.is_empty()) {
             return Err(ResultError::invalid(format!("a point of the scheme {:?} has no run", point.scheme)));
         }
-        let _joining = LockFile::join(&self.path)?;
+        let _joining = Alone::take(&self.path)?;
         let manifest_path = self.path.join("manifest.json");
         // Without a manifest, the other files are not taken for a result.
         match fs::remove_file(&manifest_path) {

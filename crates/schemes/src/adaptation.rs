@@ -109,7 +109,7 @@ impl Rule {
     }
 
     /// Returns the thresholds for these sizes and a load of the hosts' links, within 0 and 1.
-    fn for_law(self, law: &SizeLaw, load: f64, levels: usize) -> Result<Vec<u64>, ThresholdError> {
+    pub(crate) fn for_law(self, law: &SizeLaw, load: f64, levels: usize) -> Result<Vec<u64>, ThresholdError> {
         match self {
             Rule::EqualSplit => equal_split(law, levels),
             Rule::Optimal => tandem(law, load, levels),

@@ -205,13 +205,8 @@ pub fn give(
             );
         }
         let period = Time(scope.read(&CONTROLLER_PERIOD)?);
-        let classes: Vec<u8> = scheme
-            .classes
-            .iter()
-            .zip(0..)
-            .filter(|(class, _)| demoting(class).is_some())
-            .map(|(_, class)| class)
-            .collect();
+        let mut classes: Vec<u8> = (0..scheme.classes.len() as u8).collect();
+        classes.retain(|class| demoting(&scheme.classes[usize::from(*class)]).is_some());
         let failure = failure.clone();
         scheme.controllers.push(ControllerSpec {
             name: "own controller",

@@ -221,13 +221,9 @@ pub(crate) fn timer(context: &Context<'_>, papers: Time) -> Result<Time, Setting
 pub fn build(context: &Context<'_>, parts: &Parts) -> Result<Scheme, SettingsError> {
     let scope = &context.scope;
     let set = ParameterSet::read(scope)?;
-    let scaled;
     let parts = match set {
         ParameterSet::Ns2 | ParameterSet::Rfc | ParameterSet::Linux => parts,
-        ParameterSet::Scaled => {
-            scaled = parts.scaled(Reference::read(context)?, scope.read(&MTU)?);
-            &scaled
-        }
+        ParameterSet::Scaled => &parts.scaled(Reference::read(context)?, scope.read(&MTU)?),
     };
     let balancers = balancing::balancers(scope, parts, set)?;
     // Where there is one path, nothing is split.

@@ -1,7 +1,8 @@
 //! Demotion thresholds: the setting, and the thresholds that a scheme computes from the point's workload if no sizes are given.
 
-use flowsieve_thresholds::{SizeLaw, ThresholdError, background, by_bytes, equal_split_of, tandem, two_level};
+use flowsieve_thresholds::{SizeLaw, ThresholdError, by_bytes, equal_split_of};
 
+use crate::adaptation::Rule;
 use crate::entry::Context;
 use crate::parameters::Reference;
 use flowsieve_settings::declare;
@@ -96,19 +97,11 @@ pub fn compute(context: &Context<'_>, rule: Computed, queues: usize) -> Result<V
         let expected = "a workload with a `load`, on which these thresholds depend, or \"equal-split\" or sizes";
         context.workload.load().ok_or_else(|| scope.invalid(&THRESHOLDS, expected))
     };
+    let at_load = |rule: Rule| load().map(|load| law().and_then(|law| rule.for_law(&law, load, queues)));
     let computed = match rule {
-        Computed::Optimal => {
-            let load = load()?;
-            law().and_then(|law| tandem(&law, load, queues))
-        }
-        Computed::Background => {
-            let load = load()?;
-            law().and_then(|law| background(&law, load, queues))
-        }
-        Computed::TwoLevel if queues == 2 => {
-            let load = load()?;
-            law().and_then(|law| Ok(vec![two_level(&law, load)?]))
-        }
+        Computed::Optimal => at_load(Rule::Optimal)?,
+        Computed::Background => at_load(Rule::Survival)?,
+        Computed::TwoLevel if queues == 2 => at_load(Rule::TwoLevel)?,
         Computed::TwoLevel => {
             return Err(scope.invalid(&THRESHOLDS, format!("`queues` = 2 for it instead of {queues}")));
         }

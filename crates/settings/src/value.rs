@@ -27,25 +27,20 @@ impl From<&str> for Raw {
         Raw::Text(text.to_owned())
     }
 }
-impl From<String> for Raw {
-    fn from(text: String) -> Self {
-        Raw::Text(text)
-    }
+macro_rules! of_one_value {
+    ($($of:ty, $variant:ident;)*) => {$(
+        impl From<$of> for Raw {
+            fn from(value: $of) -> Self {
+                Raw::$variant(value)
+            }
+        }
+    )*};
 }
-impl From<i64> for Raw {
-    fn from(number: i64) -> Self {
-        Raw::Integer(number)
-    }
-}
-impl From<f64> for Raw {
-    fn from(number: f64) -> Self {
-        Raw::Float(number)
-    }
-}
-impl From<bool> for Raw {
-    fn from(flag: bool) -> Self {
-        Raw::Flag(flag)
-    }
+of_one_value! {
+    String, Text;
+    i64, Integer;
+    f64, Float;
+    bool, Flag;
 }
 impl From<Vec<u64>> for Raw {
     fn from(counts: Vec<u64>) -> Self {
@@ -247,7 +242,6 @@ impl Kind {
             fits.then_some(value).ok_or_else(|| wrong(format!("`{key}` = {raw} is out of range")))
         };
         let no_quantity = |error: UnitError| wrong(format!("`{key}` = {raw} {error}"));
-        let item = |kind: Kind| move |(raw, origin): &(Raw, Origin)| kind.read(key, raw, origin);
         Ok(match (self, raw) {
             (Kind::Size(low, high), Raw::Text(text)) => {
                 let size = units::parse_size(text).map_err(no_quantity)?;
@@ -293,56 +287,43 @@ impl Kind {
                 Value::Text(text.clone())
             }
             (Kind::SizeList | Kind::SizeListOr(_), Raw::List(items)) => {
-                let sizes = items.iter().map(item(Kind::Size(0, 1_000_000_000_000)));
-                Value::SizeList(collect(sizes, |value| match value {
-                    Value::Size(size) => Some(size),
-                    _ => None,
-                })?)
+                let size = |value| if let Value::Size(size) = value { Some(size) } else { None };
+                Value::SizeList(Kind::Size(0, 1_000_000_000_000).read_each(key, items, size)?)
             }
             (Kind::TimeList, Raw::List(items)) => {
-                let times = items.iter().map(item(Kind::Time(0, MAX_TIME_PS)));
-                Value::TimeList(collect(times, |value| match value {
-                    Value::Time(ps) => Some(ps),
-                    _ => None,
-                })?)
+                let ps = |value| if let Value::Time(ps) = value { Some(ps) } else { None };
+                Value::TimeList(Kind::Time(0, MAX_TIME_PS).read_each(key, items, ps)?)
             }
             (Kind::NumberList(low, high), Raw::List(items)) => {
-                let numbers = items.iter().map(item(Kind::Number(*low, *high)));
-                Value::NumberList(collect(numbers, |value| match value {
-                    Value::Number(number) => Some(number),
-                    _ => None,
-                })?)
+                let number = |value| if let Value::Number(number) = value { Some(number) } else { None };
+                Value::NumberList(Kind::Number(*low, *high).read_each(key, items, number)?)
             }
             (Kind::CountList | Kind::CountOrList(..), Raw::List(items)) => {
                 let each = match self {
                     Kind::CountOrList(low, high) => Kind::Count(*low, *high),
                     _ => Kind::Count(1, u64::from(u32::MAX)),
                 };
-                let counts = items.iter().map(item(each));
-                Value::CountList(collect(counts, |value| match value {
-                    Value::Count(count) => Some(count),
-                    _ => None,
-                })?)
+                let count = |value| if let Value::Count(count) = value { Some(count) } else { None };
+                Value::CountList(each.read_each(key, items, count)?)
             }
             (Kind::TextList, Raw::List(items)) => {
-                let texts = items.iter().map(item(Kind::Text));
-                Value::TextList(collect(texts, |value| match value {
-                    Value::Text(text) => Some(text),
-                    _ => None,
-                })?)
+                let text = |value| if let Value::Text(text) = value { Some(text) } else { None };
+                Value::TextList(Kind::Text.read_each(key, items, text)?)
             }
             _ => return Err(wrong(format!("`{key}` cannot be {raw}"))),
         })
     }
-}
 
-/// Collects the values of a list's items, stopping at the first error. A kind reads only values of its own variant, so
-/// `take` skips none.
-fn collect<T>(
-    items: impl Iterator<Item = Result<Value, SettingsError>>,
-    take: impl Fn(Value) -> Option<T>,
-) -> Result<Vec<T>, SettingsError> {
-    items.filter_map(|item| item.map(&take).transpose()).collect()
+    /// Reads the items of a list, up to the first error. A kind reads only values of its own variant, so `take` skips
+    /// none.
+    fn read_each<T>(
+        &self,
+        key: &str,
+        items: &[(Raw, Origin)],
+        take: fn(Value) -> Option<T>,
+    ) -> Result<Vec<T>, SettingsError> {
+        items.iter().filter_map(|(raw, origin)| self.read(key, raw, origin).map(take).transpose()).collect()
+    }
 }
 
 /// The longest time that a setting can hold: ten days, in ps.

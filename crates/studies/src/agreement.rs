@@ -4,7 +4,7 @@
 //! Linux cannot agree better than Linux agrees with itself.
 
 use flowsieve_experiment::Error;
-use flowsieve_results::{Figures, ResultDir, SizeClass, Statistic};
+use flowsieve_results::{Figures, PointInfo, ResultDir, SizeClass, Statistic};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -94,7 +94,7 @@ impl Agreement {
             return Err(Error::Input(problem.to_owned() + &why.collect::<String>()));
         }
         let points = &simulator.manifest().experiment.points;
-        let names: Vec<String> = points.iter().map(name).collect();
+        let names: Vec<String> = points.iter().map(PointInfo::in_words).collect();
         let mut classes = simulator.manifest().experiment.classes.as_slice().to_vec();
         if !classes.contains(&SizeClass::between(0, None)) {
             classes.push(SizeClass::between(0, None));
@@ -199,34 +199,26 @@ impl Agreement {
 
 /// Says at which points simulated flows timed out although no packet was lost, or much more often than on Linux.
 fn in_vain([simulator, linux]: [&ResultDir; 2], names: &[String], flows: &[Pair]) -> Vec<String> {
-    let of = |point: &usize| {
-        let runs = || simulator.manifest().runs_of(*point).map(|run| &run.measured);
+    let of = |point: usize| {
+        let runs = || simulator.manifest().runs_of(point).map(|run| &run.measured);
         let timeouts: u64 = runs().map(|run| run.timeouts).sum();
         let drops: u64 = runs().flat_map(|run| &run.links).map(|link| link.drops.total()).sum();
-        let points = linux.manifest().experiment.points.iter();
-        let there = points.enumerate().find(|(_, other)| name(other) == names[*point])?.0;
+        let there = linux.manifest().experiment.points.iter().position(|other| other.in_words() == names[point])?;
         let on_linux: u64 = linux.manifest().runs_of(there).map(|run| run.measured.timeouts).sum();
-        let flows = flows.iter().filter(|pair| pair.point as usize == *point).count() as u64;
+        let flows = flows.iter().filter(|pair| pair.point as usize == point).count() as u64;
         (FLOWS_OF_A_TIMEOUT * timeouts > flows && (drops == 0 || timeouts > MANY * on_linux)).then(|| {
             let lost = if drops == 0 { ", although no packet was lost".to_owned() } else { format!(" for {drops} drops") };
-            let settings = &simulator.manifest().experiment.points[*point].settings;
+            let settings = &simulator.manifest().experiment.points[point].settings;
             let is_of_linux = settings.get("run.parameters").is_some_and(|set| set == "linux");
             let expected = if is_of_linux { "a longer `rto_min`" } else { "parameters = \"linux\"" };
-            let name = &names[*point];
+            let name = &names[point];
             format!(
                 "{name}: {timeouts} timeouts in the simulator{lost}, and {on_linux} on Linux: the simulator's timer makes \
                  FCTs longer; expected {expected}"
             )
         })
     };
-    (0..names.len()).filter_map(|point| of(&point)).collect()
-}
-
-/// A point's scheme, load and other swept values.
-fn name(point: &flowsieve_results::PointInfo) -> String {
-    let axes = point.axes.iter().map(|axis| format!(", {} = {}", axis.key, axis.value));
-    let load = point.load.map(|load| format!(", load {load}"));
-    point.scheme.clone() + &load.into_iter().chain(axes).collect::<String>()
+    (0..names.len()).filter_map(of).collect()
 }
 
 /// A flow by its point, seed and number.
@@ -237,7 +229,9 @@ type Times = (u64, [Option<f64>; 3]);
 /// Returns the flows that all three have finished, by the first result's point, seed and number. A result that lacks runs which
 /// are not valid has its points under other indices.
 fn paired(results: [&ResultDir; 3]) -> Result<Vec<Pair>, Error> {
-    let names = |result: &ResultDir| -> Vec<String> { result.manifest().experiment.points.iter().map(name).collect() };
+    let names = |result: &ResultDir| -> Vec<String> {
+        result.manifest().experiment.points.iter().map(PointInfo::in_words).collect()
+    };
     let first = names(results[0]);
     let mut all: BTreeMap<Key, Times> = BTreeMap::new();
     for (which, result) in results.into_iter().enumerate() {

@@ -77,7 +77,7 @@ pub fn flux(files: &[PathBuf], layout: Layout, out: &mut impl Write) -> Result<(
 }
 
 fn open(path: &Path) -> Result<impl Read, Error> {
-    files::open_text(path, files::MOST_BYTES).map_err(bundle::unreadable(path))
+    files::open_text(path, files::MOST_BYTES).map_err(bundle::failed(path))
 }
 
 fn write(list: &FlowList, out: &mut impl Write) -> Result<(), Error> {

@@ -7,6 +7,7 @@ pub mod agreement;
 pub mod catalogue;
 pub mod explain;
 pub mod export;
+mod parallel;
 pub mod thresholds;
 pub mod tune;
 pub mod validate;

@@ -38,14 +38,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Builds a lab, and leaves it running.
 pub(super) fn up(args: &LabUp, engines: &Engines) -> Result<(), Error> {
     let user = Changes { sets: args.set.clone(), ..Changes::default() };
-    let out = match &args.out {
-        Some(out) => out.clone(),
-        None => {
-            let mut folder = default_out(&args.file, &user).into_os_string();
-            folder.push("-lab");
-            folder.into()
-        }
-    };
+    let out = args.out.clone().unwrap_or_else(|| default_out(&args.file, &user, "-lab"));
     let name = match &args.name {
         Some(name) => name.clone(),
         None => args.file.file_stem().unwrap_or("lab".as_ref()).to_string_lossy().into_owned(),

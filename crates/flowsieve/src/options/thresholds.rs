@@ -24,6 +24,14 @@ pub struct Distribution {
     pub column: Option<String>,
 }
 
+impl Distribution {
+    /// Returns what thresholds are computed from, for these loads.
+    pub(crate) fn wanted(&self, loads: Vec<f64>, queues: Option<u64>, method: studies::Method) -> studies::Wanted {
+        let sizes = self.sizes.clone().map(|path| studies::Column { path, name: self.column.clone() });
+        studies::Wanted { workload: self.workload.clone(), cdf: self.cdf.clone(), sizes, loads, queues, method }
+    }
+}
+
 /// How thresholds are computed, and for which network.
 #[derive(Debug, Clone, Args)]
 pub struct ThresholdsOptions {

@@ -18,17 +18,7 @@ struct Pair {
 }
 
 fn unresolved(why: impl Into<String>) -> Checked {
-    Checked {
-        ratio: None,
-        bound: None,
-        load: None,
-        by_load: Vec::new(),
-        values: Vec::new(),
-        values_by_load: Vec::new(),
-        seeds: None,
-        verdict: Verdict::NotResolved,
-        why: why.into(),
-    }
+    Checked { why: why.into(), ..Checked::default() }
 }
 
 const ONE_SEED: &str = "one seed has no interval";
@@ -42,15 +32,11 @@ impl Claim {
             return usual();
         }
         let seeds = self.fewest_seeds(experiment);
-        let look = |look: &Look| {
-            let held = self.hold(experiment, measured, look.seeds, Sureness { missed: look.missed, ..Sureness::USUAL });
-            Checked { seeds: Some(look.seeds), ..held }
-        };
-        let mut looks = LOOKS.iter().filter(|look| look.seeds <= seeds).map(look).peekable();
         let mut last = None;
-        for held in looks.by_ref() {
+        for look in LOOKS.iter().filter(|look| look.seeds <= seeds) {
+            let held = self.hold(experiment, measured, look.seeds, Sureness { missed: look.missed, ..Sureness::USUAL });
             let is_resolved = held.verdict != Verdict::NotResolved;
-            last = Some(held);
+            last = Some(Checked { seeds: Some(look.seeds), ..held });
             if is_resolved {
                 break;
             }
@@ -168,7 +154,7 @@ impl Hold<'_> {
         let least = figure.idle()?;
         let is_order = matches!(self.claim.expected, Expected::Rising | Expected::Close);
         let acting = if is_order { points } else { points.get(..1)? };
-        let quantity = Quantity::of_run(figure);
+        let quantity = Quantity::of_all_flows(figure);
         let (mut runs, mut idle) = (0, 0);
         for &point in acting.iter().flatten() {
             for (_, found) in self.found(point, &quantity) {

@@ -32,24 +32,6 @@ pub enum Figure {
     Series,
 }
 
-impl Figure {
-    /// The bounds of its values. For a series only positivity is known, as for everything that can be claimed.
-    pub(crate) fn bounds(self) -> Bounds {
-        match self {
-            Figure::Flows(_, metric) | Figure::Coflows(_, metric) => metric.bounds(),
-            Figure::Share(_) | Figure::Fairness | Figure::Count(Count::DeadlinesMet | Count::DeadlineBytesMet) => {
-                Bounds::SHARE
-            }
-            Figure::Variation
-            | Figure::Held
-            | Figure::TimedOut
-            | Figure::IdealFct
-            | Figure::Count(_)
-            | Figure::Series => Bounds::POSITIVE,
-        }
-    }
-}
-
 /// A quantity that is counted in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Count {
@@ -225,6 +207,16 @@ impl Figure {
             Figure::Held => Unit::Size,
             Figure::Share(_) | Figure::Count(Count::DeadlinesMet | Count::DeadlineBytesMet) => Unit::Share,
             _ => Unit::Number,
+        }
+    }
+
+    /// The bounds of its values. For a series only positivity is known, as for everything that can be claimed.
+    pub(crate) fn bounds(self) -> Bounds {
+        match self {
+            Figure::Flows(_, metric) | Figure::Coflows(_, metric) => metric.bounds(),
+            Figure::Fairness => Bounds::SHARE,
+            figure if figure.unit() == Unit::Share => Bounds::SHARE,
+            _ => Bounds::POSITIVE,
         }
     }
 }

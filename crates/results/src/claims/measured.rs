@@ -37,11 +37,6 @@ impl Quantity {
         Quantity { figure, series: None, class: SizeClass::between(0, None), only: Only::default(), coflow_class: None }
     }
 
-    /// A count of whole runs.
-    pub(super) fn of_run(count: Figure) -> Quantity {
-        Quantity::of_all_flows(count)
-    }
-
     /// The subject of a claim.
     pub(super) fn of(claim: &Claim) -> Quantity {
         Quantity {
@@ -90,7 +85,7 @@ impl Claim {
     pub fn quantities(&self) -> Vec<Quantity> {
         let quantity = Quantity::of(self);
         let ideal = quantity.ideal();
-        let acts = self.acts.map(Quantity::of_run);
+        let acts = self.acts.map(Quantity::of_all_flows);
         [Some(quantity), Some(Quantity::of_baseline(self)), ideal, acts].into_iter().flatten().collect()
     }
 }

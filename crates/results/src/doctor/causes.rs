@@ -91,6 +91,17 @@ pub(super) enum Wait {
     Queues,
 }
 
+impl Wait {
+    pub(super) fn in_words(self) -> &'static str {
+        match self {
+            Wait::Timers => "flows waited for retransmission timers",
+            Wait::Windows => "windows held flows back",
+            Wait::Needless => "packets that were late were sent again",
+            Wait::Queues => "queues grew while flows arrived",
+        }
+    }
+}
+
 impl Causes {
     pub(super) fn of<'a>(info: &PointInfo, runs: impl Iterator<Item = &'a PointResult>, flows: u64) -> Causes {
         let pauses = info.settings.get("scheme.nic").is_some_and(|nic| nic == "backpressure");
@@ -117,16 +128,11 @@ impl Causes {
         self.lost.iter().map(|(_, drops)| drops.total()).fold(0, u64::saturating_add)
     }
 
-    /// Packets that hosts lost before they were on a line.
-    fn lost_in_hosts(&self) -> u64 {
-        let own = self.lost.iter().find(|(name, _)| name == OWN_PORT);
-        own.map_or(0, |(_, drops)| drops.buffer.saturating_add(drops.evicted))
-    }
-
-    /// Whether hosts lost most of all packets at their own ports.
+    /// Whether hosts lost most of all packets at their own ports, before they were on a line.
     pub(super) fn is_lost_in_hosts(&self) -> bool {
-        let lost = self.all_lost();
-        lost > 0 && self.lost_in_hosts() as f64 >= MOST * lost as f64
+        let (lost, own) = (self.all_lost(), self.lost.iter().find(|(name, _)| name == OWN_PORT));
+        let in_hosts = own.map_or(0, |(_, drops)| drops.buffer.saturating_add(drops.evicted));
+        lost > 0 && in_hosts as f64 >= MOST * lost as f64
     }
 
     /// Where packets were lost, and how; `None` if none was.
@@ -138,12 +144,8 @@ impl Causes {
         let mut places: Vec<(String, u64)> = Vec::new();
         let (mut on_lines, mut down) = (0u64, 0u64);
         for (name, drops) in &self.lost {
-            let place = if name == OWN_PORT {
-                "at the senders' own ports (host-up)".to_owned()
-            } else {
-                format!("at {name} ports")
-            };
-            places.push((place, drops.buffer.saturating_add(drops.evicted)));
+            let place = if name == OWN_PORT { "the senders' own ports (host-up)" } else { &format!("{name} ports") };
+            places.push((format!("at {place}"), drops.buffer.saturating_add(drops.evicted)));
             on_lines = on_lines.saturating_add(drops.loss);
             down = down.saturating_add(drops.down());
         }
@@ -160,18 +162,11 @@ impl Causes {
     /// What would have prevented the losses; empty if nothing is known.
     pub(super) fn against_losses(&self) -> String {
         let all = self.all_lost() as f64;
-        let (most, drops) = match self.lost.iter().max_by_key(|(_, drops)| drops.total()) {
-            Some((name, drops)) => (name.as_str(), *drops),
-            None => return String::new(),
-        };
+        let Some((most, drops)) = self.lost.iter().max_by_key(|(_, drops)| drops.total()) else { return String::new() };
         if self.is_lost_in_hosts() {
-            return if self.pauses {
-                String::new()
-            } else {
-                "nic = \"backpressure\" in [network]: a host's stack then holds packets back if its port is full, \
-                 instead of dropping them"
-                    .to_owned()
-            };
+            let backpressure = "nic = \"backpressure\" in [network]: a host's stack then holds packets back if its \
+                port is full, instead of dropping them";
+            return if self.pauses { String::new() } else { backpressure.to_owned() };
         }
         if drops.loss as f64 >= MOST * all {
             return format!("the experiment sets a `loss` for {most} links");
@@ -188,10 +183,8 @@ impl Causes {
     pub(super) fn waits(&self) -> Option<String> {
         let shares = self.delays?.shares()?;
         let [timers, windows, needless, queues] = shares.map(per_cent);
-        let needless = match shares[2] > 0.0 {
-            true => format!("{needless} on repairs of packets that were late and not lost, "),
-            false => String::new(),
-        };
+        let needless = format!("{needless} on repairs of packets that were late and not lost, ");
+        let needless = if shares[2] > 0.0 { &*needless } else { "" };
         Some(format!(
             "of the time that flows took beyond their ideal FCTs, {timers} was spent waiting for retransmission timers, \
              {windows} for windows and handshakes, {needless}and {queues} in queues or with windows reduced by marks or losses"
@@ -200,16 +193,10 @@ impl Causes {
 
     /// The longest wait of flows, if known.
     pub(super) fn longest_wait(&self) -> Option<Wait> {
-        let shares = self.delays.and_then(|delays| delays.shares());
-        match shares {
-            Some([timers, windows, needless, queues]) => {
-                let all = [
-                    (timers, Wait::Timers),
-                    (windows, Wait::Windows),
-                    (needless, Wait::Needless),
-                    (queues, Wait::Queues),
-                ];
-                all.into_iter().max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, wait)| wait)
+        match self.delays.and_then(|delays| delays.shares()) {
+            Some(shares) => {
+                let waits = [Wait::Timers, Wait::Windows, Wait::Needless, Wait::Queues];
+                shares.into_iter().zip(waits).max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, wait)| wait)
             }
             None => self.times_out().then_some(Wait::Timers),
         }
@@ -242,10 +229,7 @@ impl Causes {
 
     /// What helps against timeouts.
     pub(super) fn against_timeouts(&self) -> String {
-        if self.times_out_in_vain() {
-            return self.against_needless();
-        }
-        self.against_losses()
+        if self.times_out_in_vain() { self.against_needless() } else { self.against_losses() }
     }
 
     /// What helps against the longest wait.

@@ -70,6 +70,13 @@ impl RunFlows {
         let count = flows().count();
         let mut fct: Vec<f64> = flows().filter_map(|flow| flow.fct_ps).map(|fct_ps| fct_ps as f64).collect();
         let mut slowdown: Vec<f64> = flows().filter_map(FlowRow::slowdown).collect();
+        let (mut disorder, mut breakdown) = (Disorder::default(), Breakdown::default());
+        let mut first_answers = FirstAnswers::default();
+        for flow in flows() {
+            disorder.add(&Disorder::of(flow));
+            breakdown.add(&Breakdown::of(flow));
+            first_answers.add(&FirstAnswers::of(flow));
+        }
         Some(SeedStats {
             seed: self.seed,
             flows: count as u64,
@@ -80,18 +87,9 @@ impl RunFlows {
             ideal_fct_ps: mean(flows().filter(|flow| flow.fct_ps.is_some()).map(|flow| flow.ideal_ps as f64)),
             fct_variation: variation(|| fct.iter().map(|&fct_ps| (fct_ps, 1))),
             fairness: fairness(flows()),
-            disorder: flows().fold(Disorder::default(), |mut all, flow| {
-                all.add(&Disorder::of(flow));
-                all
-            }),
-            breakdown: flows().fold(Breakdown::default(), |mut all, flow| {
-                all.add(&Breakdown::of(flow));
-                all
-            }),
-            first_answers: flows().fold(FirstAnswers::default(), |mut all, flow| {
-                all.add(&FirstAnswers::of(flow));
-                all
-            }),
+            disorder,
+            breakdown,
+            first_answers,
             fct: Figures::of(&mut fct),
             slowdown: Figures::of(&mut slowdown),
         })

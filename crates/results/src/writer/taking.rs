@@ -33,16 +33,11 @@ impl ResultWriter {
         self.refuse_others(&there, &part.versions)?;
         if here.exists() {
             Part::open(&here, key)?;
-            let bytes = |folder: &Path| {
-                let path = folder.join(POINT);
-                read_text(&path)
-            };
             // The description has the checksums of its files, so equal descriptions mean equal files.
-            return if bytes(&here)? == bytes(&there)? {
-                Ok(true)
-            } else {
-                Err(ResultError::Unequal { path: there, other: here })
-            };
+            if read_text(&here.join(POINT))? == read_text(&there.join(POINT))? {
+                return Ok(true);
+            }
+            return Err(ResultError::Unequal { path: there, other: here });
         }
         let partial = self.partial_part()?;
         for file in part.files() {

@@ -81,14 +81,12 @@ fn of_linux<T: Clone + PartialEq>(
 
 /// Refuses a setting, if it is given, for a congestion control of the user's own.
 fn not_for_own(scope: &Scope<'_>, setting: &Key) -> Result<(), SettingsError> {
-    match scope.is_given(setting) {
-        true => {
-            let expected =
-                format!("no `{}` with a congestion control of one's own, which has its own window", setting.name);
-            Err(scope.invalid(setting, expected))
-        }
-        false => Ok(()),
+    if scope.is_given(setting) {
+        let expected =
+            format!("no `{}` with a congestion control of one's own, which has its own window", setting.name);
+        return Err(scope.invalid(setting, expected));
     }
+    Ok(())
 }
 
 /// Reads of what a loss leaves half.
@@ -141,15 +139,13 @@ pub(super) fn receive_window(scope: &Scope<'_>, segment: u16) -> Result<Option<u
 
 /// Reads how many packets of a young connection are acknowledged one by one; Linux has up to 16 (`TCP_MAX_QUICKACKS`).
 pub(super) fn quick_acks(scope: &Scope<'_>, set: ParameterSet, ack_every: u32) -> Result<u32, SettingsError> {
-    if ack_every == 1 {
-        return match scope.is_given(&QUICK_ACKS) {
-            true => {
-                Err(scope.invalid(&QUICK_ACKS, "no `quick_acks` with `ack_every` = 1, which acknowledges every packet"))
-            }
-            false => Ok(0),
-        };
+    match (ack_every, scope.is_given(&QUICK_ACKS)) {
+        (1, false) => Ok(0),
+        (1, true) => {
+            Err(scope.invalid(&QUICK_ACKS, "no `quick_acks` with `ack_every` = 1, which acknowledges every packet"))
+        }
+        _ => Ok(of_linux(scope, &QUICK_ACKS, set, 0, 16)? as u32),
     }
-    Ok(of_linux(scope, &QUICK_ACKS, set, 0, 16)? as u32)
 }
 
 /// Reads whether ACKs can be marked, as Linux's can where the control needs marks, as DCTCP does (`tcp_ecn_send` in

@@ -226,13 +226,13 @@ pub(super) fn transport(
     let initial_window =
         scope.read_or(&INITIAL_WINDOW, if ns2 || parts.fitted { parts.initial_packets } else { 10 })?;
     // As in ns-2's scripts: one packet less than the queue holds.
-    let largest = if ns2 && !scope.is_given(&MAX_WINDOW) && parts.sender.max_window.is_none() {
-        let queue = port::buffer(scope, parts)? / scope.read(&MTU)?;
-        queue.saturating_sub(1)
-    } else {
-        4_096
+    let largest = match parts.sender.max_window {
+        Some(own) => own,
+        None if ns2 && !scope.is_given(&MAX_WINDOW) => {
+            (port::buffer(scope, parts)? / scope.read(&MTU)?).saturating_sub(1)
+        }
+        None => 4_096,
     };
-    let largest = parts.sender.max_window.unwrap_or(largest);
     let max_window = scope.read_or(&MAX_WINDOW, largest.max(initial_window))?;
     if max_window < initial_window {
         return Err(scope.invalid(&MAX_WINDOW, format!("at least `initial_window`, {initial_window} packets")));
@@ -252,14 +252,7 @@ pub(super) fn transport(
     // A connection of one flow is never idle before it ends.
     let restarts = connections != Connections::PerFlow && scope.read(&SLOW_START_RESTART)?;
     let (ack_every, delayed_ack) = acks(scope, parts, set)?;
-    let probe_after = match name {
-        TransportName::Pfabric => Some(scope.read(&PROBE_AFTER)? as u32).filter(|&timeouts| timeouts > 0),
-        TransportName::Tcp
-        | TransportName::Dctcp
-        | TransportName::D2tcp
-        | TransportName::Cubic
-        | TransportName::OpenLoop => None,
-    };
+    let probe_after = if name == TransportName::Pfabric { scope.read(&PROBE_AFTER)? as u32 } else { 0 };
     let repair = Repair::read(scope, set, &congestion)?;
     let params = TcpParams {
         segment,
@@ -286,7 +279,7 @@ pub(super) fn transport(
         delayed_ack,
         quick_acks: repair::quick_acks(scope, set, ack_every)?,
         ecn_acks: repair::ecn_acks(scope, set, ecn, &congestion)?,
-        probe_after,
+        probe_after: Some(probe_after).filter(|timeouts| *timeouts > 0),
         congestion,
     };
     Ok(TransportSpec::Tcp(Arc::new(TcpRules { params, connections, handshake, header, order: NicOrder::Turns })))
@@ -383,10 +376,10 @@ fn reordering(scope: &Scope<'_>, parts: &Parts) -> Result<ReorderingName, Settin
 
 /// Refuses `gaps` if priorities are not compared.
 fn no_gaps(scope: &Scope<'_>) -> Result<(), SettingsError> {
-    match scope.is_given(&GAPS) {
-        true => Err(scope.invalid(&GAPS, "no `gaps` without reordering = \"by-priority\"")),
-        false => Ok(()),
+    if scope.is_given(&GAPS) {
+        return Err(scope.invalid(&GAPS, "no `gaps` without reordering = \"by-priority\""));
     }
+    Ok(())
 }
 
 fn loss_detection(

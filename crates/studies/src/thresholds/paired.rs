@@ -6,6 +6,7 @@
 
 use super::advice::Marking;
 use super::{Asked, Wanted};
+use crate::parallel::in_parallel;
 use flowsieve_core::Place;
 use flowsieve_engines::built_in;
 use flowsieve_experiment::engine::go_on;
@@ -21,7 +22,6 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 /// Number of hosts at the switch, if no fabric is given.
 const HOSTS: u32 = 16;
@@ -242,23 +242,14 @@ struct Means {
 /// Runs both schemes, seed by seed.
 fn run_all(plan: &Plan, jobs: usize, show: &(dyn Fn(usize, usize) + Sync)) -> Result<Vec<Means>, Error> {
     let runs: Vec<(usize, u64)> = (1..=SEEDS).flat_map(|seed| [(0, seed), (1, seed)]).collect();
-    let (next, finished) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let done = Mutex::new(Vec::with_capacity(runs.len()));
-    let work = || {
-        while let Some(&(point, seed)) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let means = run(plan, point, seed);
-            done.lock().unwrap_or_else(PoisonError::into_inner).push(((seed, point), means));
-            show(finished.fetch_add(1, Ordering::Relaxed) + 1, runs.len());
-        }
+    let finished = AtomicUsize::new(0);
+    let work = |number: usize| {
+        let (point, seed) = runs[number];
+        let means = run(plan, point, seed);
+        show(finished.fetch_add(1, Ordering::Relaxed) + 1, runs.len());
+        means
     };
-    std::thread::scope(|scope| {
-        for _ in 0..jobs.clamp(1, runs.len()) {
-            scope.spawn(work);
-        }
-    });
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_by_key(|(of, _)| *of);
-    done.into_iter().map(|(_, means)| means).collect()
+    in_parallel(jobs, runs.len(), work).into_iter().collect()
 }
 
 fn run(plan: &Plan, point: usize, seed: u64) -> Result<Means, Error> {

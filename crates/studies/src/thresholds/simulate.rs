@@ -8,6 +8,7 @@
 //! of the search.
 
 use super::{Asked, Expected, Method, Wanted};
+use crate::parallel::in_parallel;
 use flowsieve_engines::built_in;
 use flowsieve_experiment::Error;
 use flowsieve_experiment::ExperimentText;
@@ -18,7 +19,6 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 /// The fabric: hosts at one switch.
 pub(super) const HOSTS: u32 = 16;
@@ -193,25 +193,13 @@ impl Evaluator<'_> {
 
     /// Returns the mean completion times in seconds, in the order of the runs.
     fn run_all(&self, runs: &[(Vec<u64>, u64)]) -> Result<Vec<f64>, Error> {
-        let next = Mutex::new(0..runs.len());
-        let done = Mutex::new(Vec::with_capacity(runs.len()));
-        let work = || {
-            loop {
-                let Some(index) = next.lock().unwrap_or_else(PoisonError::into_inner).next() else { return };
-                let (thresholds_bytes, seed) = &runs[index];
-                let mean = self.run(thresholds_bytes, *seed);
-                done.lock().unwrap_or_else(PoisonError::into_inner).push((index, mean));
-                (self.show)(self.done.fetch_add(1, Ordering::Relaxed) + 1, self.most);
-            }
+        let work = |number: usize| {
+            let (thresholds_bytes, seed) = &runs[number];
+            let mean = self.run(thresholds_bytes, *seed);
+            (self.show)(self.done.fetch_add(1, Ordering::Relaxed) + 1, self.most);
+            mean
         };
-        std::thread::scope(|scope| {
-            for _ in 0..self.search.jobs.clamp(1, runs.len().max(1)) {
-                scope.spawn(work);
-            }
-        });
-        let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-        done.sort_by_key(|(index, _)| *index);
-        done.into_iter().map(|(_, mean)| mean).collect()
+        in_parallel(self.search.jobs, runs.len(), work).into_iter().collect()
     }
 
     fn run(&self, thresholds_bytes: &[u64], seed: u64) -> Result<f64, Error> {

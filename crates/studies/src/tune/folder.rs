@@ -4,12 +4,13 @@
 //! so is a file that was changed since it was written, unless the user says to replace it. One process at a time has the folder.
 
 use flowsieve_experiment::Error;
-use flowsieve_files::{Existing, write_whole};
+use flowsieve_experiment::bundle::{failed, write_text};
+use flowsieve_files::Existing;
 use flowsieve_results::Alone;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The file that says whose a folder is.
@@ -46,7 +47,6 @@ pub(super) struct Claimed {
 impl Claimed {
     /// Takes a new or empty folder, or one of the same question.
     pub(super) fn claim(path: &Path, question: BTreeMap<String, String>, replace: bool) -> Result<Claimed, Error> {
-        let failed = |error: io::Error| Error::File { path: path.display().to_string(), problem: error.to_string() };
         let refuse = |problem: String| {
             let expected = "expected another --out, or --replace";
             Err(Error::File { path: path.display().to_string(), problem: format!("{problem}; {expected}") })
@@ -58,16 +58,14 @@ impl Claimed {
         };
         // A process that has begun there has not written its request yet.
         let is_used = || -> Result<bool, Error> {
-            let entries = path.exists().then(|| fs::read_dir(path)).transpose().map_err(failed)?;
-            Ok(entries.is_some_and(|mut entries| {
-                entries.any(|entry| entry.is_ok_and(|entry| !Alone::is_lock(&entry.path())))
-            }))
+            let entries = path.exists().then(|| fs::read_dir(path)).transpose().map_err(failed(path))?;
+            Ok(entries.into_iter().flatten().flatten().any(|entry| !Alone::is_lock(&entry.path())))
         };
         let was_there = path.exists();
         if is_used()? && read().is_none() && !Alone::is_used_in(path) && !replace {
             return refuse("it holds other files than a recommendation".to_owned());
         }
-        fs::create_dir_all(path).map_err(failed)?;
+        fs::create_dir_all(path).map_err(failed(path))?;
         let alone = Alone::take(path)?;
         let is_new = !is_used()?;
         if !is_new {
@@ -106,24 +104,16 @@ impl Claimed {
             let path = self.path.join(name);
             match fs::read(&path) {
                 Ok(bytes) if blake3::hash(&bytes).to_hex().as_str() != digest => return Ok(Some(name)),
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(self.failed(&path)(error)),
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(&path)(error)),
                 _ => {}
             }
         }
         Ok(None)
     }
 
-    fn failed(&self, path: &Path) -> impl Fn(io::Error) -> Error + use<> {
-        let path = path.display().to_string();
-        move |error| Error::File { path: path.clone(), problem: error.to_string() }
-    }
-
     fn write_claim(&self) -> Result<(), Error> {
-        let path = self.path.join(REQUEST);
         let text = serde_json::to_string_pretty(&self.claim).unwrap_or_default() + "\n";
-        write_whole(&path, Existing::Own, self.failed(&path), |out| {
-            out.write_all(text.as_bytes()).map_err(self.failed(&path))
-        })
+        write_text(&self.path.join(REQUEST), Existing::Own, &text)
     }
 
     /// Writes its files, and removes those of an earlier answer that this one does not have.
@@ -131,15 +121,12 @@ impl Claimed {
         for name in self.claim.written.keys().filter(|name| !files.iter().any(|(other, _)| other == *name)) {
             let path = self.path.join(name);
             if path.is_file() {
-                fs::remove_file(&path).map_err(self.failed(&path))?;
+                fs::remove_file(&path).map_err(failed(&path))?;
             }
         }
         self.claim.written.clear();
         for (name, text) in files {
-            let path = self.path.join(name);
-            write_whole(&path, Existing::Replace, self.failed(&path), |out| {
-                out.write_all(text.as_bytes()).map_err(self.failed(&path))
-            })?;
+            write_text(&self.path.join(name), Existing::Replace, text)?;
             self.claim.written.insert(name.clone(), blake3::hash(text.as_bytes()).to_hex().to_string());
         }
         self.write_claim()

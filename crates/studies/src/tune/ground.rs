@@ -6,6 +6,7 @@ use crate::thresholds::paired::{BUFFER_PER_K, Links, sizes};
 use crate::thresholds::{Asked, Wanted};
 use flowsieve_engines::built_in;
 use flowsieve_engines::workload::Hosts;
+use flowsieve_experiment::bundle::failed;
 use flowsieve_experiment::plan::Plan;
 use flowsieve_experiment::source::Source;
 use flowsieve_experiment::{Error, ExperimentText, Folder};
@@ -203,8 +204,7 @@ fn keep(table: &mut dyn TableLike, is_kept: &dyn Fn(&str) -> bool) {
 fn relative(lines: &str, wanted: &Wanted, folder: &Path) -> Result<String, Error> {
     let path = folder.join(SIZES);
     if let Some(cdf) = &wanted.cdf {
-        let failed = |error: std::io::Error| Error::File { path: cdf.clone(), problem: error.to_string() };
-        std::fs::copy(cdf, &path).map_err(failed)?;
+        std::fs::copy(cdf, &path).map_err(failed(Path::new(cdf)))?;
         return Ok(format!("cdf = \"{SIZES}\""));
     }
     if wanted.sizes.is_some() {

@@ -21,6 +21,7 @@ use crate::thresholds::{Asked, Marking, Wanted};
 pub use candidates::{Candidate, Kind, TODAY};
 pub use configuration::{Ports, Written};
 use flowsieve_experiment::Error;
+use flowsieve_experiment::bundle::failed;
 use flowsieve_experiment::plan::Plan;
 use flowsieve_results::{Ratio, ResultDir};
 use folder::Claimed;
@@ -180,25 +181,22 @@ pub fn tune(request: &Request, work: &mut dyn Work) -> Result<Tuned, Error> {
     configuration::check(request, &fabric)?;
     let claimed = Claimed::claim(&request.out, question(request)?, request.replace)?;
     let begun = Ground::open(&request.fabric, (wanted, *load), request.flows, &request.out).and_then(|ground| {
-        let (screened, not_screened) = match ground.screen() {
-            Ok(every) => (Some(every), None),
-            Err(why) => (None, Some(why)),
-        };
+        let screened = ground.screen();
         let tuning = Tuning::new(request, ground, work, tried);
-        tuning.refuse_small_budget(screened)?;
-        Ok((tuning, screened, not_screened))
+        tuning.refuse_small_budget(screened.as_ref().ok().copied())?;
+        Ok((tuning, screened))
     });
-    let (mut tuning, screened, not_screened) = match begun {
+    let (mut tuning, screened) = match begun {
         Ok(begun) => begun,
         Err(error) => {
             claimed.give_back();
             return Err(error);
         }
     };
-    let finalists = tuning.screen(screened)?;
+    let finalists = tuning.screen(screened.as_ref().ok().copied())?;
     let choice = tuning.choose(&finalists)?;
     let proof = tuning.prove(&choice)?;
-    let (tuned, files) = tuning.answer(Answer { screened, not_screened, choice, proof });
+    let (tuned, files) = tuning.answer(Answer { screened, choice, proof });
     claimed.write(&files)?;
     Ok(tuned)
 }
@@ -227,9 +225,7 @@ fn check(request: &Request) -> Result<(), Error> {
 /// Returns what is asked, as far as the answer depends on it: the effort adds to the same runs.
 fn question(request: &Request) -> Result<BTreeMap<String, String>, Error> {
     let digest = |path: &Path| {
-        let read = flowsieve_files::read(path, flowsieve_files::MOST_BYTES);
-        let read =
-            read.map_err(|error| Error::File { path: path.display().to_string(), problem: error.to_string() })?;
+        let read = flowsieve_files::read(path, flowsieve_files::MOST_BYTES).map_err(failed(path))?;
         Ok::<_, Error>(blake3::hash(&read).to_hex()[..16].to_owned())
     };
     let wanted = &request.wanted;

@@ -63,8 +63,8 @@ pub(super) struct Tuning<'a> {
 
 /// What the steps found.
 pub(super) struct Answer {
-    pub(super) screened: Option<u32>,
-    pub(super) not_screened: Option<String>,
+    /// One of how many receivers was a sample, or why none was.
+    pub(super) screened: Result<u32, String>,
     pub(super) choice: Choice,
     pub(super) proof: Option<Proof>,
 }
@@ -354,7 +354,7 @@ fn is_resolved(changes: &[Change]) -> bool {
 impl Tuning<'_> {
     /// Puts the answer together, with the files that say it.
     pub(super) fn answer(self, answer: Answer) -> (Tuned, Vec<(String, String)>) {
-        let Answer { screened, not_screened, choice, proof } = answer;
+        let Answer { screened, choice, proof } = answer;
         let proven = proof.as_ref().is_some_and(|proof| proof.helps && proof.candidate == choice.chosen);
         let recommended = self.candidates[if proven { choice.chosen } else { 0 }].clone();
         let verdict = match (proven, recommended.queues) {
@@ -388,8 +388,8 @@ impl Tuning<'_> {
             changes: proof.map_or_else(Vec::new, |proof| proof.changes),
             compared: choice.compared,
             candidates: self.candidates.len(),
-            screened,
-            not_screened,
+            screened: screened.as_ref().ok().copied(),
+            not_screened: screened.err(),
             seeds_of_choice: choice.seeds,
             seeds_of_proof: (PROOF, seeds),
             cut_short: self.cut_short,

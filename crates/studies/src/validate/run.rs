@@ -2,13 +2,13 @@
 
 use super::batches::Estimate;
 use super::case::{Case, PACKET_PS};
+use crate::parallel::in_parallel;
 use flowsieve_engines::built_in;
 use flowsieve_experiment::Error;
 use flowsieve_experiment::ExperimentText;
 use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::plan::{self, Changes};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 /// Half of the 95 % interval may be at most this share of the mean.
 pub(crate) const PRECISION: f64 = 0.02;
@@ -66,22 +66,13 @@ pub fn validate(cases: &[Case], jobs: usize, show: &(dyn Fn(Event) + Sync)) -> R
         let cost = |index: usize| cases[index].batch_packets();
         cost(b).total_cmp(&cost(a)).then(a.cmp(&b))
     });
-    let queue = Mutex::new(order.into_iter());
-    let done: Mutex<Vec<(usize, Result<Outcome, Error>)>> = Mutex::new(Vec::new());
-    let work = || {
-        loop {
-            let Some(index) = queue.lock().unwrap_or_else(PoisonError::into_inner).next() else { return };
-            let outcome = carry_out(&cases[index], &|batches, of| show(Event::Going(index, batches, of)));
-            done.lock().unwrap_or_else(PoisonError::into_inner).push((index, outcome));
-            show(Event::Finished(index));
-        }
+    let work = |number: usize| {
+        let index = order[number];
+        let outcome = carry_out(&cases[index], &|batches, of| show(Event::Going(index, batches, of)));
+        show(Event::Finished(index));
+        (index, outcome)
     };
-    std::thread::scope(|scope| {
-        for _ in 0..jobs.max(1).min(cases.len()) {
-            scope.spawn(work);
-        }
-    });
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut done = in_parallel(jobs, cases.len(), work);
     done.sort_by_key(|(index, _)| *index);
     done.into_iter().map(|(_, outcome)| outcome).collect()
 }
