@@ -68,21 +68,17 @@ fn loops(case: &Case, (outstanding, flows, think_us): (u32, u32, u64)) -> Closed
 /// Flows that a host keeps under way: several, so that they begin out of the order of their numbers.
 const OUTSTANDING: std::ops::Range<u32> = 1..5;
 
-/// The run, with every flow later by `span`.
-fn shifted(case: &Case, span: Time) -> Vec<Flow> {
-    case.flows.iter().map(|flow| Flow { start_ps: flow.start_ps + span.0, ..*flow }).collect()
-}
-
 /// The same result `span` later. The instant decides between equals, so no two flows begin in step, and it is only asked of
 /// cases that are the same a second later.
-fn check_wide(case: &Case, partitioning: Partitioning, span: Time) -> Result<(), TestCaseError> {
-    let mut case = case.clone();
-    case.flows.iter_mut().zip(0..).for_each(|(flow, number)| flow.start_ps += 1_013 * number);
-    case.flows.sort_by_key(|flow| flow.start_ps);
-    let later = |span: Time| {
-        let (flows, max_time) = (shifted(&case, span), case.max_time.map(|stop| stop + span));
-        let result = result(&Case { flows, max_time, ..case.clone() }, partitioning);
-        result.map(timeless).map_err(|error| TestCaseError::fail(error.to_string()))
+fn check_wide(mut case: Case, partitioning: Partitioning, span: Time) -> Result<(), TestCaseError> {
+    let mut flows = std::mem::take(&mut case.flows);
+    flows.iter_mut().zip(0..).for_each(|(flow, number)| flow.start_ps += 1_013 * number);
+    flows.sort_by_key(|flow| flow.start_ps);
+    let stop = case.max_time;
+    let mut later = |span: Time| {
+        case.flows = flows.iter().map(|flow| Flow { start_ps: flow.start_ps + span.0, ..*flow }).collect();
+        case.max_time = stop.map(|stop| stop + span);
+        result(&case, partitioning).map(timeless).map_err(|error| TestCaseError::fail(error.to_string()))
     };
     let narrow = later(Time::ZERO)?;
     prop_assume!(later(Time::from_us(1_000_000))? == narrow, "packets meet, and the instant says which comes first");
@@ -222,7 +218,7 @@ proptest! {
         prop_assume!(!clocked, "the instant matters");
         let partitioning = if racks { Partitioning::Racks } else { Partitioning::Whole };
         // Whole nanoseconds, as timestamps are.
-        check_wide(&case, partitioning, Time((3 << 46) / 1_000 * 1_000 - 1_000_000 * early_us))?;
+        check_wide(case, partitioning, Time((3 << 46) / 1_000 * 1_000 - 1_000_000 * early_us))?;
     }
 }
 
@@ -250,7 +246,7 @@ proptest! {
         // After a whole window, and some in another period than the first.
         case.flows.iter_mut().for_each(|flow| flow.start_ps = 4_000_000_000 + 20 * flow.start_ps);
         let partitioning = if racks { Partitioning::Racks } else { Partitioning::Whole };
-        check_wide(&case, partitioning, Time::from_us(((3 << 46) / 4_000_000_000 * 4 - 4 * early_ms) * 1_000))?;
+        check_wide(case, partitioning, Time::from_us(((3 << 46) / 4_000_000_000 * 4 - 4 * early_ms) * 1_000))?;
     }
 }
 
