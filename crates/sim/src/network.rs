@@ -440,7 +440,7 @@ impl<K: Key> Network<K> {
     }
 
     /// Forwards a packet that came to a switch by link `from`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn forward(&mut self, programs: &mut Programs, switch: u32, from: u32, packet: u32) {
         let meta = &self.slab.metas[packet as usize];
         let Some(&(rack, home)) = self.ways_home.get(usize::from(meta.dst)) else {
