@@ -79,7 +79,7 @@ fn no_format(source: &Source<'_>) -> ConvertError {
         let kept = lines.get(first..lines.len().checked_sub(last)?)?;
         let text = kept.iter().map(|row| row.text).collect::<Vec<_>>().join("\n");
         let nearest = detect(&Source { text: &text, ..*source }).first()?.0;
-        let broken = if first > 0 { lines.first() } else { lines.last() }?;
+        let broken = lines.get(if first > 0 { 0 } else { lines.len() - last })?;
         Some((nearest, broken.line, broken.text))
     };
     let nearest = [(0, 1), (1, 0), (1, 1), (0, 2), (1, 2)].into_iter().find_map(|(first, last)| without(first, last));

@@ -130,7 +130,7 @@ pub trait TaggerRules {
     fn build(&self) -> Self::Tagger;
 }
 
-/// A tagger without state of its own is its own rules.
+/// A tagger that can be cloned is its own rules: each host has a copy, as new as the original.
 impl<T: TagPackets + Clone> TaggerRules for T {
     type Tagger = T;
 

@@ -283,7 +283,7 @@ impl Figure {
 
     /// Returns the values that its claims are compared with.
     pub fn measured(&self) -> Measured {
-        self.kept.measured(&self.plan.experiment).unwrap_or_default()
+        self.kept.measured(&self.plan.experiment)
     }
 }
 

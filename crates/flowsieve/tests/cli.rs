@@ -688,7 +688,7 @@ fn flows__and_vectors_take_the_seed_of_the_experiment() {
     }
 }
 
-/// An event after the end of a run is said, so that nobody takes the result for one with a failure.
+/// A run names the events that it has not reached. Its result would look like one with a failure otherwise.
 #[test]
 fn run__says_which_instants_it_did_not_reach() {
     let folder = folder();

@@ -47,6 +47,14 @@ impl PageFigure {
     fn title(&self) -> String {
         format!("{}: {}", self.name, self.experiment.title)
     }
+
+    /// Says how many of its runs are missing, if the values are of fewer than all.
+    fn missing(&self) -> Option<String> {
+        let points = &self.experiment.points;
+        let all: usize = points.iter().map(|point| point.parts.len()).sum();
+        let there: usize = (0..points.len()).map(|point| self.measured.rows(point).len()).sum();
+        (0 < there && there < all).then(|| format!("{there} of {all} runs are there; the values are of these."))
+    }
 }
 
 /// What people wrote for a page.
@@ -151,6 +159,11 @@ pub fn reproduction_text(figures: &[PageFigure]) -> String {
     let mut text = String::new();
     for (figure, claims) in figures.iter().zip(claims_of(figures)).filter(|(_, claims)| !claims.is_empty()) {
         let _ = writeln!(text, "{}", paragraph(&figure.title(), ""));
+        if let Some(missing) = figure.missing() {
+            let _ = writeln!(text, "{}", paragraph(&missing, "  "));
+            // One of them says why.
+            figure.notes.iter().for_each(|note| _ = writeln!(text, "{}", paragraph(note, "  ")));
+        }
         text += &claim_lines(&claims);
         text.push('\n');
     }
@@ -360,6 +373,9 @@ fn section(
         if seeds == 1 { "seed" } else { "seeds" },
         flows / runs
     );
+    if let Some(missing) = figure.missing() {
+        let _ = writeln!(text, "\n{missing}");
+    }
     let shorter: BTreeSet<&str> =
         experiment.points.iter().flat_map(|point| &point.shorter).map(String::as_str).collect();
     if !shorter.is_empty() {

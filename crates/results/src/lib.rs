@@ -41,6 +41,7 @@ mod replacing;
 pub mod screening;
 mod series;
 pub mod statistics;
+mod student;
 pub mod summary;
 mod summary_csv;
 pub mod timeline;
@@ -65,7 +66,8 @@ pub use manifest::{
 };
 pub use reader::{ResultDir, refuse_other_model};
 pub use replacing::refuse_loss;
-pub use statistics::{Estimate, Figures, Ratio, Statistic, Sureness, student_t_within};
+pub use statistics::{Estimate, Figures, Ratio, Statistic, Sureness};
+pub use student::student_t_within;
 pub use summary::{ClassSummary, Metric, PointSummary, SeedStats, Summary};
 pub use trace::{TraceFiles, TraceFormats, TracedLink};
 pub use untold::Untold;

@@ -367,6 +367,37 @@ fn reproduce__goes_on_with_what_another_machine_has_kept() {
 }
 
 #[test]
+fn reproduce__a_run_that_is_missing_takes_no_other_value_away() {
+    // On Linux a run may never be valid. Here it is the third seed of a point.
+    let folder = tempfile::tempdir().unwrap();
+    kept_in_part(folder.path(), GOOD);
+    let kept = folder.path().join("paper/measured/fig-1.paper.json");
+    let three = Changes { seeds: Some(3), ..Changes::default() };
+    let read = || reproduce::read(folder.path(), "paper", &three, Take::OfAny, &built_in()).unwrap();
+    let whole = read();
+    let lost = &whole.figures[0].plan.runs.iter().find(|run| run.point == 1 && run.seed == 3).unwrap().key;
+    let all = std::fs::read_to_string(&kept).unwrap();
+    let without: String = all.split_inclusive('\n').filter(|line| !line.contains(lost.as_str())).collect();
+    std::fs::write(&kept, without).unwrap();
+    let some = read();
+    // As text: what a run lacks is NaN, which equals nothing.
+    let rows = |of: &reproduce::Reproduction, point: usize| {
+        of.figures[0].measured().rows(point).iter().map(|row| format!("{row:?}")).collect::<Vec<_>>()
+    };
+    let points = whole.figures[0].plan.points.len();
+    for point in 0..points {
+        let kept = if point == 1 { 2 } else { 3 };
+        assert_eq!(rows(&some, point), rows(&whole, point)[..kept], "{point}");
+    }
+    // It is said, on the page and in the terminal.
+    let path = |figure: &report::PageFigure| figure.name.clone();
+    let runs = whole.figures[0].plan.runs.len();
+    let said = format!("{} of {runs} runs are there; the values are of these.", runs - 1);
+    assert!(some.page(&path).contains(&said) && some.text().contains(&said), "{}", some.text());
+    assert!(!whole.page(&path).contains("runs are there"));
+}
+
+#[test]
 fn reproduce__other_settings_are_other_runs() {
     let folder = tempfile::tempdir().unwrap();
     kept_in_part(folder.path(), GOOD);

@@ -30,7 +30,7 @@ use super::measured::{Found, Measured, Quantity, Row};
 use crate::controls::Controls;
 use crate::files::{parse_json, read_text, write_whole};
 use crate::manifest::RUN_SCHEMA;
-use crate::{Experiment, PointInfo, ResultDir, ResultError, RunInfo};
+use crate::{Experiment, PartId, PointInfo, ResultDir, ResultError, RunInfo};
 
 /// A run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -203,15 +203,14 @@ impl Kept {
         self.runs.retain(|_, run| (0..points).any(|point| key(point, run.seed) == run.key));
     }
 
-    /// The numbers of an experiment's runs; `None` if one is missing.
-    pub fn measured(&self, experiment: &Experiment) -> Option<Measured> {
-        let row = |key: &str| {
-            let KeptRun { seed, flows, controls, values, .. } = self.runs.get(key)?.clone();
+    /// The numbers of those of an experiment's runs that are there: on Linux one may be missing that was never valid.
+    pub fn measured(&self, experiment: &Experiment) -> Measured {
+        let row = |part: &PartId| {
+            let KeptRun { seed, flows, controls, values, .. } = self.runs.get(&part.key)?.clone();
             Some(Row { seed, flows, controls, values })
         };
-        let rows = |parts: &[crate::PartId]| parts.iter().map(|part| row(&part.key)).collect::<Option<Vec<Row>>>();
-        let points = experiment.points.iter().map(|point| rows(&point.parts)).collect::<Option<Vec<_>>>()?;
-        Some(Measured::from_rows(experiment, self.quantities.clone(), points))
+        let points = experiment.points.iter().map(|point| point.parts.iter().filter_map(row).collect()).collect();
+        Measured::from_rows(experiment, self.quantities.clone(), points)
     }
 
     /// Warnings that a reader has to know before trusting the figures.
