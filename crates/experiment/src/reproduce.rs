@@ -276,6 +276,7 @@ impl Figure {
             experiment: self.plan.experiment.clone(),
             measured: self.measured(),
             notes: self.kept.notes().to_vec(),
+            lacked: self.kept.lacked().map(str::to_owned),
             made: self.kept.made().to_vec(),
             other_model: self.kept.other_model(&self.plan.experiment).map(str::to_owned),
         }

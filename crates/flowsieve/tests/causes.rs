@@ -50,6 +50,28 @@ fn doctor__losses_at_the_senders_own_ports_are_no_matter_of_load() {
     assert!(texts(&pushed_back, "text").iter().all(|text| !text.contains("senders' own ports")), "{pushed_back:#}");
 }
 
+/// With as many flows as it says, ten lie beyond the percentile.
+#[test]
+fn doctor__says_how_many_flows_a_percentile_needs() {
+    let folder = folder();
+    let uncertain = |flows: &str| {
+        let text = BURSTS.replace("fixed(300KB)", "fixed(3KB)").replace("flows = 200", &format!("flows = {flows}"));
+        measured(folder.path(), &text);
+        let found = json(&flowsieve(folder.path(), &["doctor", "out", "--json"]));
+        let findings = found["findings"].as_array().unwrap().clone();
+        let of = |finding: &Value| {
+            let percentile = finding["text"].as_str()?.split_once("lie beyond the ")?.1.split(' ').next()?.to_owned();
+            let enough = finding["remedy"].as_str()?.split_once("about flows = ")?.1.split(' ').next()?.to_owned();
+            Some((percentile, enough))
+        };
+        findings.iter().filter_map(of).collect::<Vec<_>>()
+    };
+    let [p99, p999] = [("p99", "1_000"), ("p99.9", "10_000")].map(|(of, flows)| (of.to_owned(), flows.to_owned()));
+    assert_eq!(uncertain("130"), [p99.clone(), p999.clone()]);
+    assert_eq!(uncertain(&p99.1), [p999.clone()]);
+    assert_eq!(uncertain(&p999.1), []);
+}
+
 #[test]
 fn run__tells_timers_windows_and_queues_apart() {
     let folder = folder();

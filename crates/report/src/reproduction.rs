@@ -32,6 +32,8 @@ pub struct PageFigure {
     pub measured: Measured,
     /// Warnings that a reader has to know before trusting it.
     pub notes: Vec<String>,
+    /// Why runs of it are missing, if some are.
+    pub lacked: Option<String>,
     /// The machines that measured it.
     pub made: Vec<Made>,
     /// The model that made its runs, if it is not that of the program.
@@ -48,12 +50,13 @@ impl PageFigure {
         format!("{}: {}", self.name, self.experiment.title)
     }
 
-    /// Says how many of its runs are missing, if the values are of fewer than all.
+    /// Says how many of its runs there are and why not all, if the values are of fewer.
     fn missing(&self) -> Option<String> {
         let points = &self.experiment.points;
         let all: usize = points.iter().map(|point| point.parts.len()).sum();
         let there: usize = (0..points.len()).map(|point| self.measured.rows(point).len()).sum();
-        (0 < there && there < all).then(|| format!("{there} of {all} runs are there; the values are of these."))
+        let why = self.lacked.as_ref().map_or(String::new(), |why| format!(" When they were made: {why}"));
+        (0 < there && there < all).then(|| format!("{there} of {all} runs are there; the values are of these.{why}"))
     }
 }
 
@@ -161,8 +164,6 @@ pub fn reproduction_text(figures: &[PageFigure]) -> String {
         let _ = writeln!(text, "{}", paragraph(&figure.title(), ""));
         if let Some(missing) = figure.missing() {
             let _ = writeln!(text, "{}", paragraph(&missing, "  "));
-            // One of them says why.
-            figure.notes.iter().for_each(|note| _ = writeln!(text, "{}", paragraph(note, "  ")));
         }
         text += &claim_lines(&claims);
         text.push('\n');
@@ -411,7 +412,8 @@ fn section(
     let _ = writeln!(text, "\n| load | scheme | mean FCT (µs) | p99 FCT (µs) | mean slowdown |");
     let _ = writeln!(text, "| --- | --- | ---: | ---: | ---: |");
     for (point, info) in experiment.points.iter().enumerate() {
-        if measured.rows(point).is_empty() {
+        let (there, all) = (measured.rows(point).len(), info.parts.len());
+        if there == 0 {
             continue;
         }
         let value = |figure, unit: f64| match measured.estimate(point, &Quantity::of_all_flows(figure)) {
@@ -425,7 +427,8 @@ fn section(
         let axes: String = info.axes.iter().map(|axis| format!(", {} = {}", axis.key, axis.value)).collect();
         let load = info.load.map_or("–".to_owned(), |load| load.to_string());
         let [mean, p99, slowdown] = TABLE;
-        let scheme = format!("{}{axes}", info.scheme);
+        let of_seeds = if there < all { format!(", {there} of {all} seeds") } else { String::new() };
+        let scheme = format!("{}{axes}{of_seeds}", info.scheme);
         row_of(text, [&load, &scheme, &value(mean, 1e6), &value(p99, 1e6), &value(slowdown, 1.0)]);
     }
     for note in &figure.notes {

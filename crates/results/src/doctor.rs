@@ -31,11 +31,15 @@ const FEW: u64 = 10;
 
 /// Whether some seed has too few flows beyond a percentile for it to be certain.
 pub fn is_uncertain(class: &ClassSummary, statistic: Statistic) -> bool {
-    let few = |seed: &SeedStats| {
-        let finished = seed.flows - seed.unfinished;
-        finished > 0 && statistic.beyond(finished).is_some_and(|beyond| beyond < FEW)
-    };
-    class.seeds.iter().any(few)
+    short_by(class, statistic).is_some()
+}
+
+/// How many times its flows some seed would need for a percentile to be certain; `None`: none needs more.
+fn short_by(class: &ClassSummary, statistic: Statistic) -> Option<f64> {
+    let finished = |seed: &SeedStats| Some(seed.flows - seed.unfinished).filter(|&finished| finished > 0);
+    let fewest = class.seeds.iter().filter_map(finished).min()?;
+    let enough = FEW * statistic.fewest()?;
+    (fewest < enough).then(|| enough as f64 / fewest as f64)
 }
 
 /// A single flow that makes a larger part of all delays than this decides means.
@@ -74,24 +78,28 @@ pub struct Finding {
     pub points: Vec<u32>,
 }
 
+/// How many runs a result lacks and why, and what to do about it; `None`: it has all.
+pub(crate) fn missing(manifest: &Manifest) -> Option<(String, &'static str)> {
+    let (missing, made) = (manifest.experiment.missing_runs, manifest.runs.len());
+    let all = missing + made as u64;
+    (missing > 0).then(|| match manifest.experiment.not_valid.as_slice() {
+        [] => (
+            format!("{missing} of {all} runs are missing: this result has only the others"),
+            "use flowsieve join without --partial once their parts exist, or with --run-missing",
+        ),
+        why => (
+            format!("{missing} of {all} runs are not valid, and no figure has them: {}", why.join("; ")),
+            "repeat the command, which makes them again",
+        ),
+    })
+}
+
 /// Everything that looks wrong: causes, then the most important first. Equal sentences are one finding, and so are those of
 /// runs that differ only in numbers.
 pub(crate) fn findings(manifest: &Manifest, summary: &Summary) -> Vec<Finding> {
     let mut found = Found::default();
     let everywhere = 0..manifest.experiment.points.len() as u32;
-    let (missing, made) = (manifest.experiment.missing_runs, manifest.runs.len());
-    if missing > 0 {
-        let all = missing + made as u64;
-        let (text, remedy) = match manifest.experiment.not_valid.as_slice() {
-            [] => (
-                format!("{missing} of {all} runs are missing: this result has only the others"),
-                "use flowsieve join without --partial once their parts exist, or with --run-missing",
-            ),
-            why => (
-                format!("{missing} of {all} runs are not valid, and no figure has them: {}", why.join("; ")),
-                "repeat the command, which makes them again",
-            ),
-        };
+    if let Some((text, remedy)) = missing(manifest) {
         everywhere.clone().for_each(|point| found.add(Severity::Careful, text.clone(), remedy, point));
     }
     if let Some(every) = manifest.experiment.screened() {
@@ -329,15 +337,15 @@ fn of_point(
         add(Severity::Note, text.into(), "run with --seeds 3 or more");
     }
     for statistic in [Statistic::P99, Statistic::P999] {
-        let classes = point.classes.iter().filter(|class| is_uncertain(class, statistic));
-        let names: Vec<&str> = classes.map(|class| class.class.name.as_str()).collect();
-        if !names.is_empty() {
+        let short = |class: &ClassSummary| short_by(class, statistic).map(|times| (class.class.name.clone(), times));
+        let (names, times): (Vec<String>, Vec<f64>) = point.classes.iter().filter_map(short).unzip();
+        if let Some(most) = times.into_iter().max_by(f64::total_cmp) {
             let text = format!(
                 "fewer than {FEW} flows of a seed lie beyond the {} of {}: it depends on a few flows",
                 statistic.name(),
                 names.join(", ")
             );
-            add(Severity::Note, text, &format!("{} before you rely on it", arrivals.more()));
+            add(Severity::Note, text, &format!("{} before you rely on it", arrivals.more_by(info, most)));
         }
     }
     if !point.exact {

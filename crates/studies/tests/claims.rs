@@ -378,6 +378,7 @@ fn reproduce__a_run_that_is_missing_takes_no_other_value_away() {
     let lost = &whole.figures[0].plan.runs.iter().find(|run| run.point == 1 && run.seed == 3).unwrap().key;
     let all = std::fs::read_to_string(&kept).unwrap();
     let without: String = all.split_inclusive('\n').filter(|line| !line.contains(lost.as_str())).collect();
+    let without = without.replace("\"made\":[", "\"lacked\":\"frames left late\",\n\"made\":[");
     std::fs::write(&kept, without).unwrap();
     let some = read();
     // As text: what a run lacks is NaN, which equals nothing.
@@ -392,8 +393,13 @@ fn reproduce__a_run_that_is_missing_takes_no_other_value_away() {
     // It is said, on the page and in the terminal.
     let path = |figure: &report::PageFigure| figure.name.clone();
     let runs = whole.figures[0].plan.runs.len();
-    let said = format!("{} of {runs} runs are there; the values are of these.", runs - 1);
-    assert!(some.page(&path).contains(&said) && some.text().contains(&said), "{}", some.text());
+    let said = format!(
+        "{} of {runs} runs are there; the values are of these. When they were made: frames left late",
+        runs - 1
+    );
+    let text = some.text().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(some.page(&path).contains(&said) && text.contains(&said), "{text}");
+    assert_eq!(some.page(&path).matches(", 2 of 3 seeds |").count(), 1);
     assert!(!whole.page(&path).contains("runs are there"));
 }
 

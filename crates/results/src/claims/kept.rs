@@ -28,6 +28,7 @@ use serde::{Deserialize, Serialize};
 
 use super::measured::{Found, Measured, Quantity, Row};
 use crate::controls::Controls;
+use crate::doctor;
 use crate::files::{parse_json, read_text, write_whole};
 use crate::manifest::RUN_SCHEMA;
 use crate::{Experiment, PartId, PointInfo, ResultDir, ResultError, RunInfo};
@@ -69,6 +70,8 @@ pub struct Kept {
     runs: BTreeMap<String, KeptRun>,
     /// Warnings that a reader has to know before trusting the figures.
     notes: Vec<String>,
+    /// Why the last result lacked runs, if it did.
+    lacked: Option<String>,
     made: Vec<Made>,
 }
 
@@ -78,6 +81,9 @@ struct Data {
     model: String,
     quantities: Vec<Quantity>,
     notes: Vec<String>,
+    /// Files that lack no run have none.
+    #[serde(default)]
+    lacked: Option<String>,
     made: Vec<Made>,
     runs: Vec<KeptRun>,
 }
@@ -95,6 +101,7 @@ impl Kept {
             quantities: Quantity::needed(experiment),
             runs: BTreeMap::new(),
             notes: Vec::new(),
+            lacked: None,
             made: Vec::new(),
         }
     }
@@ -115,7 +122,7 @@ impl Kept {
     /// # Errors
     /// If it is not such a text.
     pub fn parse(path: &Path, text: &str, experiment: &Experiment) -> Result<Kept, ResultError> {
-        let Data { model, quantities, notes, made, runs } = parse_json(path, text, RUN_SCHEMA)?;
+        let Data { model, quantities, notes, lacked, made, runs } = parse_json(path, text, RUN_SCHEMA)?;
         let none = Kept { model, ..Kept::none(experiment) };
         let count = quantities.len();
         if let Some(run) = runs.iter().find(|run| run.values.len() != count) {
@@ -130,7 +137,7 @@ impl Kept {
             let values = places.iter().map(|&at| run.values[at]).collect();
             (run.key.clone(), KeptRun { values, ..run })
         };
-        Ok(Kept { notes, made, runs: runs.into_iter().map(again).collect(), ..none })
+        Ok(Kept { notes, lacked, made, runs: runs.into_iter().map(again).collect(), ..none })
     }
 
     /// The model that made the runs, if it is not the program's own.
@@ -180,7 +187,9 @@ impl Kept {
                 self.runs.insert(part.key.clone(), run);
             }
         }
+        self.lacked = doctor::missing(result.manifest()).map(|(why, _)| why);
         let notes = result.warnings().into_iter().map(|warning| warning.text);
+        let notes = notes.filter(|note| self.lacked.as_ref() != Some(note));
         self.notes.extend(notes.filter(|note| !self.notes.contains(note)).collect::<Vec<_>>());
     }
 
@@ -218,6 +227,11 @@ impl Kept {
         &self.notes
     }
 
+    /// Why the last result lacked runs, if it did.
+    pub fn lacked(&self) -> Option<&str> {
+        self.lacked.as_deref()
+    }
+
     /// The machines and days on which they were made.
     pub fn made(&self) -> &[Made] {
         &self.made
@@ -230,11 +244,14 @@ impl Kept {
         }
         let mut runs: Vec<&KeptRun> = self.runs.values().collect();
         runs.sort_by_key(|run| (&run.point, run.seed, &run.key));
+        let lacked = self.lacked.as_ref().map(serde_json::to_string).transpose().map_err(ResultError::invalid)?;
+        let lacked = lacked.map_or(String::new(), |why| format!("\"lacked\":{why},\n"));
         let text = format!(
-            "{{\"schema\":{RUN_SCHEMA},\"model\":{:?},\n\"quantities\":[{}],\n\"notes\":[{}],\n\"made\":[{}],\n\"runs\":[{}]}}\n",
+            "{{\"schema\":{RUN_SCHEMA},\"model\":{:?},\n\"quantities\":[{}],\n\"notes\":[{}],\n{}\"made\":[{}],\n\"runs\":[{}]}}\n",
             self.model,
             lines(&self.quantities)?,
             lines(&self.notes)?,
+            lacked,
             lines(&self.made)?,
             lines(runs)?,
         );

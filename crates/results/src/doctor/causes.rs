@@ -65,7 +65,8 @@ impl Arrivals {
 fn rounded_up(value: f64) -> String {
     let digits = value.max(1.0) as u64;
     let unit = 10u64.pow(digits.ilog10().saturating_sub(1)) as f64;
-    let text = ((value / unit).ceil() * unit).to_string();
+    // What is whole but for the last bits of a float stays.
+    let text = ((value / unit - 1e-9).ceil() * unit).to_string();
     let groups: Vec<&str> =
         text.as_bytes().rchunks(3).rev().filter_map(|group| std::str::from_utf8(group).ok()).collect();
     groups.join("_")
