@@ -67,9 +67,10 @@ fn doctor__says_how_many_flows_a_percentile_needs() {
         findings.iter().filter_map(of).collect::<Vec<_>>()
     };
     let [p99, p999] = [("p99", "1_000"), ("p99.9", "10_000")].map(|(of, flows)| (of.to_owned(), flows.to_owned()));
-    assert_eq!(uncertain("130"), [p99.clone(), p999.clone()]);
-    assert_eq!(uncertain(&p99.1), [p999.clone()]);
-    assert_eq!(uncertain(&p999.1), []);
+    let (enough, enough_for_all) = (p99.1.clone(), p999.1.clone());
+    assert_eq!(uncertain("130"), [p99, p999.clone()]);
+    assert_eq!(uncertain(&enough), [p999]);
+    assert_eq!(uncertain(&enough_for_all), []);
 }
 
 #[test]

@@ -18,7 +18,7 @@ use flowsieve_record::nearest_rank;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use crate::bounds::Bounds;
-use crate::student::student_t;
+use crate::student::{student_t, student_t_within};
 
 /// The share of intervals that hold the true value.
 pub const CONFIDENCE: f64 = 0.95;
