@@ -72,9 +72,37 @@ impl Lateness {
     }
 }
 
+/// What came out of order on a connection. It waits for what is missing, so whoever reads it is not late.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OutOfOrder {
+    segments: u32,
+    until_ns: u64,
+}
+
+impl OutOfOrder {
+    /// Whether bytes that arrived at an instant may have waited for others, if so many segments have come out of order by now.
+    pub fn explains(&mut self, arrived_ns: u64, segments: u32, now_ns: u64) -> bool {
+        if segments != self.segments {
+            *self = OutOfOrder { segments, until_ns: now_ns };
+        }
+        arrived_ns <= self.until_ns
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Segments 2 and 4 arrive at 10 and 12 ms, 1 at 20 and 3 at 30: bytes that are read then, which arrived at 10 and 12, were
+    /// not read late. Bytes that arrive at 40 in order and are read at 50 were.
+    #[test]
+    fn explains__what_waited_for_others_alone() {
+        let mut of_connection = OutOfOrder::default();
+        assert!(of_connection.explains(10 * MS, 2, 20 * MS));
+        assert!(of_connection.explains(12 * MS, 2, 30 * MS));
+        assert!(!of_connection.explains(40 * MS, 2, 50 * MS));
+        assert!(!OutOfOrder::default().explains(MS, 0, 9 * MS), "none came out of order");
+    }
 
     const MS: u64 = 1_000_000;
 

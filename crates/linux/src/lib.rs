@@ -1,5 +1,5 @@
 //! What the lab needs of Linux and no safe library has: a socket for whole frames, with many of them in one call; offloads of
-//! devices; real-time priority; what the kernel says of a TCP connection; sessions and ends of processes. And an option of the
+//! devices; priorities of threads; what the kernel says of a TCP connection; sessions and ends of processes. And an option of the
 //! allocator, on any system.
 //!
 //! All unsafe code of the project is here. Each function has a safe interface, and an error of the kernel is an
@@ -30,8 +30,8 @@ mod system {
     pub use crate::device::offloads_off;
     pub use crate::packet_socket::{BATCH, PacketSocket};
     pub use crate::process::{End, end_process, new_session};
-    pub use crate::socket::{TcpInfo, discard, stamp_received, tcp_info};
-    pub use crate::thread::{may_be_real_time, real_time};
+    pub use crate::socket::{TcpInfo, discard, out_of_order, stamp_received, tcp_info};
+    pub use crate::thread::{idle, may_be_real_time, real_time};
 
     use std::io::{Error, Result};
 

@@ -75,3 +75,29 @@ pub fn tcp_info(socket: impl AsFd) -> Result<TcpInfo> {
         window: info.tcpi_snd_cwnd,
     })
 }
+
+/// Asks how many segments a connection has received before earlier ones; `None`: the kernel does not say (before Linux 5.4).
+pub fn out_of_order(socket: impl AsFd) -> Option<u32> {
+    /// The place of `tcpi_rcv_ooopack` in `struct tcp_info`, in words of four bytes. Its type in `libc` ends before that.
+    const PLACE: usize = 56;
+    let mut words = [0u32; PLACE + 1];
+    let mut size = size_of_val(&words) as libc::socklen_t;
+    let fd = socket.as_fd().as_raw_fd();
+    // SAFETY: the kernel writes at most `size` bytes to `words`, and both outlive the call.
+    let answer =
+        unsafe { libc::getsockopt(fd, libc::IPPROTO_TCP, libc::TCP_INFO, words.as_mut_ptr().cast(), &raw mut size) };
+    (answer == 0 && size as usize == size_of_val(&words)).then_some(words[PLACE])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{TcpListener, TcpStream};
+
+    #[test]
+    fn out_of_order__none_on_a_new_connection() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let _sender = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        assert_eq!(out_of_order(listener.accept().unwrap().0), Some(0));
+    }
+}

@@ -1,4 +1,4 @@
-//! Real-time priority of the calling thread (sched(7)).
+//! The calling thread's priority: real time, or none at all (sched(7)).
 #![allow(unsafe_code)]
 
 use std::io::Result;
@@ -21,6 +21,14 @@ pub fn real_time(priority: i32) -> Result<()> {
 pub fn may_be_real_time() -> Result<()> {
     real_time(1)?;
     set(libc::SCHED_OTHER, 0)
+}
+
+/// Gives the calling thread the policy `SCHED_IDLE`: it runs where nothing else wants the processor.
+///
+/// # Errors
+/// Fails if the kernel does.
+pub fn idle() -> Result<()> {
+    set(libc::SCHED_IDLE, 0)
 }
 
 fn set(policy: libc::c_int, priority: i32) -> Result<()> {

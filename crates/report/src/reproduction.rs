@@ -55,7 +55,7 @@ impl PageFigure {
         let points = &self.experiment.points;
         let all: usize = points.iter().map(|point| point.parts.len()).sum();
         let there: usize = (0..points.len()).map(|point| self.measured.rows(point).len()).sum();
-        let why = self.lacked.as_ref().map_or(String::new(), |why| format!(" When they were made: {why}"));
+        let why = self.lacked.as_ref().map_or(String::new(), |why| format!(" When they were made: {why}."));
         (0 < there && there < all).then(|| format!("{there} of {all} runs are there; the values are of these.{why}"))
     }
 }

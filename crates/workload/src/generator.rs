@@ -32,7 +32,8 @@ pub struct Traffic {
     pub change: Option<(u64, Offer)>,
 }
 
-/// An unlimited sequence of flows, in the order of their starts. It ends only if time (213 days) or flow ids (2³²) run out.
+/// An unlimited sequence of flows, in the order of their starts. It ends only if time (2⁶⁴ ps, 213 days) or flow ids (2³²) run
+/// out. Flows of the last arrival start at `u64::MAX` if time does, for all that would start later.
 #[derive(Clone, Debug)]
 pub struct Generator {
     seed: u64,
@@ -144,6 +145,9 @@ impl Iterator for Generator {
     fn next(&mut self) -> Option<Flow> {
         let id = self.next_id?;
         if self.waiting.is_empty() {
+            if self.now_ps == u64::MAX {
+                return None;
+            }
             self.pass_gap();
             self.request = self.pairs.arrive(&mut self.waiting).then_some(self.requests);
             self.requests += u32::from(self.request.is_some());
@@ -226,9 +230,10 @@ mod tests {
 
     #[test]
     fn generator__ends_with_time_and_not_with_a_panic() {
-        // One flow a host in 11.6 days.
-        let flows: Vec<Flow> = generator(1e-6, 2, 1).collect();
-        assert!((5..200).contains(&flows.len()), "{}", flows.len());
+        // One flow a host in 11.6 days. One more says that time has ended.
+        let starts: Vec<u64> = generator(1e-6, 2, 1).take(1_000).map(|flow| flow.start_ps).collect();
+        assert!((5..200).contains(&starts.len()), "{}", starts.len());
+        assert!(starts.is_sorted() && starts.iter().position(|&start| start == u64::MAX) == Some(starts.len() - 1));
         let mut last = Generator { next_id: Some(u32::MAX), ..generator(100.0, 2, 1) };
         assert_eq!(last.next().map(|flow| flow.id), Some(u32::MAX));
         assert_eq!(last.next(), None);

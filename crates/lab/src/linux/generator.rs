@@ -23,7 +23,7 @@ use super::enter;
 use super::network::{HostSettings, Network, ip_of};
 use crate::error::{Doing, LabError};
 use crate::hosts::{Begin, SET_UP};
-use crate::lateness::Lateness;
+use crate::lateness::{LATE_NS, Lateness, OutOfOrder};
 use crate::wire::{Connection, Protocol};
 
 /// The port of every receiver.
@@ -152,6 +152,8 @@ struct Open {
     order: Option<usize>,
     to_write: u64,
     to_read: u64,
+    /// What its receiver got out of order.
+    out_of_order: OutOfOrder,
     /// Whether the sender waits until there is room.
     blocked: bool,
 }
@@ -244,6 +246,7 @@ impl Pools {
             order: None,
             to_write: 0,
             to_read: 0,
+            out_of_order: OutOfOrder::default(),
             blocked: false,
         });
         Ok(())
@@ -445,7 +448,7 @@ impl Pools {
     }
 
     /// Takes what has arrived, without a look at it; returns the bytes of the message that are missing. From `base_ns` on it counts
-    /// how long bytes have waited for that.
+    /// how long bytes have waited for that, unless they waited for earlier ones.
     fn read(&mut self, number: usize, base_ns: Option<u64>) -> io::Result<u64> {
         let open = &mut self.connections[number];
         while open.to_read > 0 {
@@ -454,8 +457,15 @@ impl Pools {
                 Ok((taken, stamp_ns)) => {
                     open.to_read -= (taken as u64).min(open.to_read);
                     if let Some(base_ns) = base_ns.filter(|_| stamp_ns > 0) {
-                        let late_ns = since_ns(stamp_ns);
-                        self.sent.reads.note(now_ns().saturating_sub(late_ns + base_ns), late_ns);
+                        let (now_ns, late_ns) = (now_ns(), since_ns(stamp_ns));
+                        let arrived_ns = now_ns.saturating_sub(late_ns);
+                        // The kernel is asked about the late ones alone.
+                        let has_waited = late_ns > LATE_NS
+                            && flowsieve_linux::out_of_order(&open.receiver)
+                                .is_some_and(|segments| open.out_of_order.explains(arrived_ns, segments, now_ns));
+                        if !has_waited {
+                            self.sent.reads.note(arrived_ns.saturating_sub(base_ns), late_ns);
+                        }
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -168,6 +168,9 @@ pub fn run(plan: &Plan<'_>, hear: &mut dyn FnMut(f64) -> ControlFlow<()>) -> Res
                 sent
             })
         });
+        if plan.own.is_none() {
+            keep_awake(scope, &signals.stop);
+        }
         let has_finished = || generator.as_ref().is_none_or(|generator| generator.is_finished());
         let (mut stopped, mut stayed, mut steal) = (false, Ok(()), Steal::default());
         match plan.own {
@@ -369,13 +372,36 @@ fn cpu() -> Duration {
     Duration::new(at.tv_sec.unsigned_abs(), at.tv_nsec as u32)
 }
 
+/// Keeps each processor busy with a thread that gives way to all others, until it is told to stop: one that goes idle takes a
+/// while to wake up, and a virtual one is the host's until then.
+fn keep_awake<'scope>(scope: &'scope thread::Scope<'scope, '_>, stop: &'scope AtomicBool) {
+    for cpu in processors().unwrap_or_default() {
+        scope.spawn(move || {
+            let is_last = pin_to(cpu).and_then(|()| flowsieve_linux::idle());
+            while is_last.is_ok() && !stop.load(Ordering::Relaxed) {
+                // No hint that it waits: hypervisors take processors from threads that give one.
+                (0..10_000u32).for_each(|turn| _ = std::hint::black_box(turn));
+            }
+        });
+    }
+}
+
 /// Keeps the calling thread on the last of its processors or on the first: the fabric's and the generator's do not disturb
 /// each other if there are two.
-fn pin(last: bool) -> rustix::io::Result<()> {
+fn pin(last: bool) -> std::io::Result<()> {
+    let processors = processors()?;
+    let chosen = if last { processors.last() } else { processors.first() };
+    chosen.map_or(Ok(()), |&cpu| pin_to(cpu))
+}
+
+/// The processors that the calling thread may have.
+fn processors() -> std::io::Result<Vec<usize>> {
     let allowed = sched_getaffinity(None)?;
-    let mut processors = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu));
-    let chosen = if last { processors.next_back() } else { processors.next() };
+    Ok((0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect())
+}
+
+fn pin_to(cpu: usize) -> std::io::Result<()> {
     let mut set = CpuSet::new();
-    chosen.into_iter().for_each(|cpu| set.set(cpu));
-    sched_setaffinity(None, &set)
+    set.set(cpu);
+    Ok(sched_setaffinity(None, &set)?)
 }
