@@ -397,6 +397,11 @@ fn lab_run__a_stall_is_not_valid() {
     command.args(["lab", "run", "--set", "scheme=fifo"]).arg(written(folder.path(), &text)).arg("--out").arg(&out);
     let lab = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("a lab");
     until_it_sends(lab.id());
+    // The lab's two processors do not go idle, unless it has a quota: each has a thread that gives way to all others.
+    let output = std::process::Command::new("nproc").output().expect("the number of processors");
+    let processors: usize = String::from_utf8_lossy(&output.stdout).trim().parse().expect("a number");
+    let has_quota = thread::available_parallelism().map_or(1, usize::from) < processors;
+    assert_eq!(threads_of(lab.id(), "5"), if has_quota { 0 } else { processors.min(2) }, "threads of SCHED_IDLE");
     let signal = |name: &str| {
         let sent = std::process::Command::new("kill").args([name, &lab.id().to_string()]).status();
         assert!(sent.is_ok_and(|status| status.success()));
@@ -413,6 +418,13 @@ fn lab_run__a_stall_is_not_valid() {
     let measured = &measured(&out)[0];
     assert!(measured["counts"]["lab attempts"].as_u64() >= Some(2), "{}", measured["counts"]);
     assert!(measured["warnings"].to_string().contains("attempt 1 was not valid: "), "{}", measured["warnings"]);
+}
+
+/// Counts the threads of a process that have a scheduling policy (proc(5), field 41 of `stat`).
+fn threads_of(process: u32, policy: &str) -> usize {
+    let threads = fs::read_dir(format!("/proc/{process}/task")).expect("its threads");
+    let stats = threads.filter_map(|thread| fs::read_to_string(thread.ok()?.path().join("stat")).ok());
+    stats.filter(|stat| stat.rsplit(") ").next().and_then(|rest| rest.split(' ').nth(38)) == Some(policy)).count()
 }
 
 /// Waits until the first host of a process's lab has received more than what opens connections.

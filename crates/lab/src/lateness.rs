@@ -72,15 +72,19 @@ impl Lateness {
     }
 }
 
-/// What came out of order on a connection. It waits for what is missing, so whoever reads it is not late.
+/// Tells bytes that came out of order on a connection. They cannot be read before earlier ones have come, so the time since
+/// their arrival does not say how late their reader is.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OutOfOrder {
+    /// Segments that have come out of order so far.
     segments: u32,
+    /// The last of them had come by then.
     until_ns: u64,
 }
 
 impl OutOfOrder {
-    /// Whether bytes that arrived at an instant may have waited for others, if so many segments have come out of order by now.
+    /// Returns whether bytes that arrived at `arrived_ns` may have waited for earlier ones. By `now_ns` the connection has
+    /// received `segments` segments out of order.
     pub fn explains(&mut self, arrived_ns: u64, segments: u32, now_ns: u64) -> bool {
         if segments != self.segments {
             *self = OutOfOrder { segments, until_ns: now_ns };
@@ -93,6 +97,8 @@ impl OutOfOrder {
 mod tests {
     use super::*;
 
+    const MS: u64 = 1_000_000;
+
     /// Segments 2 and 4 arrive at 10 and 12 ms, 1 at 20 and 3 at 30: bytes that are read then, which arrived at 10 and 12, were
     /// not read late. Bytes that arrive at 40 in order and are read at 50 were.
     #[test]
@@ -103,8 +109,6 @@ mod tests {
         assert!(!of_connection.explains(40 * MS, 2, 50 * MS));
         assert!(!OutOfOrder::default().explains(MS, 0, 9 * MS), "none came out of order");
     }
-
-    const MS: u64 = 1_000_000;
 
     /// 100 events a window. In the fourth window six are late, in the sixth five, in the last all.
     #[test]

@@ -1,6 +1,7 @@
 //! The lab on this machine: hosts are network namespaces, their senders the kernel's TCP.
 
 mod congestion;
+mod counters;
 mod descriptors;
 mod devices;
 pub mod doctor;
@@ -10,6 +11,7 @@ mod network;
 mod programs;
 pub mod requests;
 mod session;
+mod sockets;
 mod stay;
 mod tallies;
 

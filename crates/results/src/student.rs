@@ -4,8 +4,8 @@ use std::sync::OnceLock;
 
 use crate::statistics::Sureness;
 
-/// The bound within which Student's t with so many degrees of freedom (at least one) lies, on both sides, with the probability
-/// `share`. The same bits on every machine: roots are exact, and the arc is that of `libm`.
+/// The two-sided quantile of Student's t: with `freedom` degrees of freedom (at least one), t lies between minus and plus this
+/// bound with probability `share`. It has the same bits on every machine: roots are exact, and the arc is that of `libm`.
 pub fn student_t_within(freedom: usize, share: f64) -> f64 {
     let mut high = 1.0;
     while share_within(freedom, high) < share && high < f64::MAX / 2.0 {

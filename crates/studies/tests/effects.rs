@@ -234,3 +234,18 @@ fn crowd__of_hosts_that_were_not_asked_needs_a_buffer() {
     let (_, seen) = planned_and_run(&of("4.2MB"));
     assert!(seen.slowdown < 1.0, "{seen:?}: 4.29 ms for two");
 }
+
+/// Flowlets leave a path that has failed after one and a half of HULA's intervals at the earliest, whatever is given.
+#[test]
+fn hula_age__below_one_and_a_half_intervals_does_not_act() {
+    let of = |age: &str| {
+        let failure = "[[event]]\nat = \"1ms\"\nlink = \"leaf0-spine0\"\ndown = true\n";
+        let rest = format!("[network]\nload_balancing = \"hula\"\nhula_age = \"{age}\"\n{failure}");
+        let topology = "kind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 1".to_owned();
+        let (warnings, seen) = planned_and_run(&case(topology, "dctcp", 3_000_000, &rest));
+        (warnings.iter().any(|warning| warning.ends_with("try hula_age = \"300us\"")), seen.lost)
+    };
+    let [(early, lost), (enough, as_many), (later, more)] = ["200us", "300us", "600us"].map(of);
+    assert_eq!([early, enough, later], [true, false, false]);
+    assert!(lost == as_many && lost < more, "{lost}, {as_many} and {more} packets lost");
+}

@@ -56,6 +56,13 @@ pub struct HulaParams {
     pub probe_priority: u8,
 }
 
+impl HulaParams {
+    /// How long a path is silent before its flowlets leave it: its next probe may wait in a queue.
+    pub fn silence(self) -> Time {
+        self.age.max(Time(self.interval.0.saturating_add(self.interval.0 / 2)))
+    }
+}
+
 impl BalancerRules for HulaParams {
     type Balancer = ByProgram;
 
@@ -187,8 +194,7 @@ impl Hula {
     /// Ends the flowlets on paths to a rack that have been silent for too long. Packets that follow each other without a
     /// pause would stay there for ever.
     fn leave_dead_paths(&mut self, rack: usize, now: Time, ports: &mut dyn SwitchPorts) {
-        let HulaParams { age, interval, .. } = self.params;
-        let silence = age.max(Time(interval.0.saturating_add(interval.0 / 2)));
+        let silence = self.params.silence();
         for (port, heard) in (0u16..).zip(&mut self.heard[rack]) {
             if *heard == Time::NEVER || now.since(*heard) < silence {
                 continue;

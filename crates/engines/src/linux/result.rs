@@ -167,6 +167,7 @@ fn counts(outcome: &Outcome) -> BTreeMap<String, u64> {
         ("lab latest start us", outcome.sent.starts.worst_ns / 1_000),
         ("lab readings", outcome.sent.reads.all.events),
         ("lab readings over 1 ms late", outcome.sent.reads.all.late),
+        ("lab readings of bytes that had waited for earlier ones", outcome.sent.reads_untold),
         ("lab latest reading us", outcome.sent.reads.worst_ns / 1_000),
         ("lab windows of 100 ms", judge::windows(outcome)),
         ("lab windows with much that was late", judge::bad_windows(outcome).len() as u64),

@@ -7,7 +7,7 @@
 
 mod ports;
 
-use flowsieve_core::{Rate, TaggerSpec, Time};
+use flowsieve_core::{BalancerSpec, Rate, TaggerSpec, Time};
 use flowsieve_experiment::engine::BaseRoundTrip;
 use flowsieve_fabric::round_trip::Exchange;
 use flowsieve_fabric::topology::{Fabric, Link, Node, Reach};
@@ -91,7 +91,21 @@ pub(super) fn defeats(planned: &Planned<'_>) -> Vec<String> {
             }
         }
     }
+    found.extend(early_age(planned.scheme));
     found
+}
+
+/// Finds a time after which HULA's flowlets would leave a silent path before its next probe can come.
+fn early_age(scheme: &Scheme) -> Option<String> {
+    let BalancerSpec::Hula(params) = scheme.balancers.at(Place::Leaf) else { return None };
+    let [age, interval, silence] =
+        [params.age, params.interval, params.silence()].map(|time| units::format_time(time.0));
+    (params.silence() > params.age).then(|| {
+        format!(
+            "`hula_age` = {age}, but probes come each `probe_interval` = {interval} and may wait in queues, so flowlets leave \
+             a silent path after {silence}; try hula_age = \"{silence}\""
+        )
+    })
 }
 
 /// Finds an order of hosts by tags that do not rank packets.

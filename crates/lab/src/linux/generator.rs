@@ -13,21 +13,17 @@ use rtrb::Producer;
 use rustix::event::{Timespec, epoll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
-use rustix::net::{
-    AddressFamily, SendFlags, SocketFlags, SocketType, accept_with, bind, connect, getsockname, listen, send,
-    socket_with, sockopt,
-};
+use rustix::net::{SendFlags, send};
 
 use super::devices::{now_ns, since_ns};
 use super::enter;
 use super::network::{HostSettings, Network, ip_of};
+use super::sockets::{PORT, connected, listener};
 use crate::error::{Doing, LabError};
 use crate::hosts::{Begin, SET_UP};
 use crate::lateness::{LATE_NS, Lateness, OutOfOrder};
 use crate::wire::{Connection, Protocol};
 
-/// The port of every receiver.
-const PORT: u16 = 5_000;
 /// Bytes of one write and of one read.
 const CHUNK: usize = 65_536;
 /// Events of one look.
@@ -115,6 +111,8 @@ pub struct Sent {
     pub starts: Lateness,
     /// How late their bytes were read after their arrival.
     pub reads: Lateness,
+    /// Readings of bytes that had waited for earlier ones. How late these were is not known.
+    pub reads_untold: u64,
     /// The time of one byte to the other host on idle connections: of each connection, in ns.
     pub one_way_ns: Vec<u64>,
     /// Counters of the hosts' TCP while the messages were sent, by name, summed over the hosts.
@@ -463,7 +461,9 @@ impl Pools {
                         let has_waited = late_ns > LATE_NS
                             && flowsieve_linux::out_of_order(&open.receiver)
                                 .is_some_and(|segments| open.out_of_order.explains(arrived_ns, segments, now_ns));
-                        if !has_waited {
+                        if has_waited {
+                            self.sent.reads_untold += 1;
+                        } else {
                             self.sent.reads.note(arrived_ns.saturating_sub(base_ns), late_ns);
                         }
                     }
@@ -497,72 +497,4 @@ impl Pools {
         }
         self.sent
     }
-}
-
-/// Opens a socket that is reset when it is closed, by whatever end of the process: the kernel would keep its connection for
-/// minutes, with the congestion control. A connection inherits this from its listener.
-fn socket(congestion: &str) -> io::Result<OwnedFd> {
-    let socket = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
-    sockopt::set_socket_linger(&socket, Some(Duration::ZERO))?;
-    sockopt::set_tcp_congestion(&socket, congestion)?;
-    // The last part of a message does not wait for an ACK.
-    sockopt::set_tcp_nodelay(&socket, true)?;
-    Ok(socket)
-}
-
-/// A listener in the thread's namespace. It has the congestion control, too: without one for marks it refuses them.
-fn listener(host: u16, congestion: &str) -> io::Result<OwnedFd> {
-    let socket = socket(congestion)?;
-    bind(&socket, &SocketAddrV4::new(ip_of(host), PORT))?;
-    listen(&socket, 1_024)?;
-    Ok(socket)
-}
-
-/// A connection from the thread's namespace: both ends, and the sender's port.
-fn connected(from: u16, to: u16, congestion: &str, listener: &OwnedFd) -> io::Result<(OwnedFd, OwnedFd, u16)> {
-    let sender = socket(congestion)?;
-    bind(&sender, &SocketAddrV4::new(ip_of(from), 0))?;
-    connect(&sender, &SocketAddrV4::new(ip_of(to), PORT))?;
-    let own = SocketAddr::try_from(getsockname(&sender)?)?;
-    let receiver = accept_with(listener.as_fd(), SocketFlags::CLOEXEC)?;
-    flowsieve_linux::stamp_received(&receiver)?;
-    Ok((sender, receiver, own.port()))
-}
-
-/// Counters of the kernel's TCP that say why something was sent again.
-const COUNTERS: [&str; 14] = [
-    "RetransSegs",
-    "TCPTimeouts",
-    "TCPLossProbes",
-    "TCPLossProbeRecovery",
-    "TCPFastRetrans",
-    "TCPSlowStartRetrans",
-    "TCPSpuriousRTOs",
-    "TCPDSACKUndo",
-    "TCPFullUndo",
-    "TCPLossUndo",
-    "TCPDSACKRecv",
-    "TCPDeliveredCE",
-    "TCPRcvCoalesce",
-    "TCPSackRecovery",
-];
-
-/// Sums these over the hosts. The calling thread stays in the namespace of the last one.
-pub(super) fn counters(network: &Network, hosts: u16) -> Result<Vec<(&'static str, u64)>, LabError> {
-    let mut sums = COUNTERS.map(|name| (name, 0u64));
-    for host in 0..hosts {
-        enter(&network.host(host))?;
-        for file in ["/proc/thread-self/net/netstat", "/proc/thread-self/net/snmp"] {
-            let text = std::fs::read_to_string(file).doing(|| format!("read {file}"))?;
-            let lines: Vec<&str> = text.lines().collect();
-            for (names, values) in lines.chunks_exact(2).map(|pair| (pair[0], pair[1])) {
-                for (name, value) in names.split_whitespace().zip(values.split_whitespace()) {
-                    if let Some((_, sum)) = sums.iter_mut().find(|(wanted, _)| *wanted == name) {
-                        *sum += value.parse::<u64>().unwrap_or(0);
-                    }
-                }
-            }
-        }
-    }
-    Ok(sums.to_vec())
 }

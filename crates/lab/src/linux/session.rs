@@ -1,6 +1,6 @@
 //! One run of the lab: namespaces, the fabric's thread and the generator's, from set-up to the last message.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,6 +16,7 @@ use rtrb::{Consumer, RingBuffer};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use super::congestion::{Congestion, Registered};
+use super::counters;
 use super::devices::{Devices, now_ns};
 use super::generator::{self, Sent, Signals, Source};
 use super::network::{HostSettings, Network, Senders};
@@ -200,7 +201,7 @@ pub fn run(plan: &Plan<'_>, hear: &mut dyn FnMut(f64) -> ControlFlow<()>) -> Res
         let mut ended_programs = 0;
         if plan.own.is_some() {
             // Namespaces are new, so all is of this lab. One that somebody has removed has no counters any more.
-            let counters = scope.spawn(|| generator::counters(&network, hosts)).join();
+            let counters = scope.spawn(|| counters::counters(&network, hosts)).join();
             sent.counters = counters.unwrap_or_else(|_| Err(panicked())).unwrap_or_default();
             ended_programs = super::programs::end_in(&network.namespaces());
         }
@@ -372,10 +373,15 @@ fn cpu() -> Duration {
     Duration::new(at.tv_sec.unsigned_abs(), at.tv_nsec as u32)
 }
 
-/// Keeps each processor busy with a thread that gives way to all others, until it is told to stop: one that goes idle takes a
-/// while to wake up, and a virtual one is the host's until then.
+/// Keeps the lab's processors busy with a thread each that gives way to all others, until it is told to stop: a processor that
+/// goes idle takes a while to wake up, and a virtual one is the host's until then. A process with a quota of processor time
+/// needs that for its frames.
 fn keep_awake<'scope>(scope: &'scope thread::Scope<'scope, '_>, stop: &'scope AtomicBool) {
-    for cpu in processors().unwrap_or_default() {
+    let (Ok([first, last]), Ok(allowed)) = (own_processors(), sched_getaffinity(None)) else { return };
+    if thread::available_parallelism().map_or(1, usize::from) < allowed.count() as usize {
+        return;
+    }
+    for cpu in BTreeSet::from([first, last]) {
         scope.spawn(move || {
             let is_last = pin_to(cpu).and_then(|()| flowsieve_linux::idle());
             while is_last.is_ok() && !stop.load(Ordering::Relaxed) {
@@ -389,15 +395,15 @@ fn keep_awake<'scope>(scope: &'scope thread::Scope<'scope, '_>, stop: &'scope At
 /// Keeps the calling thread on the last of its processors or on the first: the fabric's and the generator's do not disturb
 /// each other if there are two.
 fn pin(last: bool) -> std::io::Result<()> {
-    let processors = processors()?;
-    let chosen = if last { processors.last() } else { processors.first() };
-    chosen.map_or(Ok(()), |&cpu| pin_to(cpu))
+    pin_to(own_processors()?[usize::from(last)])
 }
 
-/// The processors that the calling thread may have.
-fn processors() -> std::io::Result<Vec<usize>> {
+/// The first and the last of the processors that the calling thread may have.
+fn own_processors() -> std::io::Result<[usize; 2]> {
     let allowed = sched_getaffinity(None)?;
-    Ok((0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect())
+    let mut processors = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu));
+    let first = processors.next().ok_or(std::io::ErrorKind::NotFound)?;
+    Ok([first, processors.next_back().unwrap_or(first)])
 }
 
 fn pin_to(cpu: usize) -> std::io::Result<()> {
