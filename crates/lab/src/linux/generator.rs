@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
-use std::net::{IpAddr, SocketAddr, SocketAddrV4};
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -11,10 +11,11 @@ use flowsieve_core::Time;
 use flowsieve_core::message::Message;
 use rtrb::Producer;
 use rustix::event::{Timespec, epoll};
-use rustix::fd::{AsFd, OwnedFd};
+use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 
+use super::counters::counters;
 use super::devices::{now_ns, since_ns};
 use super::enter;
 use super::network::{HostSettings, Network, ip_of};
