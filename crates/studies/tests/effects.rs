@@ -239,9 +239,12 @@ fn crowd__of_hosts_that_were_not_asked_needs_a_buffer() {
 #[test]
 fn hula_age__below_one_and_a_half_intervals_does_not_act() {
     let of = |age: &str| {
-        let failure = "[[event]]\nat = \"1ms\"\nlink = \"leaf0-spine0\"\ndown = true\n";
-        let rest = format!("[network]\nload_balancing = \"hula\"\nhula_age = \"{age}\"\n{failure}");
-        let topology = "kind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 1".to_owned();
+        let failure = "[[event]]\nat = \"1ms\"\nlink = \"leaf0-spine1\"\ndown = true\n";
+        let rest = format!(
+            "[network]\nload_balancing = \"hula\"\nhula_age = \"{age}\"\n{failure}[run]\nparameters = \"rfc\"\n"
+        );
+        let topology =
+            "kind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 1\nhost_delay = \"2us\"".to_owned();
         let (warnings, seen) = planned_and_run(&case(topology, "dctcp", 3_000_000, &rest));
         (warnings.iter().any(|warning| warning.ends_with("try hula_age = \"300us\"")), seen.lost)
     };
