@@ -386,6 +386,29 @@ fn lab_run__the_wait_for_a_connection_is_part_of_a_flows_time() {
     );
 }
 
+/// Lines that lose one packet in fifty: connections open with congestion notification, all flows finish, and bytes that wait for
+/// a lost one are not taken for bytes that are read late.
+#[test]
+fn lab_run__on_lines_that_lose() {
+    let Some(_machine) = machine("lab_run__on_lines_that_lose", &NEEDS) else { return };
+    let lines = (0..3).map(|host| format!("host{host},switch,20Mbps,250us,0.02\n")).collect::<String>();
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("lines.csv"), format!("from,to,rate,delay,loss\n{lines}")).expect("a list");
+    let text = SECOND
+        .replace("kind = \"single-switch\"\nhosts = 3", "kind = \"custom\"\nfile = \"lines.csv\"")
+        .replace("host_link = \"20Mbps\"\nlink_delay = \"250us\"\n", "");
+    let (file, out) = (written(folder.path(), &text), folder.path().join("out"));
+    let mut command = flowsieve();
+    command.args(["lab", "run", "--set", "scheme=fifo"]).arg(file).arg("--out").arg(&out);
+    let Some(_) = printed(&mut command) else { return };
+    assert_eq!((value(&out, "fifo", "all", "flows"), value(&out, "fifo", "all", "unfinished")), (150.0, 0.0));
+    let counts = &measured(&out)[0]["counts"];
+    let count = |name: &str| counts[name].as_u64().unwrap_or(0);
+    // 2,100 packets in two links each, of which 84 are lost, nearly all before the last of a flow.
+    assert!(count("kernel RetransSegs") > 40, "{counts}");
+    assert!(count("lab readings of bytes that had waited for earlier ones") > 20, "{counts}");
+}
+
 /// A lab that stands still for 400 ms in the middle is not valid: the run is made again, and says so.
 #[test]
 fn lab_run__a_stall_is_not_valid() {

@@ -51,6 +51,8 @@ impl HostSettings {
             (DISABLE_V6, "1".to_owned()),
             (CONGESTION, "reno".to_owned()),
             ("ipv4/tcp_ecn", flag(self.ecn)),
+            // A lost SYN is sent again with its offer of congestion notification.
+            ("ipv4/tcp_ecn_fallback", "0".to_owned()),
             // Segments are then 12 bytes longer.
             ("ipv4/tcp_timestamps", "0".to_owned()),
             ("ipv4/tcp_no_metrics_save", "1".to_owned()),
