@@ -117,7 +117,9 @@ fn show_kept(args: &Reproduce, folder: &Path, changes: &Changes, engines: &Engin
     let kept: usize = reproduction.figures.iter().map(kept_runs).sum();
     let scale = changes.scale.name();
     if kept == 0 {
-        let problem = format!("{}: no run at {scale} scale is kept next to the experiments", args.what);
+        let others: usize = reproduction.figures.iter().map(|figure| figure.kept.count()).sum();
+        let why = if others > 0 { format!("; {others} are, for other settings or seeds") } else { String::new() };
+        let problem = format!("{}: no run at {scale} scale is kept next to the experiments{why}", args.what);
         return Err(Error::Input(format!(
             "{problem}; expected another --scale, or no --from-measured, which makes the runs"
         )));
@@ -127,7 +129,9 @@ fn show_kept(args: &Reproduce, folder: &Path, changes: &Changes, engines: &Engin
         tell(models);
     }
     if kept < runs {
-        tell("a figure with missing runs has no values; run without --from-measured to make them");
+        tell(
+            "a figure with missing runs has the values of those that are there; run without --from-measured to make the others",
+        );
     }
     for claim in reproduction.left_out() {
         tell(format!("no seeds were added for {claim}"));

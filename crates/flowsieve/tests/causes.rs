@@ -191,6 +191,10 @@ fn reproduce__runs_a_figure_and_prints_its_claims_or_shows_what_is_kept() {
     assert!(shown.out.contains("\nsmall-1: "), "{}", shown.out);
     assert!(!folder.path().join("shown/fig-1").exists() && folder.path().join("shown/reproduction.md").exists());
     assert_eq!(reproduce(&["--from-measured", "--fresh"]).status, 2);
+    // A setting later, what is kept is not shown, which is said.
+    std::fs::write(paper.join("fig-1.toml"), format!("{SMALL}[network]\nbuffer = \"90KB\"\n{CLAIM}")).unwrap();
+    let others = reproduce(&["--from-measured"]);
+    assert!(others.err.contains("; 12 are, for other settings or seeds"), "{}", others.err);
 }
 
 #[test]

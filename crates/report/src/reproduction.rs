@@ -50,13 +50,19 @@ impl PageFigure {
         format!("{}: {}", self.name, self.experiment.title)
     }
 
-    /// Says how many of its runs there are and why not all, if the values are of fewer.
+    /// Says how many of its runs there are and why not all, if it was measured and some are missing.
     fn missing(&self) -> Option<String> {
         let points = &self.experiment.points;
         let all: usize = points.iter().map(|point| point.parts.len()).sum();
         let there: usize = (0..points.len()).map(|point| self.measured.rows(point).len()).sum();
         let why = self.lacked.as_ref().map_or(String::new(), |why| format!(" When they were made: {why}."));
-        (0 < there && there < all).then(|| format!("{there} of {all} runs are there; the values are of these.{why}"))
+        match there {
+            _ if there == all || self.made.is_empty() => None,
+            0 => Some(format!(
+                "None of its {all} runs is there: those that were made are for other settings, seeds or claims."
+            )),
+            _ => Some(format!("{there} of {all} runs are there; the values are of these.{why}")),
+        }
     }
 }
 

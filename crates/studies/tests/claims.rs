@@ -404,11 +404,16 @@ fn reproduce__other_settings_are_other_runs() {
     let left = |text: &str| {
         std::fs::write(folder.path().join("paper/fig-1.toml"), text).unwrap();
         let read = reproduce::read(folder.path(), "paper", &Changes::default(), Take::OfAny, &built_in()).unwrap();
-        read.estimate(Path::new("nowhere")).left
+        let left = read.estimate(Path::new("nowhere")).left;
+        // What is kept and not shown is said.
+        let page = read.page(&|figure: &report::PageFigure| figure.name.clone());
+        assert_eq!(page.contains("None of its 16 runs is there"), left == 12, "{page}");
+        left
     };
     assert_eq!(left(GOOD), 0);
     assert_eq!(left(&GOOD.replace("load = [0.5, 0.8]", "load = [0.5, 0.7, 0.8]")), 6, "a load more");
     assert_eq!(left(&GOOD.replace("0-10KB", "0-20KB")), 12, "a claim of other flows");
+    assert_eq!(left(&GOOD.replace("hosts = 4", "hosts = 5")), 12, "a host more");
 }
 
 #[test]

@@ -75,7 +75,7 @@ pub(super) fn sender(point: &Point, setup: &Setup, sends: bool) -> Result<Sender
         let TransportSpec::Tcp(rules) = &class.transport else {
             return Err(refused(point, "has senders of its own, not the kernel's TCP"));
         };
-        let of_class = of_rules(point, &scope, rules, sends)?;
+        let of_class = of_rules(point, setup, &scope, rules, sends)?;
         if sender
             .as_ref()
             .is_some_and(|sender| sender.host != of_class.host || sender.congestion != of_class.congestion)
@@ -112,7 +112,7 @@ pub(super) fn replaced(setup: &Setup) -> Option<String> {
     setup.scheme.classes.iter().any(by_priority).then(sentence)
 }
 
-fn of_rules(point: &Point, scope: &Scope<'_>, rules: &TcpRules, sends: bool) -> Result<Sender, Error> {
+fn of_rules(point: &Point, setup: &Setup, scope: &Scope<'_>, rules: &TcpRules, sends: bool) -> Result<Sender, Error> {
     let params = &rules.params;
     let congestion = match &params.congestion {
         CongestionSpec::NewReno(_) => Congestion::Reno,
@@ -164,6 +164,7 @@ fn of_rules(point: &Point, scope: &Scope<'_>, rules: &TcpRules, sends: bool) -> 
         rto_min: Duration::from_nanos(min.0 / 1_000),
         initial_window: params.initial_window,
         ecn: params.ecn,
+        lossy: setup.fabric.links.iter().any(|link| link.loss > 0.0),
         slow_start_after_idle: params.restart != Restart::Off,
     };
     Ok(Sender { host, congestion })

@@ -29,6 +29,7 @@ pub fn usual_hosts() -> HostSettings {
         rto_min: Duration::from_millis(10),
         initial_window: 10,
         ecn: true,
+        lossy: false,
         slow_start_after_idle: false,
     }
 }

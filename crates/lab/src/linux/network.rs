@@ -39,6 +39,8 @@ pub struct HostSettings {
     pub initial_window: u32,
     /// Whether connections use explicit congestion notification.
     pub ecn: bool,
+    /// Whether lines lose packets: then a SYN that is lost is sent again with its offer of congestion notification.
+    pub lossy: bool,
     /// Whether the window falls to the initial one after the connection was idle for a timeout.
     pub slow_start_after_idle: bool,
 }
@@ -47,18 +49,18 @@ impl HostSettings {
     /// Returns settings of the kernel's TCP, by their names below /proc/sys/net.
     fn variables(&self) -> Vec<(&'static str, String)> {
         let flag = |on: bool| u8::from(on).to_string();
-        vec![
+        let variables = vec![
             (DISABLE_V6, "1".to_owned()),
             (CONGESTION, "reno".to_owned()),
             ("ipv4/tcp_ecn", flag(self.ecn)),
-            // A lost SYN is sent again with its offer of congestion notification.
-            ("ipv4/tcp_ecn_fallback", "0".to_owned()),
             // Segments are then 12 bytes longer.
             ("ipv4/tcp_timestamps", "0".to_owned()),
             ("ipv4/tcp_no_metrics_save", "1".to_owned()),
             ("ipv4/tcp_autocorking", "0".to_owned()),
             ("ipv4/tcp_slow_start_after_idle", flag(self.slow_start_after_idle)),
-        ]
+        ];
+        let without_fallback = self.lossy.then(|| ("ipv4/tcp_ecn_fallback", "0".to_owned()));
+        variables.into_iter().chain(without_fallback).collect()
     }
 
     /// Returns the payload of a full segment: no header has options.
