@@ -18,12 +18,14 @@ const MOST_BAD: f64 = 0.02;
 const HARMLESS: usize = 2;
 /// What is later than this stood still: no run with it is valid.
 const STOOD_STILL_NS: u64 = 50_000_000;
+/// What late flows were.
+const STARTED: &str = "were started";
 
 /// The kinds of lateness of a run, in words.
 fn kinds(outcome: &Outcome) -> [(&Lateness, &'static str, &'static str); 3] {
     [
         (&outcome.frames, "frames", "left"),
-        (&outcome.sent.starts, "flows", "were started"),
+        (&outcome.sent.starts, "flows", STARTED),
         (&outcome.sent.reads, "readings of bytes", "were"),
     ]
 }
@@ -44,7 +46,14 @@ pub(super) fn invalid(outcome: &Outcome) -> Option<String> {
         let lost = outcome.carried.lost_before;
         (lost > 0).then(|| format!("{lost} frames were lost before they were received"))
     })?;
-    Some(format!("{problem}; expected a machine with less other work, lower rates, or fewer hosts"))
+    // That a burst takes long to begin is no other program's doing.
+    let in_turn = problem.contains(STARTED) && 2 * outcome.sent.late_in_turn > outcome.sent.starts.all.late;
+    let expected = if in_turn {
+        "the lab starts flows of one instant one after another; expected fewer that start together"
+    } else {
+        "expected a machine with less other work, lower rates, or fewer hosts"
+    };
+    Some(format!("{problem}; {expected}"))
 }
 
 fn of_lateness(outcome: &Outcome) -> Option<String> {
@@ -142,6 +151,10 @@ mod tests {
             said.starts_with("3.33 % of the flows were started more than 1 ms late") && said.contains(hint),
             "{said}"
         );
+        // A burst.
+        outcome.sent.late_in_turn = outcome.sent.starts.all.late;
+        let said = invalid(&outcome).expect("a reason");
+        assert!(said.ends_with("; expected fewer that start together"), "{said}");
         outcome.sent.starts = run(&[]).sent.starts;
         outcome.carried.lost_before = 2;
         assert!(invalid(&outcome).is_some_and(|said| said.starts_with("2 frames were lost before they were received")));

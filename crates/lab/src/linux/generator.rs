@@ -110,6 +110,8 @@ pub struct Sent {
     pub waited: u64,
     /// How late messages were started.
     pub starts: Lateness,
+    /// Those that were late and had the same instant as the one before: one thread starts them, one after another.
+    pub late_in_turn: u64,
     /// How late their bytes were read after their arrival.
     pub reads: Lateness,
     /// Readings of bytes that had waited for earlier ones. How late these were is not known.
@@ -387,9 +389,13 @@ impl Pools {
         let pair = self.pair(from, to);
         self.sent.waited += u64::from(self.idle[pair].is_empty());
         self.waiting[pair].push_back(self.sent.finished.len());
+        let start = order.message.start;
+        let in_turn = self.sent.finished.last().is_some_and(|last| last.order.message.start == start);
         self.sent.finished.push(Finished { order, fct_ns: None });
-        let start_ns = order.message.start.0 / 1_000;
-        self.sent.starts.note(start_ns, now_ns().saturating_sub(base_ns + start_ns));
+        let start_ns = start.0 / 1_000;
+        let late_ns = now_ns().saturating_sub(base_ns + start_ns);
+        self.sent.starts.note(start_ns, late_ns);
+        self.sent.late_in_turn += u64::from(in_turn && late_ns > LATE_NS);
         self.start_next(pair)
     }
 
