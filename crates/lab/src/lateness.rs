@@ -72,6 +72,27 @@ impl Lateness {
     }
 }
 
+/// Counts what is late although the first thing due at its instant was not: things of one instant are done one after another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InTurn {
+    /// How many were.
+    pub late: u64,
+    due_ns: Option<u64>,
+    first_was_late: bool,
+}
+
+impl InTurn {
+    /// Notes an event, as [`Lateness::note`] does.
+    pub fn note(&mut self, due_ns: u64, late_ns: u64) {
+        let is_late = late_ns > LATE_NS;
+        if self.due_ns.replace(due_ns) == Some(due_ns) {
+            self.late += u64::from(is_late && !self.first_was_late);
+        } else {
+            self.first_was_late = is_late;
+        }
+    }
+}
+
 /// Tells bytes that came out of order on a connection. They cannot be read before earlier ones have come, so the time since
 /// their arrival does not say how late their reader is.
 #[derive(Clone, Copy, Debug, Default)]
@@ -108,6 +129,17 @@ mod tests {
         assert!(of_connection.explains(12 * MS, 2, 30 * MS));
         assert!(!of_connection.explains(40 * MS, 2, 50 * MS));
         assert!(!OutOfOrder::default().explains(MS, 0, 9 * MS), "none came out of order");
+    }
+
+    /// Three bursts of five: each event takes 0.4 ms, the second burst begins in a stall, and the third is of one instant each.
+    #[test]
+    fn in_turn__what_others_of_its_instant_make_late() {
+        let mut starts = InTurn::default();
+        (0..5).for_each(|turn| starts.note(10 * MS, turn * 2 * MS / 5));
+        assert_eq!(starts.late, 2);
+        (0..5).for_each(|turn| starts.note(20 * MS, 50 * MS + turn * 2 * MS / 5));
+        (0..5).for_each(|turn| starts.note(30 * MS + turn, 2 * MS));
+        assert_eq!(starts.late, 2);
     }
 
     /// 100 events a window. In the fourth window six are late, in the sixth five, in the last all.

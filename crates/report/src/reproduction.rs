@@ -50,6 +50,10 @@ impl PageFigure {
         format!("{}: {}", self.name, self.experiment.title)
     }
 
+    fn repeats(&self, paper: &str) -> bool {
+        self.experiment.claims.iter().any(|claim| of_another(claim.repeats.as_deref(), paper).is_some())
+    }
+
     /// Says how many of its runs there are and why not all, if it was measured and some are missing.
     fn missing(&self) -> Option<String> {
         let points = &self.experiment.points;
@@ -145,6 +149,11 @@ pub fn reproduction(
             "\nAt smoke scale there are too few flows for a meaningful verdict. It only shows that everything runs.\n";
     }
     made(&mut text, figures);
+    for (figure, missing) in
+        on_linux.iter().filter(|figure| figure.repeats(paper)).filter_map(|figure| Some((figure, figure.missing()?)))
+    {
+        let _ = writeln!(text, "\nOn Linux, {}: {missing}", figure.experiment.title);
+    }
     in_short(&mut text, figures, &claims);
     let on_linux = of_paper(paper, on_linux);
     for (figure, claims) in figures.iter().zip(&claims) {
@@ -159,8 +168,13 @@ pub fn reproduction(
 /// What the claims measured that repeat a paper's, by the paper's: those of other folders are named `PAPER/CLAIM`.
 fn of_paper(paper: &str, elsewhere: &[PageFigure]) -> BTreeMap<String, String> {
     let rows = elsewhere.iter().flat_map(|figure| rows(&figure.experiment, &figure.measured, Naming::Names));
-    let of = |row: ClaimRow| Some((row.repeats?.strip_prefix(paper)?.strip_prefix('/')?.to_owned(), row.measured));
+    let of = |row: ClaimRow| Some((of_another(row.repeats.as_deref(), paper)?.to_owned(), row.measured));
     rows.filter_map(of).filter(|(_, measured)| measured != NOTHING).collect()
+}
+
+/// Returns the name of a paper's claim that one of another folder repeats.
+fn of_another<'a>(repeats: Option<&'a str>, paper: &str) -> Option<&'a str> {
+    repeats?.strip_prefix(paper)?.strip_prefix('/')
 }
 
 /// The same for a terminal: the claims of each figure that has any, next to the measured values, without tables.

@@ -413,7 +413,24 @@ fn reproduce__other_settings_are_other_runs() {
     assert_eq!(left(GOOD), 0);
     assert_eq!(left(&GOOD.replace("load = [0.5, 0.8]", "load = [0.5, 0.7, 0.8]")), 6, "a load more");
     assert_eq!(left(&GOOD.replace("0-10KB", "0-20KB")), 12, "a claim of other flows");
-    assert_eq!(left(&GOOD.replace("hosts = 4", "hosts = 5")), 12, "a host more");
+    let of_others = GOOD.replace("hosts = 4", "hosts = 5");
+    assert_eq!(left(&of_others), 12, "a host more");
+    // The same of what repeats it on Linux, where a column of the page shows the values.
+    let lab = folder.path().join("lab");
+    std::fs::create_dir_all(lab.join("measured")).unwrap();
+    std::fs::copy(folder.path().join("paper/measured/fig-1.paper.json"), lab.join("measured/fig-2.paper.json"))
+        .unwrap();
+    std::fs::write(folder.path().join("paper/fig-1.toml"), GOOD).unwrap();
+    let page_with = |text: &str| {
+        let repeats = "id = \"again\"\nrepeats = \"paper/first\"\nreading = \"on Linux\"";
+        std::fs::write(lab.join("fig-2.toml"), text.replacen("id = \"first\"", repeats, 1)).unwrap();
+        let read = reproduce::read(folder.path(), "paper", &Changes::default(), Take::OfAny, &built_in()).unwrap();
+        read.page(&|figure: &report::PageFigure| figure.name.clone())
+    };
+    let (shown, not_shown) = (page_with(GOOD), page_with(&of_others));
+    assert!(shown.contains("| on Linux |") && !shown.contains("None of its"), "{shown}");
+    assert!(!not_shown.contains("| on Linux |"), "{not_shown}");
+    assert!(not_shown.contains("\nOn Linux, Good: None of its 16 runs is there"), "{not_shown}");
 }
 
 #[test]

@@ -22,7 +22,7 @@ use super::network::{HostSettings, Network, ip_of};
 use super::sockets::{PORT, connected, listener};
 use crate::error::{Doing, LabError};
 use crate::hosts::{Begin, SET_UP};
-use crate::lateness::{LATE_NS, Lateness, OutOfOrder};
+use crate::lateness::{InTurn, LATE_NS, Lateness, OutOfOrder};
 use crate::wire::{Connection, Protocol};
 
 /// Bytes of one write and of one read.
@@ -110,8 +110,8 @@ pub struct Sent {
     pub waited: u64,
     /// How late messages were started.
     pub starts: Lateness,
-    /// Those that were late and had the same instant as the one before: one thread starts them, one after another.
-    pub late_in_turn: u64,
+    /// Those that were late because others of the same instant came first.
+    pub starts_in_turn: InTurn,
     /// How late their bytes were read after their arrival.
     pub reads: Lateness,
     /// Readings of bytes that had waited for earlier ones. How late these were is not known.
@@ -389,13 +389,11 @@ impl Pools {
         let pair = self.pair(from, to);
         self.sent.waited += u64::from(self.idle[pair].is_empty());
         self.waiting[pair].push_back(self.sent.finished.len());
-        let start = order.message.start;
-        let in_turn = self.sent.finished.last().is_some_and(|last| last.order.message.start == start);
         self.sent.finished.push(Finished { order, fct_ns: None });
-        let start_ns = start.0 / 1_000;
+        let start_ns = order.message.start.0 / 1_000;
         let late_ns = now_ns().saturating_sub(base_ns + start_ns);
         self.sent.starts.note(start_ns, late_ns);
-        self.sent.late_in_turn += u64::from(in_turn && late_ns > LATE_NS);
+        self.sent.starts_in_turn.note(start_ns, late_ns);
         self.start_next(pair)
     }
 

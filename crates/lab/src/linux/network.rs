@@ -49,7 +49,7 @@ impl HostSettings {
     /// Returns settings of the kernel's TCP, by their names below /proc/sys/net.
     fn variables(&self) -> Vec<(&'static str, String)> {
         let flag = |on: bool| u8::from(on).to_string();
-        let variables = vec![
+        let mut variables = vec![
             (DISABLE_V6, "1".to_owned()),
             (CONGESTION, "reno".to_owned()),
             ("ipv4/tcp_ecn", flag(self.ecn)),
@@ -59,8 +59,10 @@ impl HostSettings {
             ("ipv4/tcp_autocorking", "0".to_owned()),
             ("ipv4/tcp_slow_start_after_idle", flag(self.slow_start_after_idle)),
         ];
-        let without_fallback = self.lossy.then(|| ("ipv4/tcp_ecn_fallback", "0".to_owned()));
-        variables.into_iter().chain(without_fallback).collect()
+        if self.lossy {
+            variables.push(("ipv4/tcp_ecn_fallback", "0".to_owned()));
+        }
+        variables
     }
 
     /// Returns the payload of a full segment: no header has options.
