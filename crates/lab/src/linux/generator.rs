@@ -136,6 +136,8 @@ struct Pools {
     upcoming: BTreeMap<(Time, usize), Order>,
     epoll: OwnedFd,
     begins: Producer<Begin>,
+    /// The bytes of a connection's initial window. A message's first write has no more: the others of its instant wait for it.
+    first_write: u64,
     zeros: Vec<u8>,
     sent: Sent,
 }
@@ -170,6 +172,7 @@ pub(super) fn send_all(
     host: &HostSettings,
 ) -> Result<Sent, LabError> {
     let mut pools = Pools::open((network, hosts), (congestion, each), begins, signals)?;
+    pools.first_write = u64::from(host.initial_window) * u64::from(host.segment());
     pools.warm_up(signals)?;
     pools.check(host)?;
     std::thread::sleep(REST);
@@ -209,6 +212,7 @@ impl Pools {
             upcoming: BTreeMap::new(),
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC).doing(|| "watch sockets".to_owned())?,
             begins,
+            first_write: u64::MAX,
             zeros: vec![0; CHUNK],
             sent: Sent::default(),
         };
@@ -266,7 +270,7 @@ impl Pools {
             let from_ns = now_ns();
             let message = Message { id: SET_UP, bytes: 1, ..Message::default() };
             self.begin(number, message);
-            self.write(number).doing(|| "write to a connection".to_owned())?;
+            self.write(number, u64::MAX).doing(|| "write to a connection".to_owned())?;
             while self.read(number, None).doing(|| "read from a connection".to_owned())? > 0 {
                 if signals.stop.load(Ordering::Acquire) {
                     return Err(LabError::Stopped);
@@ -347,7 +351,7 @@ impl Pools {
             for &event in &events {
                 let number = (event / 2) as usize;
                 if event % 2 == 0 {
-                    self.write(number).doing(|| "write to a connection".to_owned())?;
+                    self.write(number, u64::MAX).doing(|| "write to a connection".to_owned())?;
                     continue;
                 }
                 let left_of_it = self.read(number, Some(base_ns)).doing(|| "read from a connection".to_owned())?;
@@ -407,7 +411,7 @@ impl Pools {
         let message = self.sent.finished[place].order.message;
         self.begin(number, message);
         self.connections[number].order = Some(place);
-        self.write(number).doing(|| "write to a connection".to_owned())
+        self.write(number, self.first_write).doing(|| "write to a connection".to_owned())
     }
 
     /// Tells the fabric's thread of a message, before its first byte.
@@ -427,11 +431,13 @@ impl Pools {
         (open.to_write, open.to_read) = (message.bytes, message.bytes);
     }
 
-    /// Writes what the socket takes. Only the last part of a message ends in a short segment.
-    fn write(&mut self, number: usize) -> io::Result<()> {
+    /// Writes what the socket takes, of `most` bytes; what is left is written as soon as there is room and nothing else is due.
+    /// Only the last part of a message ends in a short segment.
+    fn write(&mut self, number: usize, most: u64) -> io::Result<()> {
         let open = &mut self.connections[number];
-        while open.to_write > 0 {
-            let size = open.to_write.min(CHUNK as u64) as usize;
+        let left = open.to_write.saturating_sub(most);
+        while open.to_write > left {
+            let size = (open.to_write - left).min(CHUNK as u64) as usize;
             let more = if size as u64 == open.to_write { SendFlags::empty() } else { SendFlags::MORE };
             let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL | more;
             match send(&open.sender, &self.zeros[..size], flags) {
