@@ -14,6 +14,7 @@
 pub mod admission;
 pub mod balancer;
 pub mod balancers;
+pub mod buckets;
 pub mod catalogue;
 pub mod coflow;
 pub mod controller;

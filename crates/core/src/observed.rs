@@ -1,18 +1,17 @@
 //! The sizes of the messages that a host has finished: a mergeable quantile sketch, and a window of recent sizes.
 //!
-//! A sketch counts sizes in the buckets of HdrHistogram with two significant digits: of width 1 below 256 bytes, and of at
-//! most 1/128 of their sizes above. Sketches of hosts add up to the sketch of all, in any order. They are whole numbers, so
-//! they are the same on every machine. A sketch has room for sizes up to [`SizeSketch::LARGEST`] from the start, 17 KB, and
+//! A sketch counts sizes in [`crate::buckets`]. Sketches of hosts add up to the sketch of all, in any order. They are whole
+//! numbers, so they are the same on every machine. A sketch has room for sizes up to [`SizeSketch::LARGEST`] from the start, 17 KB, and
 //! recording allocates nothing.
 
-use hdrhistogram::Histogram;
-
+use crate::buckets::{bucket, middle};
 use crate::units::Time;
 
 /// Counts of message sizes.
 #[derive(Clone, Debug)]
 pub struct SizeSketch {
-    buckets: Histogram<u32>,
+    buckets: Box<[u32]>,
+    count: u64,
     bytes: u64,
 }
 
@@ -22,7 +21,9 @@ impl SizeSketch {
 
     /// Counts a message of `bytes` bytes.
     pub fn record(&mut self, bytes: u64) {
-        self.buckets.saturating_record(bytes.min(Self::LARGEST));
+        let of = &mut self.buckets[bucket(bytes.min(Self::LARGEST))];
+        *of = of.saturating_add(1);
+        self.count += 1;
         self.bytes = self.bytes.saturating_add(bytes);
     }
 
@@ -31,23 +32,24 @@ impl SizeSketch {
         if other.count() == 0 {
             return;
         }
-        if self.buckets.add(&other.buckets).is_err() {
-            unreachable!("all sketches have one range");
+        for (of, more) in self.buckets.iter_mut().zip(&other.buckets) {
+            *of = of.saturating_add(*more);
         }
+        self.count += other.count;
         self.bytes = self.bytes.saturating_add(other.bytes);
     }
 
     /// Forgets everything.
     pub fn clear(&mut self) {
         if self.count() > 0 {
-            self.buckets.reset();
-            self.bytes = 0;
+            self.buckets.fill(0);
+            (self.count, self.bytes) = (0, 0);
         }
     }
 
     /// Returns the number of messages so far.
     pub fn count(&self) -> u64 {
-        self.buckets.len()
+        self.count
     }
 
     /// Returns their bytes, exactly.
@@ -57,10 +59,8 @@ impl SizeSketch {
 
     /// Returns the middle of each bucket that is not empty, rising, and its count.
     pub fn counts(&self) -> impl Iterator<Item = (u64, u64)> {
-        let middle = |value| self.buckets.median_equivalent(value);
-        self.buckets
-            .iter_recorded()
-            .map(move |step| (middle(step.value_iterated_to()), u64::from(step.count_at_value())))
+        let counts = self.buckets.iter().enumerate().filter(|(_, count)| **count > 0);
+        counts.map(|(bucket, &count)| (middle(bucket), u64::from(count)))
     }
 
     /// Returns the equal split (NOS2, §III): the i-th of `queues` − 1 thresholds is the least size that a share i /
@@ -83,8 +83,7 @@ impl SizeSketch {
 
 impl Default for SizeSketch {
     fn default() -> SizeSketch {
-        let buckets = Histogram::new_with_bounds(1, Self::LARGEST, 2);
-        SizeSketch { buckets: buckets.unwrap_or_else(|_| unreachable!("bounds and digits that can be")), bytes: 0 }
+        SizeSketch { buckets: vec![0; bucket(Self::LARGEST) + 1].into(), count: 0, bytes: 0 }
     }
 }
 

@@ -1,44 +1,18 @@
 //! A histogram of logarithmic buckets, for values that are too many to keep one by one.
 //!
-//! The buckets are those of HdrHistogram with two significant digits: of width 1 below 256, and of at most 1/128 of
-//! their values above. A percentile is the middle of the bucket that holds the value of its nearest rank, so it is at
-//! most [`QuantileSketch::RELATIVE_ERROR`] off. Sketches of parts add up to the sketch of the whole, in any order; nothing
-//! in them is a floating-point number, so they are the same everywhere.
+//! The buckets are those of [`flowsieve_core::buckets`]. A percentile is the middle of the bucket that holds the value of its
+//! nearest rank, so it is at most [`QuantileSketch::RELATIVE_ERROR`] off. Sketches of parts add up to the sketch of the
+//! whole, in any order; nothing in them is a floating-point number, so they are the same everywhere.
 //!
-//! HdrHistogram's library is not used, because it is too slow for counting every packet. Code that counts packets uses
-//! [`bucket`] in an array of its own, which [`QuantileSketch::record_bucket`] takes.
+//! Code that counts packets uses [`bucket`] in an array of its own, which [`QuantileSketch::record_bucket`] takes.
 
+use flowsieve_core::buckets::{bucket, least, middle};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-/// Below twice this value, buckets have a width of 1; above, this many share each power of two.
-const STEPS: u64 = 128;
 
 /// The index of a percentile, in thousandths, among `count` sorted values; `count` is at least one.
 pub fn nearest_rank(per_mille: usize, count: usize) -> usize {
     (per_mille * count).div_ceil(1_000).clamp(1, count) - 1
-}
-
-/// The bucket of a value, from 0: the larger the value, the higher. That of 2³² − 1 is below 2¹².
-#[inline(always)]
-pub fn bucket(value: u64) -> usize {
-    let doublings = u64::from((value | (2 * STEPS - 1)).ilog2() - STEPS.ilog2());
-    (doublings * STEPS + (value >> doublings)) as usize
-}
-
-/// How often the width 1 is doubled to get the width of a bucket.
-fn doublings(bucket: usize) -> u64 {
-    (bucket as u64 / STEPS).saturating_sub(1)
-}
-
-/// The least value of a bucket.
-fn least(bucket: usize) -> u64 {
-    (bucket as u64 - doublings(bucket) * STEPS) << doublings(bucket)
-}
-
-/// The value in the middle of a bucket, the upper one of two.
-fn middle(bucket: usize) -> u64 {
-    least(bucket) + (1 << doublings(bucket)) / 2
 }
 
 /// Counts of whole numbers by their size.
@@ -139,11 +113,6 @@ mod tests {
     }
 
     #[test]
-    fn bucket__of_the_most_that_a_port_holds() {
-        assert!(bucket(u32::MAX.into()) < 1 << 12);
-    }
-
-    #[test]
     fn nearest_rank__textbook_list() {
         let values = [15, 20, 35, 40, 50];
         let at = |p: usize| values[nearest_rank(10 * p, values.len())];
@@ -170,14 +139,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn bucket__is_hdr_histograms(value in (0u32..64).prop_flat_map(|bits| 0..=u64::MAX >> bits)) {
-            let library = hdrhistogram::Histogram::<u64>::new(2).unwrap();
-            prop_assert_eq!(least(bucket(value)), library.lowest_equivalent(value));
-            prop_assert_eq!(middle(bucket(value)), library.median_equivalent(value));
-            prop_assert_eq!(bucket(library.next_non_equivalent(value >> 1)), bucket(value >> 1) + 1);
-        }
-
         #[test]
         fn percentile__within_the_stated_error(
             values in prop::collection::vec((0u32..60).prop_flat_map(|bits| 0..=(1u64 << bits)), 1..400),

@@ -3,7 +3,8 @@
 //!
 //! Packets that bypass an idle port find 0 bytes and are not counted here: [`ClassCount::bypassed`] has them.
 
-use flowsieve_record::{QuantileSketch, quantile_sketch::bucket};
+use flowsieve_core::buckets::bucket;
+use flowsieve_record::QuantileSketch;
 
 use crate::link::{ClassCount, Tally};
 
