@@ -4,19 +4,16 @@
 //! receivers, longest_bytes, ideal_ps (null: not known), slowdown. A result without coflows has no such file.
 
 use std::path::Path;
-use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float64Array, UInt32Array, UInt64Array};
-use arrow_schema::{DataType, Field};
 use flowsieve_record::CoflowRow;
 use serde::{Deserialize, Serialize};
 
 use crate::ResultError;
 use crate::coflow_class::{CoflowClassBounds, CoflowGroup};
-use crate::flows::write_table;
 use crate::labels::Labels;
 use crate::statistics::Figures;
 use crate::summary::SeedStats;
+use crate::table::{Cells, Table, write_tables};
 
 /// Statistics of the coflows of a run together.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -83,36 +80,26 @@ impl GroupedCoflows {
 /// Writes `coflows.parquet` from the coflows of each run, by point and seed.
 pub(crate) fn write(path: &Path, runs: &[(u32, u64, Vec<CoflowRow>)], labels: &Labels) -> Result<(), ResultError> {
     let rows = || runs.iter().flat_map(|(point, seed, rows)| rows.iter().map(move |row| (*point, *seed, row)));
-    let whole = |of: fn(&CoflowRow) -> u64| {
-        Arc::new(UInt64Array::from_iter_values(rows().map(|(.., row)| of(row)))) as ArrayRef
-    };
-    let field = |name: &str, kind: DataType| Field::new(name, kind, false);
-    let mut columns: Vec<(Field, ArrayRef)> = vec![
-        (field("point", DataType::UInt32), Arc::new(UInt32Array::from_iter_values(rows().map(|row| row.0)))),
-        (field("seed", DataType::UInt64), Arc::new(UInt64Array::from_iter_values(rows().map(|row| row.1)))),
-        (field("coflow", DataType::UInt32), Arc::new(UInt32Array::from_iter_values(rows().map(|row| row.2.coflow)))),
-        (field("flows", DataType::UInt64), whole(|row| row.flows)),
-        (field("unfinished", DataType::UInt64), whole(|row| row.unfinished)),
-        (field("bytes", DataType::UInt64), whole(|row| row.bytes)),
-        (field("start_ps", DataType::UInt64), whole(|row| row.start_ps)),
-        (
-            Field::new("cct_ps", DataType::UInt64, true),
-            Arc::new(UInt64Array::from_iter(rows().map(|(.., row)| row.cct_ps))),
-        ),
-        (field("senders", DataType::UInt64), whole(|row| row.senders)),
-        (field("receivers", DataType::UInt64), whole(|row| row.receivers)),
-        (field("longest_bytes", DataType::UInt64), whole(|row| row.longest_bytes)),
-        (
-            Field::new("ideal_ps", DataType::UInt64, true),
-            Arc::new(UInt64Array::from_iter(rows().map(|(.., row)| row.ideal_ps))),
-        ),
-        (
-            Field::new("slowdown", DataType::Float64, true),
-            Arc::new(Float64Array::from_iter(rows().map(|(.., row)| row.slowdown()))),
-        ),
-    ];
-    columns.splice(2..2, labels.of_rows(rows().map(|row| row.0)));
-    write_table(path, columns)
+    let whole = |of: fn(&CoflowRow) -> u64| Cells::whole(rows().map(|(.., row)| of(row)));
+    let mut columns: Table = [
+        ("point", Cells::whole(rows().map(|row| row.0))),
+        ("seed", Cells::whole(rows().map(|row| row.1))),
+        ("coflow", Cells::whole(rows().map(|row| row.2.coflow))),
+        ("flows", whole(|row| row.flows)),
+        ("unfinished", whole(|row| row.unfinished)),
+        ("bytes", whole(|row| row.bytes)),
+        ("start_ps", whole(|row| row.start_ps)),
+        ("cct_ps", Cells::some(rows().map(|(.., row)| row.cct_ps))),
+        ("senders", whole(|row| row.senders)),
+        ("receivers", whole(|row| row.receivers)),
+        ("longest_bytes", whole(|row| row.longest_bytes)),
+        ("ideal_ps", Cells::some(rows().map(|(.., row)| row.ideal_ps))),
+        ("slowdown", Cells::some(rows().map(|(.., row)| row.slowdown()))),
+    ]
+    .map(|(name, cells)| (name.to_owned(), cells))
+    .into();
+    columns.splice(2..2, labels.columns(rows().map(|row| row.0)));
+    write_tables(path, [(rows().count(), columns)].into_iter())
 }
 
 #[cfg(test)]

@@ -44,6 +44,7 @@ pub mod statistics;
 mod student;
 pub mod summary;
 mod summary_csv;
+mod table;
 pub mod timeline;
 pub mod trace;
 mod untold;

@@ -4,17 +4,15 @@
 //! value.
 
 use std::path::Path;
-use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
-use arrow_array::{ArrayRef, Float64Array, StringArray, UInt32Array, UInt64Array};
-use arrow_schema::{DataType, Field};
+use flowsieve_files::MOST_BYTES;
 use flowsieve_record::Series;
+use parquet::data_type::ByteArray;
 
 use crate::ResultError;
-use crate::flows::{column, open_batches, write_tables};
+use crate::decode::Batches;
 use crate::labels::Labels;
+use crate::table::{Cells, Table, write_tables};
 
 /// Approximate rows of a batch: the memory that is held in addition to the series themselves.
 const BATCH: usize = 1 << 16;
@@ -36,36 +34,33 @@ pub(crate) fn write(path: &Path, runs: &[(u32, u64, Vec<Series>)], labels: &Labe
     if batches.is_empty() {
         batches.push(&[]);
     }
-    write_tables(path, batches.into_iter().map(|runs| columns(runs, labels)))
+    write_tables(path, batches.into_iter().map(|runs| (runs.iter().map(rows).sum(), columns(runs, labels))))
 }
 
-fn columns(runs: &[(u32, u64, Vec<Series>)], labels: &Labels) -> Vec<(Field, ArrayRef)> {
+fn columns(runs: &[(u32, u64, Vec<Series>)], labels: &Labels) -> Table {
     let series = || runs.iter().flat_map(|(point, seed, all)| all.iter().map(move |series| (*point, *seed, series)));
     let steps =
         || series().flat_map(|(point, seed, series)| (0..series.values.len()).map(move |at| (point, seed, series, at)));
     let text = |of: fn(&Series) -> &str| {
-        Arc::new(StringArray::from_iter_values(steps().map(|(.., series, _)| of(series)))) as ArrayRef
+        Cells::whole(
+            series().flat_map(|(.., series)| std::iter::repeat_n(ByteArray::from(of(series)), series.values.len())),
+        )
     };
-    let whole = |of: fn(&Series, u64) -> u64| {
-        Arc::new(UInt64Array::from_iter_values(steps().map(|(.., series, at)| of(series, at as u64)))) as ArrayRef
+    let start = |(.., series, at): (u32, u64, &Series, usize)| {
+        series.first_step.saturating_add(at as u64).saturating_mul(series.step_ps)
     };
-    let field = |name: &str, kind: DataType| Field::new(name, kind, false);
-    let mut columns: Vec<(Field, ArrayRef)> = vec![
-        (field("point", DataType::UInt32), Arc::new(UInt32Array::from_iter_values(steps().map(|step| step.0)))),
-        (field("seed", DataType::UInt64), Arc::new(UInt64Array::from_iter_values(steps().map(|step| step.1)))),
-        (field("series", DataType::Utf8), text(|series| &series.name)),
-        (field("of", DataType::Utf8), text(|series| &series.of)),
-        (
-            field("start_ps", DataType::UInt64),
-            whole(|series, at| series.first_step.saturating_add(at).saturating_mul(series.step_ps)),
-        ),
-        (field("step_ps", DataType::UInt64), whole(|series, _| series.step_ps)),
-        (
-            field("value", DataType::Float64),
-            Arc::new(Float64Array::from_iter_values(steps().map(|(.., series, at)| series.values[at]))),
-        ),
-    ];
-    columns.splice(2..2, labels.of_rows(steps().map(|step| step.0)));
+    let mut columns: Table = [
+        ("point", Cells::whole(steps().map(|step| step.0))),
+        ("seed", Cells::whole(steps().map(|step| step.1))),
+        ("series", text(|series| &series.name)),
+        ("of", text(|series| &series.of)),
+        ("start_ps", Cells::whole(steps().map(start))),
+        ("step_ps", Cells::whole(steps().map(|(.., series, _)| series.step_ps))),
+        ("value", Cells::whole(steps().map(|(.., series, at)| series.values[at]))),
+    ]
+    .map(|(name, cells)| (name.to_owned(), cells))
+    .into();
+    columns.splice(2..2, labels.columns(steps().map(|step| step.0)));
     columns
 }
 
@@ -80,24 +75,21 @@ pub(crate) fn read(
     let mut all: Vec<(u32, Series)> = Vec::new();
     // The series of the last row, and whether it is the last one of `all`.
     let mut current: Option<(u32, u64, Series, bool)> = None;
-    for batch in open_batches(path, expected)? {
+    for batch in Batches::open(path, MOST_BYTES, expected)? {
         let batch = batch?;
-        let (points, seeds) =
-            (column::<UInt32Type>(path, &batch, "point")?, column::<UInt64Type>(path, &batch, "seed")?);
-        let (starts, steps) =
-            (column::<UInt64Type>(path, &batch, "start_ps")?, column::<UInt64Type>(path, &batch, "step_ps")?);
-        let values = column::<Float64Type>(path, &batch, "value")?;
-        let text = |name| {
-            let column = batch.column_by_name(name).and_then(|column| column.as_string_opt::<i32>());
-            column.ok_or_else(|| ResultError::damaged(path, format!("no column {name:?} of text")))
+        let (mut points, mut seeds) = (batch.whole::<u32>("point")?, batch.whole::<u64>("seed")?);
+        let (mut starts, mut steps) = (batch.whole::<u64>("start_ps")?, batch.whole::<u64>("step_ps")?);
+        let (mut names, mut places) = (batch.texts("series")?, batch.texts("of")?);
+        let mut values = batch.whole::<f64>("value")?;
+        let mut next_row = || {
+            let run = (points.next()?, seeds.next()?);
+            Some((run, starts.next()?, steps.next()?.max(1), names.next()?, places.next()?, values.next()?))
         };
-        let (names, places) = (text("series")?, text("of")?);
-        for row in 0..batch.num_rows() {
-            let (point, step_ps) = (points.value(row), steps.value(row).max(1));
-            if !runs.contains(&(point, seeds.value(row))) {
+        while let Some((run, start, step_ps, name, of, value)) = next_row() {
+            if !runs.contains(&run) {
                 continue;
             }
-            let (name, of, step) = (names.value(row), places.value(row), starts.value(row) / step_ps);
+            let (point, name, of, step) = (run.0, name?, of?, start / step_ps);
             let goes_on = |(of_point, next, last, _): &(u32, u64, Series, bool)| {
                 *of_point == point && *next == step && last.name == name && last.of == of
             };
@@ -119,7 +111,7 @@ pub(crate) fn read(
                 }
             }
             if let (Some((.., true)), Some((_, series))) = (&current, all.last_mut()) {
-                series.values.push(values.value(row));
+                series.values.push(value);
             }
         }
     }
