@@ -1,19 +1,18 @@
-//! The ports of a lab on a terminal, second by second.
+//! The ports of a lab on a terminal, second by second, drawn with the sequences of ECMA-48 that every terminal has.
 
 use super::watch::{head, name};
 use flowsieve_engines::linux::named::Named;
 use flowsieve_engines::linux::requests::{self, Info, PortView, View};
 use flowsieve_experiment::Error;
 use flowsieve_files::for_terminal;
-use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyModifiers};
-use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::style::{Modifier, Style};
-use ratatui::text::Line;
-use ratatui::widgets::{Cell, Paragraph, Row, Table, TableState};
-use ratatui::{DefaultTerminal, Frame};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::stdio::{stdin, stdout};
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::{flag, low_level};
-use std::io;
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -39,37 +38,68 @@ pub(super) fn show(lab: &Named, info: &Info, first: View) -> Result<(), Error> {
         flag::register_usize(number, Arc::clone(&signal), number as usize).map_err(Error::Output)?;
     }
     let mut screen = Screen::new(&lab.name, info, first);
-    let mut terminal = ratatui::try_init().map_err(Error::Output)?;
-    let end = go_on(&mut terminal, lab, &mut screen, &signal);
-    let restored = ratatui::try_restore();
-    let end = end.map_err(Error::Output)?;
-    restored.map_err(Error::Output)?;
-    match end {
+    let terminal = Terminal::taken().map_err(Error::Output)?;
+    let end = go_on(lab, &mut screen, &signal);
+    drop(terminal);
+    match end.map_err(Error::Output)? {
         End::Asked => Ok(()),
         End::Lab => crate::output::print("the lab has ended\n"),
         End::Signal(number) => low_level::emulate_default_handler(number).map_err(Error::Output),
     }
 }
 
-fn go_on(
-    terminal: &mut DefaultTerminal,
-    lab: &Named,
-    screen: &mut Screen<'_>,
-    signal: &AtomicUsize,
-) -> io::Result<End> {
+/// The terminal of this process while it shows a screen of its own and hands over each key at once.
+struct Terminal(Termios);
+
+impl Terminal {
+    fn taken() -> io::Result<Terminal> {
+        let before = tcgetattr(stdin())?;
+        let mut raw = before.clone();
+        raw.make_raw();
+        tcsetattr(stdin(), OptionalActions::Flush, &raw)?;
+        let terminal = Terminal(before);
+        put("\x1b[?1049h\x1b[?25l")?;
+        Ok(terminal)
+    }
+}
+
+impl Drop for Terminal {
+    /// Also when a panic ends the screen; a terminal that is gone needs nothing.
+    fn drop(&mut self) {
+        let _ = put("\x1b[?25h\x1b[?1049l");
+        let _ = tcsetattr(stdin(), OptionalActions::Flush, &self.0);
+    }
+}
+
+fn put(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+fn go_on(lab: &Named, screen: &mut Screen<'_>, signal: &AtomicUsize) -> io::Result<End> {
     let mut next = Instant::now() + PAUSE;
     loop {
-        terminal.draw(|frame| screen.draw(frame))?;
-        let heard = event::poll(next.saturating_duration_since(Instant::now()))?;
+        let size = tcgetwinsize(stdout())?;
+        put(&screen.draw(size.ws_col.into(), size.ws_row.into()))?;
+        let rest = Timespec::try_from(next.saturating_duration_since(Instant::now())).ok();
+        let mut keys = [PollFd::from_borrowed_fd(stdin(), PollFlags::IN)];
+        let heard = match poll(&mut keys, rest.as_ref()) {
+            // A signal, such as that of a window with another size.
+            Err(Errno::INTR) => 0,
+            heard => heard?,
+        };
         match signal.load(Ordering::Relaxed) {
             0 => {}
             number => return Ok(End::Signal(number as i32)),
         }
-        if heard
-            && let Event::Key(key) = event::read()?
-            && screen.press(key).is_break()
-        {
-            return Ok(End::Asked);
+        if heard > 0 {
+            let mut bytes = [0; 256];
+            let count = rustix::io::read(stdin(), &mut bytes)?;
+            // A terminal that has gone can be read to its end.
+            if count == 0 || keys_of(&bytes[..count]).into_iter().any(|key| screen.press(key).is_break()) {
+                return Ok(End::Asked);
+            }
         }
         if Instant::now() >= next {
             let view = if lab.runs() { requests::view(lab.process).ok() } else { None };
@@ -78,6 +108,55 @@ fn go_on(
             next = Instant::now() + PAUSE;
         }
     }
+}
+
+/// A key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Key {
+    Up,
+    Down,
+    PageUp,
+    PageDown,
+    Home,
+    End,
+    Escape,
+    /// Any other byte.
+    Byte(u8),
+}
+
+/// The keys that make these bytes. After an escape, `[` or `O` begins the sequence of one key, which ends as ECMA-48 says;
+/// those of other keys mean nothing here.
+fn keys_of(mut bytes: &[u8]) -> Vec<Key> {
+    const SEQUENCES: [(&[u8], Key); 14] = [
+        (b"[A", Key::Up),
+        (b"OA", Key::Up),
+        (b"[B", Key::Down),
+        (b"OB", Key::Down),
+        (b"[5~", Key::PageUp),
+        (b"[6~", Key::PageDown),
+        (b"[H", Key::Home),
+        (b"OH", Key::Home),
+        (b"[1~", Key::Home),
+        (b"[7~", Key::Home),
+        (b"[F", Key::End),
+        (b"OF", Key::End),
+        (b"[4~", Key::End),
+        (b"[8~", Key::End),
+    ];
+    let mut keys = Vec::new();
+    while let Some((&first, rest)) = bytes.split_first() {
+        let is_sequence = first == 0x1b && matches!(rest.first(), Some(b'[' | b'O'));
+        if is_sequence {
+            let last = rest[1..].iter().position(|byte| (0x40..=0x7e).contains(byte));
+            let (found, after) = rest.split_at(last.map_or(rest.len(), |last| last + 2));
+            keys.extend(SEQUENCES.iter().find(|(sequence, _)| *sequence == found).map(|(_, key)| *key));
+            bytes = after;
+        } else {
+            keys.push(if first == 0x1b { Key::Escape } else { Key::Byte(first) });
+            bytes = rest;
+        }
+    }
+    keys
 }
 
 /// The order of ports.
@@ -107,15 +186,27 @@ struct Screen<'a> {
     before: View,
     order: Order,
     /// Which of the ports, in their order, is chosen, and the first that is visible.
-    chosen: TableState,
+    chosen: usize,
+    first: usize,
     /// The ports that fit.
-    page: u16,
+    page: usize,
 }
+
+/// How a line looks.
+enum Look {
+    Plain,
+    Bold,
+    /// The chosen port's.
+    Reversed,
+}
+
+/// The widths of the numbers of a port and of a queue, which are to the right.
+const OF_PORT: [usize; 7] = [8, 7, 10, 8, 6, 8, 6];
+const OF_QUEUE: [usize; 3] = [10, 8, 10];
 
 impl<'a> Screen<'a> {
     fn new(lab: &'a str, info: &'a Info, now: View) -> Screen<'a> {
-        let chosen = TableState::new().with_selected(0);
-        Screen { lab, info, now, before: View::default(), order: Order::Fabric, chosen, page: 1 }
+        Screen { lab, info, now, before: View::default(), order: Order::Fabric, chosen: 0, first: 0, page: 1 }
     }
 
     /// Takes what the lab does now.
@@ -124,29 +215,28 @@ impl<'a> Screen<'a> {
     }
 
     /// Does what a key asks for; `Break`: leave.
-    fn press(&mut self, key: KeyEvent) -> ControlFlow<()> {
-        let ends = key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
-        if ends || matches!(key.code, KeyCode::Char('q') | KeyCode::Esc) {
-            return ControlFlow::Break(());
+    fn press(&mut self, key: Key) -> ControlFlow<()> {
+        let last = self.links().len().saturating_sub(1);
+        match key {
+            // Control and C is the byte 3.
+            Key::Escape | Key::Byte(b'q' | 3) => return ControlFlow::Break(()),
+            Key::Up => self.chosen = self.chosen.saturating_sub(1),
+            Key::Down => self.chosen += 1,
+            Key::PageUp => self.chosen = self.chosen.saturating_sub(self.page),
+            Key::PageDown => self.chosen += self.page,
+            Key::Home => self.chosen = 0,
+            Key::End => self.chosen = last,
+            Key::Byte(b'd') => self.sort(Order::Drops),
+            Key::Byte(b'r') => self.sort(Order::Rate),
+            Key::Byte(b'f') => self.sort(Order::Fabric),
+            Key::Byte(_) => {}
         }
-        match key.code {
-            KeyCode::Up => self.chosen.select_previous(),
-            KeyCode::Down => self.chosen.select_next(),
-            KeyCode::PageUp => self.chosen.scroll_up_by(self.page),
-            KeyCode::PageDown => self.chosen.scroll_down_by(self.page),
-            KeyCode::Home => self.chosen.select_first(),
-            KeyCode::End => self.chosen.select_last(),
-            KeyCode::Char('d') => self.sort(Order::Drops),
-            KeyCode::Char('r') => self.sort(Order::Rate),
-            KeyCode::Char('f') => self.sort(Order::Fabric),
-            _ => {}
-        }
+        self.chosen = self.chosen.min(last);
         ControlFlow::Continue(())
     }
 
     fn sort(&mut self, order: Order) {
-        self.order = order;
-        self.chosen.select_first();
+        (self.order, self.chosen) = (order, 0);
     }
 
     /// Returns how much a count of a port has grown per second.
@@ -175,76 +265,89 @@ impl<'a> Screen<'a> {
         links
     }
 
-    fn draw(&mut self, frame: &mut Frame<'_>) {
+    /// Draws the lines from the first column of the first line, and empties the rest of each and of the screen.
+    fn draw(&mut self, width: usize, height: usize) -> String {
+        let mut text = String::from("\x1b[H");
+        for (at, (look, line)) in self.lines(width, height).into_iter().enumerate() {
+            let code = match look {
+                Look::Plain => 0,
+                Look::Bold => 1,
+                Look::Reversed => 7,
+            };
+            let line: String = line.chars().take(width).collect();
+            let _ = write!(text, "{}\x1b[{code}m{line}\x1b[0m\x1b[K", if at > 0 { "\r\n" } else { "" });
+        }
+        text + "\x1b[J"
+    }
+
+    /// Returns as many lines as the screen has.
+    fn lines(&mut self, width: usize, height: usize) -> Vec<(Look, String)> {
         let links = self.links();
-        let last = links.len().saturating_sub(1);
-        let chosen = links.get(self.chosen.selected().unwrap_or(0).min(last)).copied();
+        let chosen = links.get(self.chosen).copied();
         let queues = chosen.map_or(0, |link| queues_of(&self.now.ports[link]));
         // The queues take at most half of what the ports could have.
-        let most = frame.area().height.saturating_sub(3) / 2;
-        let below = u16::try_from(queues + 2).unwrap_or(u16::MAX).min(most);
-        let parts = [Constraint::Length(3), Constraint::Min(0), Constraint::Length(below), Constraint::Length(1)];
-        let [above, ports, under, keys] = Layout::vertical(parts).areas(frame.area());
-        frame.render_widget(Paragraph::new(safe(&head(self.lab, self.info, &self.now))), above);
-        self.page = ports.height.saturating_sub(1).max(1);
-        self.draw_ports(frame, ports, &links);
-        if let Some(link) = chosen {
-            self.draw_queues(frame, under, link);
+        let below = (queues + 2).min(height.saturating_sub(3) / 2);
+        self.page = height.saturating_sub(5 + below).max(1);
+        self.first = self.first.clamp((self.chosen + 1).saturating_sub(self.page), self.chosen);
+        let plain = |line: &str| (Look::Plain, line.to_owned());
+        let mut lines: Vec<_> = safe(&head(self.lab, self.info, &self.now)).lines().map(plain).collect();
+        lines.push(plain(""));
+        let titles = ["Mbit/s", "busy", "waiting B", "marked", "/s", "dropped", "/s"];
+        lines.push((Look::Bold, row(width, "port", OF_PORT, titles.map(String::from))));
+        for at in self.first..self.first + self.page {
+            let look = if at == self.chosen { Look::Reversed } else { Look::Plain };
+            lines.push(links.get(at).map_or(plain(""), |&link| (look, self.port(width, link))));
         }
+        if let Some(link) = chosen {
+            self.queues(width, below, link, &mut lines);
+        }
+        lines.truncate(height.saturating_sub(1));
         let order = match self.order {
             Order::Fabric => "fabric",
             Order::Drops => "drops",
             Order::Rate => "rate",
         };
-        let text = format!("q leave  ↑ ↓ PgUp PgDn choose  sort: d drops, r rate, f fabric (now: {order})");
-        frame.render_widget(Paragraph::new(text), keys);
+        let keys = format!("q leave  ↑ ↓ PgUp PgDn choose  sort: d drops, r rate, f fabric (now: {order})");
+        lines.push((Look::Plain, keys));
+        lines
     }
 
-    fn draw_ports(&mut self, frame: &mut Frame<'_>, area: Rect, links: &[usize]) {
-        let row = |&link: &usize| {
-            let (of, port, rates) = (&self.info.links[link], &self.now.ports[link], self.rates(link));
-            let numbers = [
-                format!("{:.1}", rates.bits / 1e6),
-                format!("{:.1} %", 100.0 * rates.bits / of.bps.max(1) as f64),
-                port.waiting_bytes.to_string(),
-                port.marked.to_string(),
-                format!("{:.0}", rates.marked),
-                port.dropped.to_string(),
-                format!("{:.0}", rates.dropped),
-            ];
-            cells(safe(&name(of)), numbers)
-        };
-        let rows: Vec<Row<'_>> = links.iter().map(row).collect();
-        let header = cells("port".to_owned(), ["Mbit/s", "busy", "waiting B", "marked", "/s", "dropped", "/s"]);
-        let table = Table::new(rows, widths([8, 7, 10, 8, 6, 8, 6]))
-            .header(header.style(Modifier::BOLD))
-            .row_highlight_style(Style::new().add_modifier(Modifier::REVERSED));
-        frame.render_stateful_widget(table, area, &mut self.chosen);
+    fn port(&self, width: usize, link: usize) -> String {
+        let (of, port, rates) = (&self.info.links[link], &self.now.ports[link], self.rates(link));
+        let numbers = [
+            format!("{:.1}", rates.bits / 1e6),
+            format!("{:.1} %", 100.0 * rates.bits / of.bps.max(1) as f64),
+            port.waiting_bytes.to_string(),
+            port.marked.to_string(),
+            format!("{:.0}", rates.marked),
+            port.dropped.to_string(),
+            format!("{:.0}", rates.dropped),
+        ];
+        row(width, &name(of), OF_PORT, numbers)
     }
 
-    /// Draws the queues of a port, as many as fit.
-    fn draw_queues(&self, frame: &mut Frame<'_>, area: Rect, link: usize) {
+    /// Adds the queues of a port, as many as fit into this many lines with an empty one and titles.
+    fn queues(&self, width: usize, height: usize, link: usize, lines: &mut Vec<(Look, String)>) {
+        let Some(fit) = height.checked_sub(2) else { return };
         let port = &self.now.ports[link];
         let queues = queues_of(port);
-        let fit = usize::from(area.height.saturating_sub(2));
         let shown = if queues > fit { fit.saturating_sub(1) } else { queues };
+        let titles = ["packets", "/s", "waiting B"].map(String::from);
+        lines.push((Look::Plain, String::new()));
+        lines.push((Look::Bold, row(width, &name(&self.info.links[link]), OF_QUEUE, titles)));
         let sent = |port: &PortView, queue: usize| port.by_queue.get(queue).copied().unwrap_or(0);
-        let row = |queue: usize| {
+        for queue in 0..shown {
             let waiting = port.waiting_by_queue.as_ref().map(|waiting| waiting.get(queue).copied().unwrap_or(0));
             let numbers = [
                 sent(port, queue).to_string(),
                 format!("{:.0}", self.per_second(link, |port| sent(port, queue))),
                 waiting.map_or("-".to_owned(), |bytes| bytes.to_string()),
             ];
-            cells(format!("queue {queue}"), numbers)
-        };
-        let mut rows: Vec<Row<'_>> = (0..shown).map(row).collect();
-        if shown < queues {
-            rows.push(cells(format!("{} more", queues - shown), ["", "", ""]));
+            lines.push((Look::Plain, row(width, &format!("queue {queue}"), OF_QUEUE, numbers)));
         }
-        let of = safe(&name(&self.info.links[link]));
-        let header = cells(of, ["packets", "/s", "waiting B"]).style(Modifier::BOLD).top_margin(1);
-        frame.render_widget(Table::new(rows, widths([10, 8, 10])).header(header), area);
+        if shown < queues {
+            lines.push((Look::Plain, format!("{} more", queues - shown)));
+        }
     }
 }
 
@@ -258,23 +361,21 @@ fn safe(text: &str) -> String {
     for_terminal(text, false).into_owned()
 }
 
-/// Makes a row of a name and numbers.
-fn cells<T: Into<String>, const N: usize>(name: String, numbers: [T; N]) -> Row<'static> {
-    let numbers = numbers.map(|number| Cell::from(Line::from(number.into()).right_aligned()));
-    Row::new(std::iter::once(Cell::from(name)).chain(numbers))
-}
-
-/// Returns the widths of a name and of numbers.
-fn widths<const N: usize>(numbers: [u16; N]) -> impl Iterator<Item = Constraint> {
-    std::iter::once(Constraint::Fill(1)).chain(numbers.map(Constraint::Length))
+/// Writes a name and numbers of these widths, a blank apart, to the end of a line.
+fn row<const N: usize>(width: usize, name: &str, widths: [usize; N], numbers: [String; N]) -> String {
+    let rest = width.saturating_sub(widths.iter().map(|width| width + 1).sum());
+    let name: String = safe(name).chars().take(rest).collect();
+    let mut text = format!("{name:<rest$}");
+    for (number, width) in numbers.iter().zip(widths) {
+        let _ = write!(text, " {number:>width$}");
+    }
+    text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use flowsieve_engines::linux::requests::LinkInfo;
-    use ratatui::Terminal;
-    use ratatui::backend::TestBackend;
 
     /// Three links of 50 Mbit/s.
     fn info() -> Info {
@@ -301,16 +402,13 @@ mod tests {
         View { at_ns: seconds * 1_000_000_000, ports, inside: 7, received: 9_000, sent: 8_990, ..View::default() }
     }
 
-    fn press(screen: &mut Screen<'_>, code: KeyCode) -> ControlFlow<()> {
-        screen.press(KeyEvent::new(code, KeyModifiers::NONE))
-    }
-
     /// The lines of a screen of 80 columns.
-    fn lines(screen: &mut Screen<'_>, height: u16) -> Vec<String> {
-        let mut terminal = Terminal::new(TestBackend::new(80, height)).expect("a terminal");
-        terminal.draw(|frame| screen.draw(frame)).expect("a drawing");
-        let text = terminal.backend().to_string();
-        text.lines().map(|line| line.trim_matches('"').trim_end().to_owned()).collect()
+    fn lines(screen: &mut Screen<'_>, height: usize) -> Vec<String> {
+        let lines: Vec<String> =
+            screen.lines(80, height).into_iter().map(|(_, line)| line.trim_end().to_owned()).collect();
+        assert_eq!(lines.len(), height, "{lines:?}");
+        assert!(lines.iter().all(|line| line.chars().count() <= 80), "{lines:?}");
+        lines
     }
 
     /// The names of the ports in the order of the screen.
@@ -328,7 +426,7 @@ mod tests {
         let mut screen = Screen::new("own", &info, view(10, before));
         screen.take(view(12, now));
         for _ in 0..2 {
-            assert!(press(&mut screen, KeyCode::Down).is_continue());
+            assert!(screen.press(Key::Down).is_continue());
         }
         // In two seconds switch0 sent 2,300 packets of 1,500 bytes, marked 20 and dropped 40.
         assert_eq!(
@@ -360,9 +458,9 @@ mod tests {
         let (host0, host1, switch0) = ("host0 to switch0", "host1 to switch0", "switch0 to host0");
         assert_eq!(names(&mut screen), of([host0, host1, switch0]));
         for (key, order) in
-            [('d', [switch0, host0, host1]), ('r', [host1, switch0, host0]), ('f', [host0, host1, switch0])]
+            [(b'd', [switch0, host0, host1]), (b'r', [host1, switch0, host0]), (b'f', [host0, host1, switch0])]
         {
-            assert!(press(&mut screen, KeyCode::Char(key)).is_continue());
+            assert!(screen.press(Key::Byte(key)).is_continue());
             assert_eq!(names(&mut screen), of(order), "{key}");
         }
     }
@@ -374,9 +472,9 @@ mod tests {
         let info = Info { links: (0..40).map(link).collect(), ..Info::default() };
         let now = View { ports: vec![PortView::default(); 40], ..View::default() };
         let mut screen = Screen::new("own", &info, now);
-        let mut first_and_last = |keys: &[KeyCode]| {
+        let mut first_and_last = |keys: &[Key]| {
             for &key in keys {
-                assert!(press(&mut screen, key).is_continue());
+                assert!(screen.press(key).is_continue());
                 lines(&mut screen, 16);
             }
             let ports: Vec<String> = lines(&mut screen, 16).into_iter().filter(|line| line.starts_with('h')).collect();
@@ -387,11 +485,11 @@ mod tests {
         };
         let of = |first: &str, chosen: &str| (first.to_owned(), chosen.to_owned());
         assert_eq!(first_and_last(&[]), of("h0", "h0"));
-        assert_eq!(first_and_last(&[KeyCode::Up]), of("h0", "h0"));
-        assert_eq!(first_and_last(&[KeyCode::PageDown, KeyCode::PageDown]), of("h10", "h18"));
-        assert_eq!(first_and_last(&[KeyCode::PageUp]), of("h9", "h9"));
-        assert_eq!(first_and_last(&[KeyCode::End, KeyCode::Down]), of("h31", "h39"));
-        assert_eq!(first_and_last(&[KeyCode::Home]), of("h0", "h0"));
+        assert_eq!(first_and_last(&[Key::Up]), of("h0", "h0"));
+        assert_eq!(first_and_last(&[Key::PageDown, Key::PageDown]), of("h10", "h18"));
+        assert_eq!(first_and_last(&[Key::PageUp]), of("h9", "h9"));
+        assert_eq!(first_and_last(&[Key::End, Key::Down]), of("h31", "h39"));
+        assert_eq!(first_and_last(&[Key::Home]), of("h0", "h0"));
     }
 
     #[test]
@@ -402,7 +500,7 @@ mod tests {
         let mut screen = Screen::new("own", &info, view(1, [unsorted, many, PortView::default()]));
         let shown = lines(&mut screen, 20).join("\n");
         assert!(shown.contains("queue 0") && shown.contains("        3          -"), "{shown}");
-        assert!(press(&mut screen, KeyCode::Down).is_continue());
+        assert!(screen.press(Key::Down).is_continue());
         let shown = lines(&mut screen, 20).join("\n");
         assert!(shown.contains("queue 4") && !shown.contains("queue 5 ") && shown.contains("59 more"), "{shown}");
     }
@@ -423,8 +521,30 @@ mod tests {
     fn press__q_escape_and_control_c_leave() {
         let info = info();
         let mut screen = Screen::new("own", &info, View::default());
-        let keys = [KeyCode::Char('q'), KeyCode::Esc, KeyCode::Char('c')];
-        assert_eq!(keys.map(|key| press(&mut screen, key).is_break()), [true, true, false]);
-        assert!(screen.press(KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL)).is_break());
+        let mut leaves = |bytes: &[u8]| keys_of(bytes).into_iter().any(|key| screen.press(key).is_break());
+        assert_eq!(
+            [&b"q"[..], b"\x1b", b"\x03", b"c", b"\x1b[A", b"\x1bOB", b"\x1b[6~"].map(&mut leaves),
+            [true, true, true, false, false, false, false]
+        );
+    }
+
+    #[test]
+    fn keys_of__several_at_once_and_any_bytes() {
+        assert_eq!(keys_of(b"\x1b[Ad\x1b[5~"), [Key::Up, Key::Byte(b'd'), Key::PageUp]);
+        assert_eq!(keys_of(b"\x1b[99\x1b"), []);
+        assert_eq!(keys_of(b"\x1b[15~\x1bOPr\x1b"), [Key::Byte(b'r'), Key::Escape]);
+    }
+
+    #[test]
+    fn draw__lines_are_cut_to_the_width_of_the_terminal() {
+        let info = info();
+        let mut screen = Screen::new("own", &info, view(1, [(); 3].map(|()| PortView::default())));
+        let text = screen.draw(30, 12);
+        assert_eq!(text.matches("\x1b[K").count(), 12, "{text:?}");
+        assert!(text.contains("\x1b[1mport") && text.contains("\x1b[7m"), "{text:?}");
+        assert!(
+            text.split("\r\n").all(|line| line.chars().count() <= 30 + "\x1b[H\x1b[0m\x1b[0m\x1b[K\x1b[J".len()),
+            "{text:?}"
+        );
     }
 }
