@@ -12,7 +12,7 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PROCESSORS = ("x86_64", "aarch64")
+PLATFORMS = ("manylinux_*_x86_64", "manylinux_*_aarch64", "macosx_*_x86_64", "macosx_*_arm64")
 
 
 def version() -> str:
@@ -35,8 +35,8 @@ def problems(tag: str, folder: Path | None) -> list[str]:
     if not folder.is_dir():
         return [*found, f"{folder} is not a folder"]
     expected = {f"flowsieve-{here}.tar.gz": re.escape(f"flowsieve-{here}.tar.gz")}
-    for processor in PROCESSORS:
-        name = f"flowsieve-{here}-cp310-abi3-manylinux_*_{processor}.whl"
+    for platform in PLATFORMS:
+        name = f"flowsieve-{here}-cp310-abi3-{platform}.whl"
         expected[name] = re.escape(name).replace(r"\*", r"\d+_\d+")
     names = sorted(path.name for path in folder.iterdir())
     for name, pattern in expected.items():

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tarfile
 import tomllib
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -69,8 +70,8 @@ def released(folder: Path, sdist: Path) -> Path:
     dist = folder / "dist"
     dist.mkdir()
     shutil.copy(sdist, dist)
-    for processor in ("x86_64", "aarch64"):
-        (dist / f"flowsieve-{VERSION}-cp310-abi3-manylinux_2_28_{processor}.whl").touch()
+    for platform in ("manylinux_2_28_x86_64", "manylinux_2_28_aarch64", "macosx_10_12_x86_64", "macosx_11_0_arm64"):
+        (dist / f"flowsieve-{VERSION}-cp310-abi3-{platform}.whl").touch()
     return dist
 
 
@@ -79,7 +80,9 @@ def test_workflow__runs_for_tags_and_may_publish_in_one_job_alone() -> None:
     # YAML 1.1 reads the key `on` as true.
     assert workflow[True] == {"push": {"tags": ["v*"]}} and workflow["permissions"] == {"contents": "read"}
     assert {name for name, job in JOBS.items() if "id-token" in job.get("permissions", {})} == {"publish"}
-    assert JOBS["publish"]["environment"] == "pypi" and set(JOBS["publish"]["needs"]) == set(JOBS) - {"publish"}
+    assert {name for name, job in JOBS.items() if "contents" in job.get("permissions", {}) and job["permissions"]["contents"] == "write"} == {"release"}
+    assert JOBS["publish"]["environment"] == "pypi" and JOBS["publish"]["needs"] == ["sdist", "wheels"]
+    assert set(JOBS["release"]["needs"]) == set(JOBS) - {"publish", "release"}
     assert "secrets." not in WORKFLOW.read_text()
     used = [step["uses"] for job in JOBS.values() for step in job["steps"] if "uses" in step]
     assert all(re.fullmatch(r"[\w-]+/[\w-]+@(v\d+|release/v1)", name) for name in used), used
@@ -92,10 +95,15 @@ def test_workflow__builds_with_the_maturin_and_for_the_processors_that_are_check
         (step,) = steps(job, "PyO3/maturin-action@")
         assert step["with"]["maturin-version"] == f"v{pinned[1]}"
     targets = {each["target"] for each in JOBS["wheels"]["strategy"]["matrix"]["include"]}
-    assert targets == {"x86_64", "aarch64"}
+    assert targets == {"x86_64", "aarch64", "x86_64-apple-darwin", "aarch64-apple-darwin"}
+    assert len(JOBS["binaries"]["strategy"]["matrix"]["include"]) == len(targets)
     uploads = [step["with"]["path"] for job in ("sdist", "wheels") for step in steps(job, "actions/upload-artifact@")]
     downloads = [step["with"]["path"] for step in steps("publish", "actions/download-artifact@")]
     assert uploads == ["dist", "dist"] and downloads == ["dist"]
+    # What PyPI gets is not the command.
+    (pattern,) = [step["with"]["pattern"] for step in steps("publish", "actions/download-artifact@")]
+    names = ["sdist", *(f"wheel-{target}" for target in targets), "binary-x86_64-linux"]
+    assert [name for name in names if not fnmatch(name, pattern)] == ["binary-x86_64-linux"]
 
 
 def test_wheels__maturin_accepts_the_options(tmp_path: Path) -> None:
