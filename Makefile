@@ -7,10 +7,10 @@ SHELL := /bin/sh
 CARGO := cargo
 DOC := RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --workspace --no-deps
 
-run: ## build in release mode, run experiments/quickstart.toml and show what came out
+run: ## build, run experiments/quickstart.toml and show what came out
 	@scripts/setup.sh
-	$(CARGO) build --locked --release -p flowsieve
-	$(CARGO) run --locked --release --quiet -p flowsieve -- run experiments/quickstart.toml --out results/quickstart
+	$(CARGO) build --locked --profile quick -p flowsieve
+	$(CARGO) run --locked --profile quick --quiet -p flowsieve -- run experiments/quickstart.toml --out results/quickstart
 
 lab: ## run experiments/lab/demonstration.toml on the TCP of this machine's Linux, as root, and show the times of short messages
 	@scripts/setup.sh lab
@@ -37,7 +37,6 @@ test: ## everything that has to pass: format, lints, tests, documentation, licen
 	$(CARGO) test --locked --workspace --profile ci --no-run
 	@scripts/tests.sh --locked --workspace --profile ci
 	$(DOC) --profile ci
-	@scripts/deny.sh
 
 test-random: ## the property tests on new cases for ten minutes (MINUTES=60: an hour); prints the seed of each round
 	@scripts/setup.sh test
@@ -54,7 +53,7 @@ test-cluster: ## sweeps on two nodes of Ray on this machine; brings Ray if it is
 
 wheel: ## build a wheel of the Python package for development into target/wheels: quick to build
 	@scripts/setup.sh
-	@scripts/wheel.sh develop target
+	@scripts/wheel.sh quick target
 	@ls -l target/wheels
 
 wheel-release: ## build the wheel that is quick to run, as pip does
@@ -64,7 +63,7 @@ wheel-release: ## build the wheel that is quick to run, as pip does
 
 generate: ## write what follows from declarations: the options of the Python package, and tables of docs/reference
 	@scripts/setup.sh
-	FLOWSIEVE_GENERATE=1 $(CARGO) test --quiet --locked --workspace --profile ci --test generated
+	FLOWSIEVE_GENERATE=1 $(CARGO) test --quiet --locked --workspace --profile ci --test flowsieve_tests generated
 
 bench: ## measure: packet-hops per CPU-second, instructions and mispredicted branches, memory (LARGE=1: the k = 16 fat-tree too)
 	@scripts/setup.sh bench

@@ -12,7 +12,7 @@ why=$(scripts/venv.sh python) || {
     printf 'forests: nothing was trained: %s\n' "$why" >&2
     exit 2
 }
-cargo build --locked --release -p flowsieve
+cargo build --locked --profile quick -p flowsieve
 target=${CARGO_TARGET_DIR:-target}
 
 mkdir -p "$out"
@@ -20,7 +20,7 @@ trace=$(mktemp)
 trap 'rm -f "$trace"' EXIT
 trap 'exit 1' INT TERM
 tail -n +2 "$forests/forests.csv" | while IFS=, read -r file stand_in calibration seed depth trees; do
-    "$target/release/flowsieve" forest trace "$stand_in" --calibration "$calibration" --seed "$seed" </dev/null >"$trace"
+    "$target/quick/flowsieve" forest trace "$stand_in" --calibration "$calibration" --seed "$seed" </dev/null >"$trace"
     PYTHONPATH=python python/.venv/bin/python -B -m flowsieve_forest train "$trace" --out "$out/$file" --replace \
         --trees "$trees" --depth "$depth" --seed 1 --share 0.8 --jobs "$jobs" </dev/null
 done

@@ -12,7 +12,7 @@ why=$(scripts/venv.sh python/analysis) || {
 }
 target=${CARGO_TARGET_DIR:-target}
 if [ -z "${FLOWSIEVE:-}" ]; then
-    ${CARGO:-cargo} build --locked --release -p flowsieve
-    FLOWSIEVE=$target/release/flowsieve
+    ${CARGO:-cargo} build --locked --profile quick -p flowsieve
+    FLOWSIEVE=$target/quick/flowsieve
 fi
 exec python/analysis/.venv/bin/python -B python/analysis/pictures.py "$FLOWSIEVE" "$target/pictures"

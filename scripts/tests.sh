@@ -9,15 +9,17 @@ cd "$(dirname "$0")/.."
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 failed=0
-"${CARGO:-cargo}" test --no-fail-fast "$@" --test lab --test lab_own || failed=1
+lab='lab_clean__ lab_compare__ lab_doctor__ lab_run__ lab_up__'
+# shellcheck disable=SC2086 # several names
+"${CARGO:-cargo}" test --no-fail-fast "$@" --test flowsieve_tests -- $lab || failed=1
 {
     scripts/python.sh || failed=1
     scripts/package.sh package || failed=1
     exit $failed
 } >"$log" 2>&1 &
 python=$!
-"${CARGO:-cargo}" test --no-fail-fast "$@" -- \
-    --skip lab_clean__ --skip lab_compare__ --skip lab_doctor__ --skip lab_run__ --skip lab_up__ || failed=1
+# shellcheck disable=SC2046,SC2086 # several names
+"${CARGO:-cargo}" test --no-fail-fast "$@" -- $(printf -- '--skip %s ' $lab) || failed=1
 wait $python || failed=1
 cat "$log"
 exit $failed

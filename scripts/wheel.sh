@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds the wheel of the package flowsieve, for this machine's Linux, with the tools of python/package/requirements.txt.
 #   scripts/wheel.sh PROFILE FOLDER
-# PROFILE is `develop` (quick to build), `release` (quick to run), or `ci` (every check on, sharing what `cargo test` compiled). The
+# PROFILE is `quick` (to build), `release` (quick to run), or `ci` (every check on, sharing what `cargo test` compiled). The
 # wheel is the only thing in FOLDER/wheels. Where the tools cannot be had it prints why and fails.
 set -eu
 cd "$(dirname "$0")/.."

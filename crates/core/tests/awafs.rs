@@ -1,10 +1,8 @@
 //! An AWAFS port as a whole: what it senses of packets, where it queues them, what boosts do.
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::{Bench, data, line};
+use crate::common::{Bench, data, line};
 use flowsieve_core::admission::Admission;
 use flowsieve_core::awafs::actuator::ActuatorParams;
 use flowsieve_core::awafs::{Actuator, AwafsParams, AwafsPort, FlowEnds};

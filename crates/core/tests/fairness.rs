@@ -1,8 +1,6 @@
 //! Fair queueing: AFQ's calendar and bit-by-bit round robin, told as packet traces and against what they approximate.
 
-mod common;
-
-use common::{Bench, data, line};
+use crate::common::{Bench, data, line};
 use flowsieve_core::admission::Admission;
 use flowsieve_core::afq::{Afq, AfqRules, Beyond, BidStore};
 use flowsieve_core::fair_queueing::FairQueueing;

@@ -3,10 +3,7 @@
 use flowsieve_core::forest::{Forest, MAX_BYTES, Samples};
 use proptest::prelude::*;
 
-#[path = "common/forest_file.rs"]
-mod forest_file;
-
-use forest_file::{Grower, HEADER, LEAF, Tree, file, seal};
+use crate::common::forest_file::{Grower, HEADER, LEAF, Tree, file, seal};
 
 const FEATURES: [(&str, &str); 2] = [("gap_us", "us"), ("port", "")];
 /// Where the trees of [`by_hand`] begin: behind 6 + 2, 4 + 0 and 7 bytes of text, each with its length.

@@ -1,10 +1,8 @@
 //! pCoflow's queue: the paper's example, its rule as bands and as ranks, and what it keeps in order for any traffic.
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::{Bench, data};
+use crate::common::{Bench, data};
 use flowsieve_core::admission::Admission;
 use flowsieve_core::marker::{MarkScope, Marker};
 use flowsieve_core::meta::Ecn;

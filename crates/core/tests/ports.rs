@@ -1,8 +1,6 @@
 //! Ports, told as packet traces: what arrives, what leaves.
 
-mod common;
-
-use common::{Bench, data};
+use crate::common::{Bench, data};
 use flowsieve_core::admission::Admission;
 use flowsieve_core::bank::FifoBank;
 use flowsieve_core::discipline::Discipline;

@@ -1,8 +1,6 @@
 //! SP-PIFO, told as packet traces and against its paper's words.
 
-mod common;
-
-use common::{Bench, data};
+use crate::common::{Bench, data};
 use flowsieve_core::Scheduler;
 use flowsieve_core::admission::Admission;
 use flowsieve_core::marker::Marker;

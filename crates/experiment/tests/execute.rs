@@ -1,7 +1,6 @@
 //! Running a plan: order, jobs, finished parts, failures.
 
-mod toy;
-
+use crate::toy::Made;
 use flowsieve_experiment::engine::{Progress, go_on};
 use flowsieve_experiment::execute::{Event, How, execute};
 use flowsieve_experiment::plan::{Changes, Plan, plan};
@@ -13,7 +12,6 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
-use toy::Made;
 
 const FILE: &str = r#"
 title = "Made up"

@@ -1,10 +1,7 @@
 //! What looks wrong is named by its cause: where packets were lost, what flows waited for, which flow waited longest, and what a
 //! paper's figure says.
 
-#[allow(dead_code, reason = "other tests compare the bytes of results")]
-mod command;
-
-use command::{Output, SMALL, flowsieve, folder, small_result};
+use crate::command::{Output, SMALL, flowsieve, folder, small_result};
 use serde_json::Value;
 use std::path::Path;
 

@@ -1,8 +1,6 @@
 //! The command as a person meets it: what it prints, what it leaves, how it ends.
 
-mod command;
-
-use command::{SMALL, bytes, flowsieve, folder, small_result};
+use crate::command::{SMALL, bytes, flowsieve, folder, small_result};
 use std::path::Path;
 
 #[test]

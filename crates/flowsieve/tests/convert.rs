@@ -1,10 +1,7 @@
 //! `flowsieve convert`: files of other simulators become files that `flowsieve run` takes.
 
 // The folder and the experiment of other tests are not needed here.
-#[allow(dead_code)]
-mod command;
-
-use command::flowsieve;
+use crate::command::flowsieve;
 use std::path::Path;
 
 /// A folder with every sample of the crate that converts.

@@ -1,10 +1,8 @@
 //! `flowsieve export`: tables, figures and flows of a result.
 
-mod command;
-
 use std::collections::BTreeSet;
 
-use command::{SMALL, bytes, flowsieve, folder, small_result};
+use crate::command::{SMALL, bytes, flowsieve, folder, small_result};
 
 #[test]
 fn export__figures_are_drawings_or_their_numbers() {

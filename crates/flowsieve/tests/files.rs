@@ -1,9 +1,7 @@
 //! Files that a person names: what is written replaces nothing unasked, and what is read is a file that ends.
 #![cfg(unix)]
 
-mod command;
-
-use command::{Output, SMALL, bytes, flowsieve, folder, small_result};
+use crate::command::{Output, SMALL, bytes, flowsieve, folder, small_result};
 use std::fs::{self, File};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::Path;

@@ -1,8 +1,6 @@
 //! The folder of a result: what is kept, what is refused, what is made again.
 
-mod command;
-
-use command::{bytes, flowsieve, folder, small_result};
+use crate::command::{bytes, flowsieve, folder, small_result};
 use std::path::Path;
 use std::time::Duration;
 

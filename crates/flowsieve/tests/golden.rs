@@ -1,7 +1,7 @@
 //! Golden results: every scheme under both parameter sets, through the command. Their bytes may change, but not unnoticed:
 //! a change needs a reason in `golden/REASONS.md` (`docs/reference/compatibility.md` says what else).
 //!
-//!     GOLDEN_REASON="why they differ" cargo test -p flowsieve --test golden
+//!     GOLDEN_REASON="why they differ" cargo test -p flowsieve --test flowsieve_tests golden
 //!
 //! writes them anew, with a row for the reason.
 
@@ -135,7 +135,7 @@ fn results_are_the_golden_ones_or_there_is_a_reason() {
         assert!(
             *found == expected,
             "the result is not that of golden/{file}. If it has to change, write it anew:\n  \
-             GOLDEN_REASON=\"why\" cargo test -p flowsieve --test golden\nexpected:\n{expected}\nfound:\n{found}"
+             GOLDEN_REASON=\"why\" cargo test -p flowsieve --test flowsieve_tests golden\nexpected:\n{expected}\nfound:\n{found}"
         );
     }
     let (name, reasons) = (name_of(&found), reasons());

@@ -2,10 +2,8 @@
 //! that the lab makes.
 #![cfg(target_os = "linux")]
 
-mod machine;
-
+use crate::machine::{flowsieve, machine};
 use assert_cmd::Command;
-use machine::{flowsieve, machine};
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Stdio};

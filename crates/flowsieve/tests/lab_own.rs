@@ -2,10 +2,8 @@
 //! network namespaces that the labs make.
 #![cfg(target_os = "linux")]
 
-mod machine;
-
+use crate::machine::{flowsieve, machine};
 use assert_cmd::Command;
-use machine::{flowsieve, machine};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader};

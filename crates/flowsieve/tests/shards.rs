@@ -1,9 +1,7 @@
 //! A sweep in pieces: shards, their join, and experiments that travel with their files. However the runs were spread, the result is that
 //! of one local run.
 
-mod command;
-
-use command::{bytes, flowsieve, folder, small_result};
+use crate::command::{bytes, flowsieve, folder, small_result};
 use std::fs;
 use std::path::Path;
 

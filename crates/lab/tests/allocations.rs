@@ -1,9 +1,7 @@
 //! Nothing is allocated in the fabric after set-up, switches' programs included: on real packets, memory that grows is a
 //! pause.
 
-mod common;
-
-use common::Unknown;
+use crate::common::Unknown;
 use flowsieve_core::{Kind, Meta, Time};
 use flowsieve_fabric::topology::{FABRIC_SETTINGS, Fabric};
 use flowsieve_lab::InMemory;

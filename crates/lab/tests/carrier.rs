@@ -1,10 +1,8 @@
 //! Frames between devices and the fabric: traces with a clock that only sleeping moves.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{ACK, DATA, Tcp, built, pias};
+use crate::common::{ACK, DATA, Tcp, built, pias};
 use flowsieve_core::PortScheduler;
 use flowsieve_core::message::Message;
 use flowsieve_core::readings::{Gauge, Reading};

@@ -1,8 +1,5 @@
 //! Controllers beside the fabric in memory: under each kind of them the packets leave every port as in the simulator.
 
-mod fabrics;
-mod limited;
-
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -18,9 +15,8 @@ use flowsieve_settings::Raw;
 use flowsieve_transport::TransportSpec;
 use flowsieve_workload::random::{Purpose, stream};
 
-use limited::Limited;
-
-use fabrics::{FULL, SHAPES, Uniform, compare, flows, in_memory, settings, settings_with, simulated};
+use crate::fabrics::{FULL, SHAPES, Uniform, compare, flows, in_memory, settings, settings_with, simulated};
+use crate::limited::Limited;
 
 /// The time between two pairs of flows.
 const TICK: Time = Time(3_000_000_000);

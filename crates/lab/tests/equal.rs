@@ -1,8 +1,6 @@
 //! The fabric in memory against the simulator: the same packets leave every port at the same instants, and as many are
 //! dropped. Open-loop senders send what the flow list says, so both see the same arrivals.
 
-mod fabrics;
-
 use std::convert::Infallible;
 
 use flowsieve_core::program::{Asked, Counted, Watches};
@@ -12,7 +10,7 @@ use flowsieve_schemes::{Context, REGISTRY};
 use flowsieve_transport::TransportSpec;
 use flowsieve_workload::random::{Purpose, stream};
 
-use fabrics::{FULL, SHAPES, Uniform, compare, flows, in_memory, settings, settings_with, simulated};
+use crate::fabrics::{FULL, SHAPES, Uniform, compare, flows, in_memory, settings, settings_with, simulated};
 
 /// Every scheme of the registry that may have open-loop senders.
 #[test]

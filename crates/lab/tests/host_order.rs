@@ -1,11 +1,9 @@
 //! The order of a host's own port under Sieve: a trace of packets from the host's sockets to its line.
 
-mod common;
-
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
-use common::{DATA, Tcp, built};
+use crate::common::{DATA, Tcp, built};
 use flowsieve_core::Time;
 use flowsieve_core::message::Message;
 use flowsieve_lab::hosts::{Begin, Hosts};

@@ -1,8 +1,6 @@
 //! Which message a packet belongs to, and its tag: traces of packets at a host's own port.
 
-mod common;
-
-use common::{ACK, DATA, Tcp, connection, pias};
+use crate::common::{ACK, DATA, Tcp, connection, pias};
 use flowsieve_core::message::Message;
 use flowsieve_core::{Kind, Tag, Time};
 use flowsieve_lab::hosts::{Begin, HostCounts, Hosts, SET_UP};

@@ -1,8 +1,6 @@
 //! Messages of programs that tell none: traces of packets at hosts' own ports. PIAS demotes after 2,000 bytes.
 
-mod common;
-
-use common::{ACK, DATA, Tcp, pias};
+use crate::common::{ACK, DATA, Tcp, pias};
 use flowsieve_core::meta::Ecn;
 use flowsieve_core::{Kind, Time};
 use flowsieve_lab::hosts::{Apart, HostCounts, Hosts, Seen};

@@ -1,11 +1,10 @@
 //! Conformance vectors: made by core's schedulers, replayed through the fabric in memory, and refused where they are wrong.
 
-mod limited;
-
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::io::BufRead;
 
+use crate::limited::Limited;
 use flowsieve_core::admission::Admission;
 use flowsieve_core::controller::{Published, Table};
 use flowsieve_core::{Node, PortKind, Time};
@@ -15,7 +14,6 @@ use flowsieve_lab::vectors::{Case, Differs, Field, LIMITS, Memory, Problem, Read
 use flowsieve_schemes::scheme::{ByPlace, PortSpec};
 use flowsieve_schemes::{Context, REGISTRY, Scheme, WorkloadFacts};
 use flowsieve_settings::{Place, Settings};
-use limited::Limited;
 use proptest::prelude::*;
 
 const OVERHEAD: u16 = 24;

@@ -380,9 +380,8 @@ fn open__a_result_of_schema_1() {
 
 #[test]
 fn join__each_row_says_what_its_point_is() {
-    use arrow_array::cast::AsArray;
-    use arrow_array::types::{Float64Type, UInt32Type};
-    use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use parquet::record::RowAccessor;
 
     let folder = tempfile::tempdir().unwrap();
     let mut swept = experiment();
@@ -391,23 +390,19 @@ fn join__each_row_says_what_its_point_is() {
     }
     let dir = write(folder.path(), &jobs()).join(swept).unwrap();
     let file = fs::File::open(folder.path().join("flows.parquet")).unwrap();
-    let builder = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
-    let about = builder.metadata().file_metadata().key_value_metadata().unwrap();
+    let reader = SerializedFileReader::new(file).unwrap();
+    let metadata = reader.metadata().file_metadata();
+    let about = metadata.key_value_metadata().unwrap();
     let about = about.iter().find(|entry| entry.key == "flowsieve.columns").unwrap().value.clone().unwrap();
     assert!(
         about.contains("\"fct_ps\":{\"description\":\"flow completion time; empty: not finished\",\"unit\":\"ps\"}")
     );
-    for batch in builder.build().unwrap() {
-        let batch = batch.unwrap();
-        let named = |name: &str| batch.column_by_name(name).unwrap();
-        let points = named("point").as_primitive::<UInt32Type>();
-        let (schemes, thresholds) =
-            (named("scheme").as_string::<i32>(), named("network_ecn_threshold").as_string::<i32>());
-        let loads = named("load").as_primitive::<Float64Type>();
-        for row in 0..batch.num_rows() {
-            let point = &dir.manifest().experiment.points[points.value(row) as usize];
-            assert_eq!((schemes.value(row), loads.value(row)), (point.scheme.as_str(), point.load.unwrap()));
-            assert_eq!(thresholds.value(row), point.axes[0].value);
-        }
+    let at = |name: &str| metadata.schema_descr().columns().iter().position(|column| column.name() == name).unwrap();
+    for row in reader.get_row_iter(None).unwrap() {
+        let row = row.unwrap();
+        let point = &dir.manifest().experiment.points[row.get_uint(at("point")).unwrap() as usize];
+        let (scheme, load) = (row.get_string(at("scheme")).unwrap(), row.get_double(at("load")).unwrap());
+        assert_eq!((scheme, load), (&point.scheme, point.load.unwrap()));
+        assert_eq!(row.get_string(at("network_ecn_threshold")).unwrap(), &point.axes[0].value);
     }
 }

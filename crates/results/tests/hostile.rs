@@ -1,14 +1,12 @@
 //! Results whose files were changed together with their digests: each is an error of the file, never a panic and never
 //! more memory than the files are worth.
 
-mod made;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::made::{Made, made};
 use flowsieve_record::Series;
 use flowsieve_results::ResultDir;
-use made::{Made, made};
 
 /// More than the reader of such a small result needs, and less than any length that a byte of its files can be made to say.
 const MOST_BYTES: u64 = 64_000_000;

@@ -1,14 +1,12 @@
 //! What follows from a result: comparisons, claims, findings, and the same from sketches.
 
-mod made;
-
+use crate::made::{Made, made};
 use flowsieve_record::{PointResult, QuantileSketch, Series};
 use flowsieve_results::compare::compare;
 use flowsieve_results::{
     Checked, Claim, ClassSummary, CoflowClass, Dimension, Expected, Figure, Metric, Only, PointSummary, Ratio, Record,
     ResultDir, SeriesAt, Severity, SizeClass, Statistic, Verdict,
 };
-use made::{Made, made};
 
 fn near(ratio: &Ratio, expected: f64) {
     assert!((ratio.value / expected - 1.0).abs() < 0.01, "{ratio:?} is not {expected}");

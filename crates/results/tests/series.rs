@@ -1,9 +1,7 @@
 //! What was sampled over time comes back from the file of a result.
 
-mod made;
-
+use crate::made::{Made, made};
 use flowsieve_record::{PointResult, Series};
-use made::{Made, made};
 
 #[test]
 fn series__of_the_first_seed_as_they_were_with_what_pauses_in_stretches() {

@@ -1,13 +1,11 @@
 //! Flows' time in each step of QCLIMB, from the rows of runs to files, classes and claims. In these results it is measured under
 //! "new" alone.
 
-mod made;
-
 use std::path::Path;
 
+use crate::made::{Made, made};
 use flowsieve_record::{FlowRow, PointResult, Step, StepRow};
 use flowsieve_results::{Claim, Expected, Figure, Only, Record, ResultDir, SizeClass, Verdict};
-use made::{Made, made};
 
 /// Of each flow's FCT 500 ns are inference; the rest of flows of up to 100 KB is climb, of the others demotion.
 fn measure(scheme: &str, _: f64, _: u64, run: &mut PointResult) {

@@ -1,8 +1,6 @@
 //! Nothing is allocated for a packet once a port and a tagger have room: on real packets, memory that grows under load is
 //! a pause.
 
-mod common;
-
 use flowsieve_core::admission::Pool;
 use flowsieve_core::meta::Ecn;
 use flowsieve_core::scheduler::Line;
@@ -13,7 +11,7 @@ use flowsieve_schemes::scheme::PortSpec;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-use common::{ports, scheme, sets};
+use crate::common::{ports, scheme, sets};
 
 /// Frames that there are.
 const FRAMES: usize = 4_096;

@@ -1,7 +1,5 @@
 //! Every port that a scheme of the registry may have, at work: packets arrive at any time, and leave as the line takes them.
 
-mod common;
-
 use flowsieve_core::admission::Pool;
 use flowsieve_core::marker::Waiting;
 use flowsieve_core::meta::Ecn;
@@ -19,7 +17,7 @@ use proptest::test_runner::{Config, TestRunner};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
-use common::{ports, scheme, sets};
+use crate::common::{ports, scheme, sets};
 
 /// A packet and how long after the one before it comes.
 fn arrival() -> impl Strategy<Value = (Time, Meta)> {

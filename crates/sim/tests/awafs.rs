@@ -1,9 +1,7 @@
 //! AWAFS in a fabric: thresholds that converge, what uplinks list of sprayed flows, what misuse costs.
 
-#[allow(dead_code, reason = "other tests use the rest")]
-mod by_hand;
-
-use by_hand::{Trial, flow, scheme, settings};
+use crate::by_hand;
+use crate::by_hand::{Trial, flow, scheme, settings};
 use flowsieve_core::Time;
 use flowsieve_record::{PointResult, Series};
 use flowsieve_settings::{Raw, Settings};

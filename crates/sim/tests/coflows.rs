@@ -1,13 +1,10 @@
 //! What ports see of coflows.
 
-#[allow(dead_code, reason = "other tests use the rest")]
-mod by_hand;
-
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 
-use by_hand::{Trial, flow, rack, scheme};
+use crate::by_hand::{Trial, flow, rack, scheme};
 use flowsieve_core::bank::FifoBank;
 use flowsieve_core::discipline::Discipline;
 use flowsieve_core::{Kind, Meta, NONE, PortContext, PortKind, PortScheduler, Verdict};

@@ -1,15 +1,12 @@
 //! What must hold of every run: packets are neither lost nor made, no flow is faster than alone, flows that do not finish
 //! are reported, and a window counts its own flows.
 
-mod common;
-#[path = "common/outage.rs"]
-mod outage;
-#[path = "common/plain.rs"]
-mod plain;
-
+use crate::common;
 use std::collections::BTreeSet;
 
-use common::{BY_THE_CLOCK, Case, case, case_of};
+use crate::common::outage::outage_case;
+use crate::common::plain::plain;
+use crate::common::{BY_THE_CLOCK, Case, case, case_of};
 use flowsieve_core::{BalancerSpec, Time};
 use flowsieve_fabric::topology::{Fabric, Node};
 use flowsieve_record::{LinkClass, PointResult};
@@ -19,8 +16,6 @@ use flowsieve_sim::{Flows, Measure, RunSpec, SimError, run};
 use flowsieve_transport::TransportSpec;
 use flowsieve_transport::tcp::Handshake;
 use flowsieve_workload::Flow;
-use outage::outage_case;
-use plain::plain;
 use proptest::prelude::*;
 use proptest::sample::select;
 

@@ -1,9 +1,6 @@
 //! A coordinator of coflows, told as packet traces.
 
-#[allow(dead_code, reason = "other tests use the rest")]
-mod by_hand;
-
-use by_hand::{Trial, fcts, flow, rack, scheme};
+use crate::by_hand::{Trial, fcts, flow, rack, scheme};
 use flowsieve_schemes::Scheme;
 use flowsieve_settings::Settings;
 use flowsieve_workload::Flow;

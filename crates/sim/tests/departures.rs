@@ -1,11 +1,8 @@
 //! A transport that hears when its packets leave the host's port. Times are computed by hand as in `traces.rs`.
 
-#[allow(dead_code, reason = "other tests use the rest")]
-mod by_hand;
-
 use std::collections::{BTreeMap, VecDeque};
 
-use by_hand::{Nothing, Trial, fcts, flow, rack, scheme};
+use crate::by_hand::{Nothing, Trial, fcts, flow, rack, scheme};
 use flowsieve_core::readings::Reading;
 use flowsieve_core::tagger::FlowEvent;
 use flowsieve_core::{Message, Tagger, Time};

@@ -1,10 +1,8 @@
 //! Runs without an end: at the end of simulated time, 2^64 ps, and where flows pile up. Each ends with an error, and never with
 //! fewer flows than were asked for.
 
-#[allow(dead_code, reason = "other tests use the rest")]
-mod by_hand;
-
-use by_hand::{Trial, rack, scheme};
+use crate::by_hand;
+use crate::by_hand::{Trial, rack, scheme};
 use flowsieve_core::Time;
 use flowsieve_sim::{Flows, Partitioning, RunSpec, SimError, go_on, run};
 use flowsieve_workload::{

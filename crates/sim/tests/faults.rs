@@ -1,15 +1,10 @@
 //! Faults that the naive twin found once, one test each.
-#[allow(dead_code, reason = "other tests use the rest")]
-mod common;
-#[path = "common/plain.rs"]
-mod plain;
-
-use common::Case;
+use crate::common::Case;
+use crate::common::plain::plain;
 use flowsieve_core::Time;
 use flowsieve_record::PointResult;
 use flowsieve_sim::{FctEnd, Measure, Partitioning, RunSpec, run};
 use flowsieve_workload::Flow;
-use plain::plain;
 
 fn flow(id: u32, start_ps: u64, dst: u32, bytes: u64) -> Flow {
     Flow { id, start_ps, src: 0, dst, bytes, class: 0, deadline_ps: None, coflow: None }

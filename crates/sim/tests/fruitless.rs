@@ -1,15 +1,10 @@
 //! Runs in which timers fire for ever and nothing is acknowledged: they are ended, the same however the fabric is cut; others
 //! are not, however many timeouts they have.
-#[allow(dead_code, reason = "other tests use the rest")]
-mod common;
-#[path = "common/plain.rs"]
-mod plain;
-
-use common::Case;
+use crate::common::Case;
+use crate::common::plain::plain;
 use flowsieve_record::PointResult;
 use flowsieve_sim::{FRUITLESS_TIMEOUTS, Partitioning, RunSpec, SimError, run};
 use flowsieve_workload::Flow;
-use plain::plain;
 
 /// This many flows to the last host, one after the other.
 fn flows(count: u32, bytes: u64) -> Vec<Flow> {

@@ -2,10 +2,7 @@
 //! packet takes 1.2 us on a line, a grant 32 ns. Data that leaves its host at t is at the other at t + 2.8 us if nothing is
 //! before it, and a grant 0.464 us after it was given.
 
-#[allow(dead_code, reason = "other tests use the rest")]
-mod by_hand;
-
-use by_hand::{Trial, fcts, flow, marks_and_drops, rack, scheme};
+use crate::by_hand::{Trial, fcts, flow, marks_and_drops, rack, scheme};
 use flowsieve_core::Time;
 use flowsieve_record::PointResult;
 use flowsieve_schemes::{Context, Follows, Scheme, WorkloadFacts, registry};

@@ -8,10 +8,7 @@
 //!
 //! The first rack's probes leave at 0, 200, 400 us and so on, and the second's at 100, 300, 500 us.
 
-#[allow(dead_code, reason = "other tests use the rest")]
-mod by_hand;
-
-use by_hand::{Trial, fcts, flow, scheme, settings};
+use crate::by_hand::{Trial, fcts, flow, scheme, settings};
 use flowsieve_settings::{Origin, Raw, Settings, Table};
 
 const NS: u64 = 1_000;

@@ -1,8 +1,6 @@
 //! The simulator knows no scheme and no transport by name: none stands as a word in its code.
 
-#[allow(dead_code, reason = "other tests use the rest")]
-mod by_hand;
-
+use crate::by_hand;
 use std::path::{Path, PathBuf};
 
 use flowsieve_schemes::REGISTRY;

@@ -1,10 +1,7 @@
 //! NOS2 and what else adapts by the clock, by hand: the paper's example, levels and tags of packets on their way, estimates,
 //! the controller and its delay.
 
-#[allow(dead_code, reason = "other tests use the rest")]
-mod by_hand;
-
-use by_hand::{Trial, fcts, flow, in_order, rack, scheme, sent, settings, sizes, with_run_spec};
+use crate::by_hand::{Trial, fcts, flow, in_order, rack, scheme, sent, settings, sizes, with_run_spec};
 use flowsieve_core::Time;
 use flowsieve_core::controllers::thresholds::CONTROLLER_THRESHOLD;
 use flowsieve_core::taggers::levels::{HOST_THRESHOLD, TAG_THRESHOLD};

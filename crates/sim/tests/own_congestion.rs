@@ -1,11 +1,9 @@
 //! A congestion control of a user's own, from end to end. Times are computed by hand as in `traces.rs`.
 
-#[allow(dead_code, reason = "other tests use the rest")]
-mod by_hand;
 use std::num::NonZeroU64;
 use std::sync::{Arc, Mutex};
 
-use by_hand::{Nothing, Trial, fcts, flow, rack};
+use crate::by_hand::{Nothing, Trial, fcts, flow, rack};
 use flowsieve_schemes::Context;
 use flowsieve_schemes::parts::{self, Parts};
 use flowsieve_schemes::scheme::{Nic, Scheme};

@@ -1,8 +1,6 @@
 //! Parts of a user's own, from end to end: a port scheduler, a tagger, switches' programs; and parts that differ by class
 //! of flow and by place. Times are computed by hand as in `traces.rs`.
 
-#[allow(dead_code, reason = "other tests use the rest")]
-mod by_hand;
 #[path = "own_parts/coflow_port.rs"]
 mod coflow_port;
 #[path = "own_parts/coordinator.rs"]
@@ -14,7 +12,7 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 
-use by_hand::{Trial, fcts, fcts_in_ns, flow, in_order, marks_and_drops, rack, scheme, settings};
+use crate::by_hand::{Trial, fcts, fcts_in_ns, flow, in_order, marks_and_drops, rack, scheme, settings};
 use flowsieve_core::admission::Admission;
 use flowsieve_core::bank::{BankRules, FifoBank};
 use flowsieve_core::discipline::Discipline;

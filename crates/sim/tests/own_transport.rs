@@ -1,12 +1,10 @@
 //! A transport of a user's own, from end to end: the receiver says who sends, the shortest message first. Times are computed
 //! by hand as in `traces.rs`.
 
-#[allow(dead_code, reason = "other tests use the rest")]
-mod by_hand;
 #[path = "../../flowsieve/examples/own_scheme/credits.rs"]
 mod credits;
 
-use by_hand::{Nothing, Trial, fcts, flow, marks_and_drops, rack, scheme};
+use crate::by_hand::{Nothing, Trial, fcts, flow, marks_and_drops, rack, scheme};
 use credits::{ENTRY, with_credits};
 use flowsieve_schemes::Context;
 use flowsieve_schemes::scheme::{Nic, Scheme};

@@ -1,14 +1,11 @@
 //! The same result however the fabric is cut, however often a run is made, and however wide the keys of events are.
 
-mod common;
-#[path = "common/hula.rs"]
-mod hula;
-#[path = "common/outage.rs"]
-mod outage;
-
+use crate::common;
 use std::collections::BTreeMap;
 
-use common::{BY_THE_CLOCK, Case, NO_OWN_PARTS, Rest, case, case_of, made};
+use crate::common::hula::hula_case;
+use crate::common::outage::outage_case;
+use crate::common::{BY_THE_CLOCK, Case, NO_OWN_PARTS, Rest, case, case_of, made};
 use flowsieve_core::controllers::thresholds::{NetworkParams, OwnParams};
 use flowsieve_core::{BalancerSpec, ControllerKind, ControllerSpec, PortKind, TaggerSpec, Time};
 use flowsieve_fabric::topology::events::Event;
@@ -17,8 +14,6 @@ use flowsieve_schemes::scheme::Class;
 use flowsieve_settings::Place;
 use flowsieve_sim::{FctEnd, Flows, Measure, NoStages, Partitioning, RunSpec, SimError, run, stages as stages_exist};
 use flowsieve_workload::{ClosedLoop, Flow, Offer, Pattern, Rounding, SizeDistribution, Think};
-use hula::hula_case;
-use outage::outage_case;
 use proptest::prelude::*;
 
 fn result(case: &Case, partitioning: Partitioning) -> Result<PointResult, SimError> {

@@ -1,13 +1,10 @@
 //! QCLIMB from end to end: the paper's worked example, and what it has in common with PIAS.
 
 // Each test uses some of it.
-#[allow(dead_code)]
-mod by_hand;
-
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
-use by_hand::{Trial, fcts, flow, rack, scheme, settings};
+use crate::by_hand::{Trial, fcts, flow, rack, scheme, settings};
 use flowsieve_record::FlowRow;
 use flowsieve_settings::{Origin, Place, Raw, Settings, Table};
 use flowsieve_workload::{Flow, Prediction, SizeBounds, Unknown};

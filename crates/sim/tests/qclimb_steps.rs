@@ -1,13 +1,10 @@
 //! How long flows are in the steps of QCLIMB's Algorithm 1 (NSDI 2024 §5.2.1, Fig 16).
 
 // Each test uses some of it.
-#[allow(dead_code)]
-mod by_hand;
-
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
-use by_hand::{Trial, fcts, flow, rack, scheme, settings};
+use crate::by_hand::{Trial, fcts, flow, rack, scheme, settings};
 use flowsieve_record::{FlowRow, PointResult, Step};
 use flowsieve_settings::{Raw, Settings};
 use flowsieve_workload::{BoundsLaw, DrawnBounds, Flow, Prediction, SizeBounds};

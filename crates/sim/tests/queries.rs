@@ -1,14 +1,11 @@
 //! Queries to several servers at once, and collectives: by hand, and whatever holds of any of them.
 
-#[allow(dead_code, reason = "other tests use the rest")]
-mod by_hand;
-#[allow(dead_code, reason = "other tests use the rest")]
-mod common;
-
+use crate::by_hand;
+use crate::common;
 use std::collections::BTreeMap;
 
-use by_hand::{Trial, rack, scheme};
-use common::{Case, case};
+use crate::by_hand::{Trial, rack, scheme};
+use crate::common::{Case, case};
 use flowsieve_core::Time;
 use flowsieve_record::{FlowRow, PointResult};
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, QUERY_EPOCH, RunSpec, SimError, run};

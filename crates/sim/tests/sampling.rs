@@ -1,14 +1,8 @@
 //! Samples: by hand, and without influence on anything else.
 
-#[allow(dead_code, reason = "other tests use the rest")]
-mod by_hand;
-#[allow(dead_code, reason = "other tests use the rest")]
-mod common;
-#[path = "common/outage.rs"]
-mod outage;
-
-use by_hand::{fcts, flow, rack, scheme};
-use common::{Case, case, config};
+use crate::by_hand::{fcts, flow, rack, scheme};
+use crate::common::outage::outage_case;
+use crate::common::{Case, case, config};
 use flowsieve_core::Time;
 use flowsieve_fabric::topology::Fabric;
 use flowsieve_record::{PointResult, Series};
@@ -16,7 +10,6 @@ use flowsieve_sim::sample::{GOODPUT, LEAST_BACKLOG, MOST_BACKLOG, MOST_VALUES, S
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec, run, run_sampled};
 use flowsieve_transport::tcp::congestion::{ALPHA, WINDOW};
 use flowsieve_workload::Flow;
-use outage::outage_case;
 use proptest::prelude::*;
 
 /// Flows over one switch, with what `sampling` of its fabric asks for.

@@ -1,10 +1,7 @@
 //! Sieve where its sketch has little to learn from: messages of one size, of one packet, of a gigabyte, none for a while;
 //! two queues; a controller that does not reach its hosts.
 
-#[allow(dead_code, reason = "other tests use the rest")]
-mod by_hand;
-
-use by_hand::{Trial, fcts, flow, rack, scheme, sent, sizes};
+use crate::by_hand::{Trial, fcts, flow, rack, scheme, sent, sizes};
 use flowsieve_record::PointResult;
 use flowsieve_settings::Settings;
 use flowsieve_sim::Partitioning;

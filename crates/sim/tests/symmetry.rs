@@ -3,10 +3,7 @@
 //! ACKs clock all senders into the slots of one line, so that their packets come to it at the same picosecond for the whole run,
 //! however their starts differ. Each test is of a fabric in which exchanging two hosts changes nothing.
 
-#[allow(dead_code, reason = "other tests use the rest")]
-mod by_hand;
-
-use by_hand::{Trial, fcts, flow, rack, scheme, sent, settings};
+use crate::by_hand::{Trial, fcts, flow, rack, scheme, sent, settings};
 use flowsieve_core::Time;
 use flowsieve_record::PacketRow;
 use flowsieve_settings::Settings;

@@ -5,12 +5,10 @@
 //! 40 Gbit/s, an ACK of 40 bytes 32 ns and 8 ns. Alone in a rack, the first packet of a flow is at the switch after
 //! 1.4 us and at the receiver after 2.8 us; its ACK is back 0.032 + 0.2 + 0.032 + 0.2 = 0.464 us later.
 
-#[allow(dead_code, reason = "other tests use the rest")]
-mod by_hand;
 #[path = "by_hand/five_messages.rs"]
 mod five_messages;
 
-use by_hand::{Trial, fcts, flow, marks_and_drops, rack, scheme, settings};
+use crate::by_hand::{Trial, fcts, flow, marks_and_drops, rack, scheme, settings};
 use flowsieve_core::Time;
 use flowsieve_record::{PointResult, QuantileSketch};
 use flowsieve_settings::Settings;

@@ -1,17 +1,11 @@
 //! Packet traces: by hand, whole, and without influence on anything else.
 
-#[allow(dead_code, reason = "other tests use the rest")]
-mod by_hand;
-#[allow(dead_code, reason = "other tests use the rest")]
-mod common;
-#[path = "common/plain.rs"]
-mod plain;
-
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
 
-use by_hand::{Trial, flow, rack, scheme};
-use common::{Case, case, config};
+use crate::by_hand::{Trial, flow, rack, scheme};
+use crate::common::plain::plain;
+use crate::common::{Case, case, config};
 use flowsieve_core::{BalancerSpec, Time};
 use flowsieve_fabric::topology::events::Event;
 use flowsieve_record::{LinkClass, PacketEvent, PacketKind, PacketRow, PointResult, TraceSink};
@@ -20,7 +14,6 @@ use flowsieve_sim::sample::Sampling;
 use flowsieve_sim::trace::Tracing;
 use flowsieve_sim::{Flows, Partitioning, RunSpec, SimError, run, run_sampled, run_traced};
 use flowsieve_workload::Flow;
-use plain::plain;
 use proptest::prelude::*;
 
 /// Keeps the rows, and how often the run began.

@@ -1,8 +1,6 @@
 //! Claims in experiment files, and what `flow_records` makes of runs and results.
 
-mod fields;
-
-use fields::fields;
+use crate::fields::fields;
 use flowsieve_engines::built_in;
 use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::execute::{How, execute_sharing};

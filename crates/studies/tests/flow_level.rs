@@ -1,12 +1,10 @@
 //! The flow level through experiment files: what comes of a small trace, and the same bytes again.
 
-mod common;
-
 use flowsieve_experiment::engine::go_on;
 use std::fmt::Write;
 use std::path::Path;
 
-use common::bytes;
+use crate::common::bytes;
 use flowsieve_engines::built_in;
 use flowsieve_experiment::ExperimentText;
 use flowsieve_experiment::execute::{How, execute};

@@ -1,8 +1,6 @@
 //! Packet traces from the experiment file to the result's folder.
 
-mod common;
-
-use common::bytes;
+use crate::common::bytes;
 use flowsieve_engines::built_in;
 use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::execute::{How, execute};

@@ -2,9 +2,7 @@
 //!
 //! Each case changes a good file in one way. One snapshot has the fields of every error, another some messages as they are shown.
 
-mod fields;
-
-use fields::fields;
+use crate::fields::fields;
 use flowsieve_engines::built_in;
 use flowsieve_experiment::plan::{Changes, plan, read};
 use flowsieve_experiment::{Error, ExperimentText};

@@ -1,13 +1,12 @@
 //! Losses found by the priorities around a gap (QCLIMB, NSDI 2024, §3.2): what the receiver says of its first gap, what the
 //! sender makes of it, and both over one path. Times are computed by hand. The last tests are of any gap, too.
 
-mod common;
-
-use common::arrivals::{EACH, SECOND, acks_of};
-use common::host::{Host, Seen, tcp};
-use common::path::Path;
-use common::random::{CLEAR, Weather};
-use common::{SEGMENT, ns2, rfc, trace};
+use crate::common;
+use crate::common::arrivals::{EACH, SECOND, acks_of};
+use crate::common::host::{Host, Seen, tcp};
+use crate::common::path::Path;
+use crate::common::random::{CLEAR, Weather};
+use crate::common::{SEGMENT, ns2, rfc, trace};
 use flowsieve_core::{Kind, Message, NONE, Tag, Time};
 use flowsieve_transport::tcp::params::{Gaps, LossDetection, RtoRule};
 use flowsieve_transport::tcp::receiver::AckRule;

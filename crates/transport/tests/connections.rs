@@ -1,10 +1,8 @@
 //! Which connection a message takes, handshakes, restarts after idle times, the closing of connections; and how packets
 //! find the two ends of a connection.
 
-mod common;
-
-use common::host::{Host, tcp};
-use common::rfc;
+use crate::common::host::{Host, tcp};
+use crate::common::rfc;
 use flowsieve_core::Time;
 use flowsieve_transport::tcp::params::{Restart, RtoRule};
 use flowsieve_transport::tcp::{Connections, HEADER_BYTES, Handshake, TcpParams};

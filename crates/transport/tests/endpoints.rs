@@ -1,12 +1,10 @@
 //! The contract between a host and its endpoints: events, answers, turns, timers, and what there is to see. Times are
 //! computed by hand.
 
-mod common;
-
 use std::num::NonZeroU64;
 
-use common::host::{Host, Seen, tcp, unanswered};
-use common::{SEGMENT, rfc};
+use crate::common::host::{Host, Seen, tcp, unanswered};
+use crate::common::{SEGMENT, rfc};
 use flowsieve_core::message::Bounds;
 use flowsieve_core::meta::Ecn;
 use flowsieve_core::tagger::{FlowEvent, FlowFacts};

@@ -1,11 +1,10 @@
 //! Losses found by the priorities around any gap (`gaps = "every"`): QCLIMB's §3.2 read so that an ACK's flag speaks of the
 //! gap below its block. As `by_priority.rs` has the first gap; times are computed by hand.
 
-mod common;
-
-use common::arrivals::{EACH, acks_of};
-use common::path::Path;
-use common::{ns2, rfc, trace};
+use crate::common;
+use crate::common::arrivals::{EACH, acks_of};
+use crate::common::path::Path;
+use crate::common::{ns2, rfc, trace};
 use flowsieve_core::Time;
 use flowsieve_transport::tcp::TcpParams;
 use flowsieve_transport::tcp::params::{Gaps, LossDetection};

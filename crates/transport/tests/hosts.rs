@@ -2,14 +2,12 @@
 //! are given unasked, timers are called too early, and strangers send what they like. Whatever the rules, every
 //! message arrives once and ends once, in bounded time.
 
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use common::SEGMENT;
-use common::host::{Host, Seen, ordered};
-use common::random::{Weather, params, weather};
+use crate::common::SEGMENT;
+use crate::common::host::{Host, Seen, ordered};
+use crate::common::random::{Weather, params, weather};
 use flowsieve_core::meta::Ecn;
 use flowsieve_core::tagger::FlowEvent;
 use flowsieve_core::{Kind, Message, NONE, Time};

@@ -1,9 +1,7 @@
 //! The sender of Linux: its timer, probes of the tail (RFC 8985 §7), proportional rate reduction (RFC 9937), F-RTO (RFC
 //! 5682) and D-SACK. Times are computed by hand.
 
-mod common;
-
-use common::{linux, rfc, trace};
+use crate::common::{linux, rfc, trace};
 use flowsieve_transport::tcp::CongestionSpec;
 use flowsieve_transport::tcp::TcpParams;
 use flowsieve_transport::tcp::congestion::dctcp::DctcpRules;

@@ -1,8 +1,7 @@
 //! Messages on a connection: several in line, their facts, their ends.
 
-mod common;
-
-use common::{SEGMENT, Trace, ns2, rfc, trace};
+use crate::common;
+use crate::common::{SEGMENT, Trace, ns2, rfc, trace};
 use flowsieve_core::{Message, Time};
 use flowsieve_transport::tcp::TcpSender;
 use flowsieve_transport::tcp::congestion::ALPHA;

@@ -1,10 +1,8 @@
 //! Which connection a host serves next whose port pushes back. The last four packets of a message are urgent, and all of the
 //! message that a table names.
 
-mod common;
-
-use common::host::{Host, ordered};
-use common::rfc;
+use crate::common::host::{Host, ordered};
+use crate::common::rfc;
 use flowsieve_transport::tcp::{Connections, Handshake, NicOrder, TcpParams};
 
 fn host(order: NicOrder, initial_window: u32) -> Host {

@@ -1,11 +1,9 @@
 //! Open loop: what leaves, what is reported, what arrives.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::SEGMENT;
-use common::host::{Host, Seen, unanswered};
+use crate::common::SEGMENT;
+use crate::common::host::{Host, Seen, unanswered};
 use flowsieve_core::meta::Ecn;
 use flowsieve_core::tagger::FlowFacts;
 use flowsieve_core::{Kind, Message};

@@ -1,11 +1,9 @@
 //! Segments that leave at the rate that their congestion control states.
 
-mod common;
-
 use std::num::NonZeroU64;
 
-use common::host::{Host, tcp};
-use common::{rfc, trace};
+use crate::common::host::{Host, tcp};
+use crate::common::{rfc, trace};
 use flowsieve_transport::tcp::congestion::{Acked, CongestionControl, CongestionSpec, Lost};
 use flowsieve_transport::tcp::{Connections, Handshake, TcpParams};
 

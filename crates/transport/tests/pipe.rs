@@ -1,12 +1,11 @@
 //! A sender and a receiver over a pipe that loses, reorders, duplicates and marks: whatever the parameters, every message
 //! arrives once and is finished once, in bounded time.
 
-mod common;
-
+use crate::common;
 use std::collections::BTreeMap;
 
-use common::random::{CLEAR, Weather, params, weather};
-use common::{SEGMENT, ns2, reading, rfc};
+use crate::common::random::{CLEAR, Weather, params, weather};
+use crate::common::{SEGMENT, ns2, reading, rfc};
 use flowsieve_core::{Message, Time};
 use flowsieve_transport::tcp::congestion::ALPHA;
 use flowsieve_transport::tcp::header::{AckHeader, DataHeader, GapReport};

@@ -1,8 +1,6 @@
 //! RACK (RFC 8985): losses by time, in networks that reorder.
 
-mod common;
-
-use common::{rfc, trace};
+use crate::common::{rfc, trace};
 use flowsieve_transport::tcp::TcpParams;
 use flowsieve_transport::tcp::params::LossDetection;
 

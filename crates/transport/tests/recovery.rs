@@ -1,8 +1,6 @@
 //! Losses found by duplicate ACKs (RFC 6675), and what timeouts resend.
 
-mod common;
-
-use common::{ns2, rfc, trace};
+use crate::common::{ns2, rfc, trace};
 use flowsieve_transport::tcp::congestion::dctcp::DctcpRules;
 use flowsieve_transport::tcp::params::LossDetection;
 use flowsieve_transport::tcp::{CongestionSpec, TcpParams};

@@ -1,8 +1,6 @@
 //! The retransmission timer, the handshake and pFabric's probes.
 
-mod common;
-
-use common::{Trace, ns2, rfc, trace};
+use crate::common::{Trace, ns2, rfc, trace};
 use flowsieve_core::Time;
 use flowsieve_transport::tcp::TcpParams;
 use flowsieve_transport::tcp::params::{RtoRule, WindowRule};

@@ -1,8 +1,7 @@
 //! How the congestion window grows, is cut by marks, and is restarted.
 
-mod common;
-
-use common::{Trace, ns2, rfc, trace};
+use crate::common;
+use crate::common::{Trace, ns2, rfc, trace};
 use flowsieve_core::Time;
 use flowsieve_transport::tcp::congestion::d2tcp::D2tcpRules;
 use flowsieve_transport::tcp::congestion::dctcp::DctcpRules;

@@ -1,5 +1,5 @@
 //! Forest files, written for tests and benchmarks, and trees without a trace behind them.
-#![allow(dead_code)]
+#![allow(dead_code, reason = "a benchmark takes less of it")]
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};

@@ -1,5 +1,6 @@
 //! A port on a bench: packets are handed to it one by one.
-#![allow(dead_code)]
+
+pub(crate) mod forest_file;
 
 use flowsieve_core::admission::Pool;
 use flowsieve_core::meta::Ecn;

@@ -42,7 +42,6 @@ pub(crate) fn folder() -> tempfile::TempDir {
 }
 
 /// The bytes of every file of a result but `run.json`, by path. Not every test file asks for them.
-#[allow(dead_code)]
 pub(crate) fn bytes(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {

@@ -1,7 +1,7 @@
 //! Tables of docs/reference that follow from declarations. A table stands below a line `<!-- make generate: NAME -->`. Its
 //! two lines of heading, and the cells that no declaration has, are written by hand.
 
-use crate::{options, read, root};
+use super::{options, read, root};
 use flowsieve_engines::built_in;
 use flowsieve_record::{FlowRow, Sums};
 use flowsieve_settings::Section;

@@ -1,5 +1,5 @@
 //! A fabric of a few hosts, a scheme, and frames of TCP, for tests.
-#![allow(dead_code, reason = "each test takes what it needs")]
+#![allow(dead_code, reason = "a benchmark takes less of it")]
 
 use etherparse::{IpEcn, Ipv4Header, PacketBuilder};
 use flowsieve_fabric::topology::{FABRIC_SETTINGS, Fabric};

@@ -1,7 +1,5 @@
 //! Fabrics, flows and senders that the simulator and the fabric in memory have in common, and what leaves their ports.
 
-#![allow(dead_code)]
-
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};

@@ -1,7 +1,5 @@
 //! What the tests of ports share: the schemes, and every port that they may have.
 
-#![allow(dead_code)]
-
 use std::collections::BTreeMap;
 
 use flowsieve_schemes::scheme::PortSpec;

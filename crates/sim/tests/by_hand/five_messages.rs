@@ -17,7 +17,7 @@
 
 use flowsieve_settings::Settings;
 
-use crate::NS;
+use super::NS;
 use crate::by_hand::{Trial, fcts, flow, marks_and_drops, scheme, settings};
 
 fn two_hosts() -> Settings {

@@ -2,6 +2,9 @@
 //! on one instant, buffers overflow and timers fire.
 
 mod gossip;
+pub(crate) mod hula;
+pub(crate) mod outage;
+pub(crate) mod plain;
 mod rumour;
 
 use std::convert::Infallible;
@@ -51,7 +54,6 @@ impl std::fmt::Debug for Case {
 
 impl Case {
     /// Packet-hops that the lines can make of full packets until the run is stopped.
-    #[allow(dead_code, reason = "the twin's tests use it")]
     pub(crate) fn most_packet_hops(&self) -> u64 {
         full_packets(&self.fabric, self.max_time.expect("a drawn case is stopped").0)
     }
@@ -409,7 +411,6 @@ fn stop(fabric: &Fabric) -> Time {
 }
 
 /// No part of [`Rest::own_parts`].
-#[allow(dead_code, reason = "the twin's tests use it")]
 pub(crate) const NO_OWN_PARTS: u8 = 7;
 
 /// What else a case has.
@@ -426,7 +427,6 @@ pub(crate) struct Rest {
 
 /// The case of these settings, schemes (a second one has a class of flows of its own) and flows: what is printed of a case that
 /// fails.
-#[allow(dead_code, reason = "the twin's tests use it")]
 pub(crate) fn made(given: &[(&str, &str)], schemes: &[&str], rest: Rest, flows: &[PlainFlow]) -> Case {
     try_made(given, schemes, rest, |_| flows.to_vec()).expect("a fabric and a scheme that can be")
 }

@@ -7,7 +7,7 @@ use flowsieve_schemes::{Context, Entry};
 use flowsieve_settings::Settings;
 use flowsieve_workload::Flow;
 
-use crate::NS;
+use super::NS;
 use crate::by_hand::{Nothing, Trial, fcts_in_ns, flow, in_order, marks_and_drops, rack};
 
 #[path = "../../../flowsieve/examples/own_scheme/coflow_order.rs"]

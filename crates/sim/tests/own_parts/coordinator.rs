@@ -16,8 +16,8 @@ use flowsieve_sim::sample::Sampling;
 use flowsieve_sim::{Flows, Partitioning, SimError};
 use flowsieve_workload::Flow;
 
+use super::{NS, US, with_ports};
 use crate::by_hand::{Nothing, Trial, fcts_in_ns, flow, in_order, marks_and_drops, rack, scheme};
-use crate::{NS, US, with_ports};
 use coflow_turns::ENTRY;
 
 #[path = "../../../flowsieve/examples/own_scheme/coflow_turns.rs"]

@@ -15,8 +15,8 @@ use flowsieve_settings::{Origin, Raw, Settings, Table};
 use flowsieve_sim::Partitioning;
 use flowsieve_transport::{Constants, Effects, Endpoint, Out, Packet, TransportSpec};
 
+use super::{LastComeFirstServed, NS, RecordedDeadlines, US, at_every_place, class};
 use crate::by_hand::{Nothing, Trial, fcts, flow, in_order, rack, scheme, settings};
-use crate::{LastComeFirstServed, NS, RecordedDeadlines, US, at_every_place, class};
 
 #[path = "../../../flowsieve/examples/own_scheme/emptier_uplink.rs"]
 mod emptier_uplink;

@@ -7,7 +7,7 @@ use flowsieve_core::{ControllerSpec, FlowEvent, Message, Node, PortScheduler, Ti
 use flowsieve_fabric::topology::Sites;
 use flowsieve_sim::RunSpec;
 
-use crate::engine::{Event, Twin};
+use crate::twin::engine::{Event, Twin};
 
 /// Controllers that a scheme names together.
 pub(crate) struct Kind {

@@ -1,4 +1,4 @@
-//! The naive twin of the simulator: links, ports and switches. Hosts are in [`crate::hosts`].
+//! The naive twin of the simulator: links, ports and switches. Hosts are in [`crate::twin::hosts`].
 //!
 //! Written from `docs/reference/model.md` and not from the simulator: a heap of events, an event for every departure, packets
 //! that are never reused, no partitions, nothing lazy. It shares with the simulator what has tests of its own: port
@@ -22,10 +22,10 @@ use flowsieve_workload::random::{Purpose, Xoshiro256PlusPlus, stream};
 use flowsieve_workload::{ClosedLoop, Flow, Queries};
 use rand_core::Rng;
 
-use crate::controllers::{Kind, kinds};
-use crate::hosts::{Alarm, Host, Record};
-use crate::programs::programs;
-use crate::steps::Seen;
+use crate::twin::controllers::{Kind, kinds};
+use crate::twin::hosts::{Alarm, Host, Record};
+use crate::twin::programs::programs;
+use crate::twin::steps::Seen;
 
 /// What happens. The order of the variants, and of their fields, is the order at equal times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -17,7 +17,7 @@ use flowsieve_transport::endpoint::BaseRoundTrips;
 use flowsieve_transport::{Effects, HostEndpoint, Out, Packet, Said, Timer, Turn};
 use flowsieve_workload::{Flow, SizeBounds};
 
-use crate::engine::{Body, Event, Twin};
+use crate::twin::engine::{Body, Event, Twin};
 
 /// Whom a timer wakes; the order is that of timers of one host at one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,7 +5,7 @@ use flowsieve_core::{Kind, Meta, NONE, PortScheduler, ProgramPacket, SwitchPorts
 use flowsieve_fabric::topology::{Node, Sites};
 use flowsieve_sim::RunSpec;
 
-use crate::engine::{Body, Event, Twin};
+use crate::twin::engine::{Body, Event, Twin};
 
 /// The program of each switch.
 pub(crate) fn programs(run_spec: &RunSpec<'_>, sites: &Sites<'_>) -> Vec<Option<Box<dyn SwitchProgram>>> {

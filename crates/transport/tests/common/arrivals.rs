@@ -10,8 +10,8 @@ use flowsieve_transport::tcp::header::{AckHeader, GapReport};
 use flowsieve_transport::tcp::params::Gaps;
 use flowsieve_transport::tcp::receiver::{AckRule, Arrival};
 
-pub const EACH: AckRule = AckRule { every: 1, quick: 0, delay: Time::ZERO, span: 478 };
-pub const SECOND: AckRule = AckRule { every: 2, delay: Time::from_us(500), ..EACH };
+pub(crate) const EACH: AckRule = AckRule { every: 1, quick: 0, delay: Time::ZERO, span: 478 };
+pub(crate) const SECOND: AckRule = AckRule { every: 2, delay: Time::from_us(500), ..EACH };
 
 fn arrival(word: &str) -> Arrival {
     let (seq, rest) = word.split_once('@').expect("a segment and its priority");
@@ -28,7 +28,7 @@ fn arrival(word: &str) -> Arrival {
 }
 
 /// What each arrival is answered with.
-pub fn acks_of(gaps: Gaps, rule: AckRule, arrivals: &str) -> Vec<String> {
+pub(crate) fn acks_of(gaps: Gaps, rule: AckRule, arrivals: &str) -> Vec<String> {
     let mut receiver = Receiver::comparing_priorities(gaps);
     let answer = |word| {
         let reaction = receiver.on_data(Time::ZERO, &arrival(word), rule);

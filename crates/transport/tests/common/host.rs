@@ -47,7 +47,7 @@ use super::SEGMENT;
 
 /// What a host sees of its endpoint, in the order in which it happens.
 #[derive(Clone, Debug)]
-pub enum Seen {
+pub(crate) enum Seen {
     Told(FlowEvent),
     Tagged(FlowFacts, Tag),
     Sent(Packet),
@@ -95,12 +95,12 @@ impl Out for Wire {
 }
 
 /// A TCP whose connections take turns.
-pub fn tcp(params: TcpParams, connections: Connections, handshake: Handshake) -> TransportSpec {
+pub(crate) fn tcp(params: TcpParams, connections: Connections, handshake: Handshake) -> TransportSpec {
     ordered(params, (connections, handshake), NicOrder::Turns)
 }
 
 /// A TCP whose hosts serve connections in this order.
-pub fn ordered(
+pub(crate) fn ordered(
     params: TcpParams,
     (connections, handshake): (Connections, Handshake),
     order: NicOrder,
@@ -108,8 +108,8 @@ pub fn ordered(
     TransportSpec::Tcp(Arc::new(TcpRules { params, connections, handshake, header: HEADER_BYTES, order }))
 }
 
-pub struct Host {
-    pub endpoint: HostEndpoint,
+pub(crate) struct Host {
+    pub(crate) endpoint: HostEndpoint,
     pauses: bool,
     tagger: Tagger,
     log: Log,
@@ -118,17 +118,17 @@ pub struct Host {
     /// The last packet of each flow.
     last: BTreeMap<u32, Packet>,
     /// The facts of every packet, in the order of sending.
-    pub facts: Vec<FlowFacts>,
-    pub now: Time,
+    pub(crate) facts: Vec<FlowFacts>,
+    pub(crate) now: Time,
 }
 
 impl Host {
-    pub fn new(spec: &TransportSpec, pauses: bool) -> Host {
+    pub(crate) fn new(spec: &TransportSpec, pauses: bool) -> Host {
         Host::told(spec, pauses, None)
     }
 
     /// Builds a host that knows base round trips.
-    pub fn told(spec: &TransportSpec, pauses: bool, round_trips: Option<Box<BaseRoundTrips>>) -> Host {
+    pub(crate) fn told(spec: &TransportSpec, pauses: bool, round_trips: Option<Box<BaseRoundTrips>>) -> Host {
         let log = Log::default();
         let recorder = Recorder { log: Arc::clone(&log), tags: 0, first: None };
         Host {
@@ -143,11 +143,11 @@ impl Host {
         }
     }
 
-    pub fn begin(&mut self, message: &Message) -> Effects {
+    pub(crate) fn begin(&mut self, message: &Message) -> Effects {
         self.call(|endpoint, tagger, out, now| endpoint.begin(now, tagger, out, message))
     }
 
-    pub fn receive(&mut self, packet: &Packet) -> Effects {
+    pub(crate) fn receive(&mut self, packet: &Packet) -> Effects {
         self.call(|endpoint, tagger, out, now| {
             let handled = endpoint.receive(now, tagger, out, |_| *packet);
             if let Handled::Nothing { timer } = handled {
@@ -157,11 +157,11 @@ impl Host {
         })
     }
 
-    pub fn on_timer(&mut self) -> Effects {
+    pub(crate) fn on_timer(&mut self) -> Effects {
         self.call(|endpoint, tagger, out, now| endpoint.on_timer(now, tagger, out))
     }
 
-    pub fn poll(&mut self) -> Turn {
+    pub(crate) fn poll(&mut self) -> Turn {
         let wanted = self.endpoint.turns();
         let turn = self.endpoint.poll(self.now, &mut self.tagger, &mut Wire(Arc::clone(&self.log)));
         let news = self.news();
@@ -177,17 +177,17 @@ impl Host {
     }
 
     /// Everything that happened since it was asked for last.
-    pub fn take_seen(&mut self) -> Vec<Seen> {
+    pub(crate) fn take_seen(&mut self) -> Vec<Seen> {
         std::mem::take(&mut self.seen)
     }
 
     /// The last packet of a flow that was sent.
-    pub fn last(&self, flow: u32) -> Packet {
+    pub(crate) fn last(&self, flow: u32) -> Packet {
         self.last[&flow]
     }
 
     /// The sender's and the receiver's place that the last packet of a flow names.
-    pub fn places(&self, flow: u32) -> [u32; 2] {
+    pub(crate) fn places(&self, flow: u32) -> [u32; 2] {
         let [.., sender, receiver, _] = self.last(flow).words;
         [sender, receiver]
     }
@@ -242,7 +242,7 @@ impl Host {
         news
     }
 
-    pub fn run(&mut self, script: &str) {
+    pub(crate) fn run(&mut self, script: &str) {
         for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
             self.step(line);
         }
@@ -468,7 +468,7 @@ fn write(says: &Said) -> [u32; 4] {
 }
 
 /// Whether a packet gets no answer.
-pub fn unanswered(packet: &Packet) -> bool {
+pub(crate) fn unanswered(packet: &Packet) -> bool {
     packet.code & Packet::UNANSWERED != 0
 }
 

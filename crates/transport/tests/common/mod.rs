@@ -15,12 +15,11 @@
 //! | `100 done 7` | a message of 7 segments is finished |
 //!
 //! Nothing may be sent that no line expects, and no timer may be missed.
-#![allow(dead_code, unreachable_pub)]
 
-pub mod arrivals;
-pub mod host;
-pub mod path;
-pub mod random;
+pub(crate) mod arrivals;
+pub(crate) mod host;
+pub(crate) mod path;
+pub(crate) mod random;
 
 use flowsieve_core::{Message, Time};
 use flowsieve_transport::tcp::congestion::dctcp::DctcpRules;
@@ -31,10 +30,10 @@ use flowsieve_transport::tcp::params::{Halves, LossDetection, Reduction, Restart
 use flowsieve_transport::tcp::sender::{Ack, Emission, Timer};
 use flowsieve_transport::tcp::{CongestionSpec, Header, TcpParams, TcpSender};
 
-pub const SEGMENT: u16 = 1_460;
+pub(crate) const SEGMENT: u16 = 1_460;
 
 /// Today's standards: NewReno, initial window 10, RFC 6298 with 10 ms, three duplicate ACKs.
-pub fn rfc() -> TcpParams {
+pub(crate) fn rfc() -> TcpParams {
     TcpParams {
         segment: SEGMENT,
         initial_window: 10,
@@ -62,7 +61,7 @@ pub fn rfc() -> TcpParams {
 }
 
 /// Linux: its timer, RACK with probes, proportional rate reduction, cuts that are undone, and windows of whole segments.
-pub fn linux() -> TcpParams {
+pub(crate) fn linux() -> TcpParams {
     TcpParams {
         rto: RtoRule::Linux { min: Time::from_us(10_000), initial: RtoRule::RFC_INITIAL },
         loss_detection: LossDetection::RackTlp,
@@ -75,7 +74,7 @@ pub fn linux() -> TcpParams {
 }
 
 /// The ns-2 lineage under spraying: DCTCP, constant RTO of 2 ms, no duplicate ACKs.
-pub fn ns2() -> TcpParams {
+pub(crate) fn ns2() -> TcpParams {
     TcpParams {
         max_window: 239,
         window: WindowRule::FromCumulative,
@@ -88,15 +87,15 @@ pub fn ns2() -> TcpParams {
 }
 
 /// Runs a script on a connection without handshake.
-pub fn trace(params: &TcpParams, script: &str) -> Trace {
+pub(crate) fn trace(params: &TcpParams, script: &str) -> Trace {
     let mut trace = Trace::new(false, params);
     trace.run(script);
     trace
 }
 
 /// A sender under a script.
-pub struct Trace {
-    pub tcp: TcpSender,
+pub(crate) struct Trace {
+    pub(crate) tcp: TcpSender,
     params: TcpParams,
     now: Time,
     sent: Vec<Emission>,
@@ -104,18 +103,18 @@ pub struct Trace {
 }
 
 impl Trace {
-    pub fn new(handshake: bool, params: &TcpParams) -> Trace {
+    pub(crate) fn new(handshake: bool, params: &TcpParams) -> Trace {
         let tcp = TcpSender::new(handshake, params);
         Trace { tcp, params: params.clone(), now: Time::ZERO, sent: Vec::new(), messages: 0 }
     }
 
-    pub fn run(&mut self, script: &str) {
+    pub(crate) fn run(&mut self, script: &str) {
         self.run_all(script);
         assert_eq!(show(&self.sent), "", "sent after the last line");
     }
 
     /// Runs a script after whose last line something may be sent, for the next script to expect.
-    pub fn run_all(&mut self, script: &str) {
+    pub(crate) fn run_all(&mut self, script: &str) {
         for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
             self.step(line);
         }
@@ -173,14 +172,14 @@ impl Trace {
 }
 
 /// What a sender shows under a name.
-pub fn reading(tcp: &TcpSender, name: &str) -> Option<f64> {
+pub(crate) fn reading(tcp: &TcpSender, name: &str) -> Option<f64> {
     let mut found = None;
     tcp.observe(&mut |values| found = values.iter().find(|value| value.0 == name).map(|value| value.1));
     found
 }
 
 /// The congestion window.
-pub fn window(tcp: &TcpSender) -> f64 {
+pub(crate) fn window(tcp: &TcpSender) -> f64 {
     reading(tcp, WINDOW).expect("every sender has a window")
 }
 

@@ -41,10 +41,10 @@ struct Port {
     sending: Option<Packet>,
 }
 
-pub struct Path {
+pub(crate) struct Path {
     params: TcpParams,
-    pub now: Time,
-    pub tcp: TcpSender,
+    pub(crate) now: Time,
+    pub(crate) tcp: TcpSender,
     receiver: Receiver,
     ports: [Port; 2],
     events: BTreeMap<(Time, u64), Event>,
@@ -52,37 +52,37 @@ pub struct Path {
     /// Priority and message of each segment.
     segments: Vec<(u8, u32)>,
     /// (segment, how often it was sent before) that the path loses at its second port, in addition to what the weather takes.
-    pub lose: BTreeSet<(u32, u32)>,
+    pub(crate) lose: BTreeSet<(u32, u32)>,
     /// Acknowledgements that are lost, counted from 0, and the chance in a thousand of any other.
-    pub lose_acks: BTreeSet<u32>,
-    pub acks_lost: u64,
+    pub(crate) lose_acks: BTreeSet<u32>,
+    pub(crate) acks_lost: u64,
     acks: u32,
     /// `lost` is for first transmissions, `twice` for others; either port may be the one that loses them.
-    pub weather: Weather,
+    pub(crate) weather: Weather,
     /// Nothing is under way when the timer fires: what it repairs must be what priorities do not show.
-    pub patient: bool,
+    pub(crate) patient: bool,
     /// How often each segment was sent.
-    pub sent: Vec<u32>,
+    pub(crate) sent: Vec<u32>,
     /// What was lost, as in `lose`.
-    pub lost: BTreeSet<(u32, u32)>,
+    pub(crate) lost: BTreeSet<(u32, u32)>,
     /// Segments whose first transmission arrived.
     arrived: BTreeSet<u32>,
     /// And those of which any did.
     held: BTreeSet<u32>,
     /// What the receiver said was lost.
-    pub asked: BTreeSet<u32>,
+    pub(crate) asked: BTreeSet<u32>,
     /// Instants of timeouts in microseconds, with the next segment in order at the receiver.
-    pub timeouts: Vec<(u64, u32)>,
+    pub(crate) timeouts: Vec<(u64, u32)>,
     edge: u32,
     /// Instants in microseconds when all of each message was acknowledged.
-    pub finished: Vec<u64>,
-    pub found_lost: u32,
-    pub delivered: Vec<u32>,
+    pub(crate) finished: Vec<u64>,
+    pub(crate) found_lost: u32,
+    pub(crate) delivered: Vec<u32>,
 }
 
 impl Path {
     /// `takes`: microseconds that each port takes for a packet.
-    pub fn new(params: &TcpParams, takes: [u64; 2]) -> Path {
+    pub(crate) fn new(params: &TcpParams, takes: [u64; 2]) -> Path {
         Path {
             params: params.clone(),
             now: Time::ZERO,
@@ -112,7 +112,7 @@ impl Path {
     }
 
     /// A message of full segments with these priorities begins.
-    pub fn push(&mut self, id: u32, priorities: &[u8]) {
+    pub(crate) fn push(&mut self, id: u32, priorities: &[u8]) {
         let bytes = u64::from(SEGMENT) * priorities.len() as u64;
         self.tcp.push(self.now, Message { id, bytes, ..Message::default() }, &self.params);
         self.segments.extend(priorities.iter().map(|&priority| (priority, id)));
@@ -120,7 +120,7 @@ impl Path {
     }
 
     /// Lets everything happen up to an instant, or until nothing is left to happen.
-    pub fn run_until(&mut self, end: Time) {
+    pub(crate) fn run_until(&mut self, end: Time) {
         loop {
             self.send();
             let event = self.events.first_key_value().map_or(Time::NEVER, |(&(at, _), _)| at);

@@ -16,19 +16,19 @@ use super::{SEGMENT, rfc};
 
 /// How the pipe treats packets, drawn for each anew: chances in a thousand, delays in microseconds.
 #[derive(Clone, Copy, Debug)]
-pub struct Weather {
-    pub lost: u64,
-    pub twice: u64,
-    pub marked: u64,
+pub(crate) struct Weather {
+    pub(crate) lost: u64,
+    pub(crate) twice: u64,
+    pub(crate) marked: u64,
     /// Up to so much over the base delay, each with the same chance.
-    pub late: u64,
-    pub seed: u64,
+    pub(crate) late: u64,
+    pub(crate) seed: u64,
 }
 
-pub const CLEAR: Weather = Weather { lost: 0, twice: 0, marked: 0, late: 0, seed: 0 };
+pub(crate) const CLEAR: Weather = Weather { lost: 0, twice: 0, marked: 0, late: 0, seed: 0 };
 
 /// Up to this many packets of a thousand are lost.
-pub fn weather(most_lost: u64) -> impl Strategy<Value = Weather> {
+pub(crate) fn weather(most_lost: u64) -> impl Strategy<Value = Weather> {
     let late = prop_oneof![Just(0u64), 1u64..40, 1u64..3_000];
     (0..most_lost, 0u64..200, 0u64..1_000, late, any::<u64>()).prop_map(|(lost, twice, marked, late, seed)| Weather {
         lost,
@@ -41,7 +41,7 @@ pub fn weather(most_lost: u64) -> impl Strategy<Value = Weather> {
 
 impl Weather {
     /// A number below `bound` (SplitMix64).
-    pub fn draw(&mut self, bound: u64) -> u64 {
+    pub(crate) fn draw(&mut self, bound: u64) -> u64 {
         self.seed = self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.seed;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -49,7 +49,7 @@ impl Weather {
         (z ^ (z >> 31)) % bound
     }
 
-    pub fn strikes(&mut self, chance: u64) -> bool {
+    pub(crate) fn strikes(&mut self, chance: u64) -> bool {
         self.draw(1_000) < chance
     }
 }
@@ -80,7 +80,7 @@ fn paced(pace_ns: u64) -> CongestionSpec {
     CongestionSpec::custom(move |params| Paced { window: params.max_window.div_ceil(2), pace_ns })
 }
 
-pub fn params() -> impl Strategy<Value = TcpParams> {
+pub(crate) fn params() -> impl Strategy<Value = TcpParams> {
     let detection = prop_oneof![
         Just(LossDetection::Off),
         (1u32..5).prop_map(LossDetection::DupAck),

@@ -1,23 +1,21 @@
 //! The simulator against its naive twin, on random small runs: the same flow records, the same counts.
 
-#[path = "../common/mod.rs"]
-mod common;
 mod controllers;
 mod engine;
 mod hosts;
-#[path = "../common/hula.rs"]
-mod hula;
 mod programs;
 mod steps;
 
-use common::{BY_THE_CLOCK, Case, NO_OWN_PARTS, PlainFlow, Rest, case, case_of, made, predictions, scheme, settings};
+use self::hosts::Record;
+use crate::common::hula::{hula_case, with_hula};
+use crate::common::{
+    self, BY_THE_CLOCK, Case, NO_OWN_PARTS, PlainFlow, Rest, case, case_of, made, predictions, scheme, settings,
+};
 use flowsieve_core::Time;
 use flowsieve_fabric::topology::Fabric;
 use flowsieve_record::{FlowRow, LinkClass, PointResult, Step};
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec};
 use flowsieve_workload::{ClosedLoop, Flow, Mix, MixPairs, Offer, Pattern, Queries, Rounding, SizeDistribution, Think};
-use hosts::Record;
-use hula::{hula_case, with_hula};
 use proptest::prelude::*;
 use proptest::sample::select;
 

@@ -1,0 +1,5 @@
+//! What tests this crate from outside, as one program: each links all that is under it.
+
+mod any_text;
+mod samples;
+mod traps;

@@ -1,0 +1,6 @@
+//! What tests this crate from outside, as one program: each links all that is under it.
+
+mod allocations;
+mod common;
+mod feeds;
+mod ports;

@@ -1,0 +1,30 @@
+//! What tests this crate from outside, as one program: each links all that is under it.
+
+mod arrows;
+mod awafs;
+mod by_hand;
+mod coflows;
+mod common;
+mod conservation;
+mod coordinator;
+mod departures;
+mod endless;
+mod faults;
+mod fruitless;
+mod homa;
+mod hula;
+mod names;
+mod nos2;
+mod own_congestion;
+mod own_parts;
+mod own_transport;
+mod partitions;
+mod qclimb;
+mod qclimb_steps;
+mod queries;
+mod sampling;
+mod sieve;
+mod symmetry;
+mod traces;
+mod tracing;
+mod twin;
