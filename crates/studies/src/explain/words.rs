@@ -9,7 +9,7 @@ use flowsieve_settings::{Keys, Kind};
 ///
 /// Pages bind their sentences of absence to these names (`crates/flowsieve/tests/absent.rs`). If a name comes to be a
 /// setting, a value, a scheme or a fabric, tests ask for its row, and for those sentences, to go.
-const ABSENT: [(&[&str], &str, &str); 18] = [
+const ABSENT: [(&[&str], &str, &str); 19] = [
     (
         &["pfc", "pause", "lossless", "headroom"],
         "priority flow control, with which a switch pauses its neighbour",
@@ -29,7 +29,7 @@ const ABSENT: [(&[&str], &str, &str); 18] = [
     (&["dcqcn", "bbr"], "a congestion control by rates and timers", "`transport = \"dctcp\"` or `\"cubic\"`"),
     (&["phost", "dcpim", "expresspass"], "a transport driven by its receivers", "`homa`; docs/extend/transport.md"),
     (&["ndp", "eqds", "trimming"], "a transport whose packets switches trim", "`homa`, `pfabric`"),
-    (&["fastpass"], "a central arbiter of every packet", "`coordinator` schemes order coflows, not packets"),
+    (&["fastpass", "arbiter"], "a central arbiter of every packet", "`coordinator` schemes order coflows, not packets"),
     (&["conga", "drill"], "load balancing by congestion", "`load_balancing = \"hula\"`; docs/extend/switch-program.md"),
     (
         &["hermes", "clove", "presto", "plb", "flowbender", "reps"],
@@ -47,6 +47,11 @@ const ABSENT: [(&[&str], &str, &str); 18] = [
         "`kind = \"custom\"`: any list of links, with shortest routes",
     ),
     (&["wireless", "wi-fi", "jitter"], "links whose rate, delay or loss vary", "`delay` and `loss` of a link"),
+    (
+        &["tap-bridge", "emulation"],
+        "a simulated fabric between the devices of a real network",
+        "`flowsieve lab`, between namespaces of one machine",
+    ),
     (&["mpi"], "one run on several machines", "`--threads` for one run, `--shard` for many"),
 ];
 
