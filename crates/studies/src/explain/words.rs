@@ -60,9 +60,9 @@ pub(super) fn word(name: &str, keys: &Keys) -> Option<Explained> {
     part_of_metrics(name).or_else(|| value(name, keys)).or_else(|| absent(name))
 }
 
-/// Every word that can be explained and is no name of its own.
-pub(super) fn words() -> impl Iterator<Item = String> {
-    ABSENT.iter().flat_map(|(names, ..)| *names).map(|&name| name.to_owned())
+/// Returns the names of what is not modelled, kind by kind.
+pub fn absent_names() -> impl Iterator<Item = &'static [&'static str]> {
+    ABSENT.iter().map(|&(names, ..)| names)
 }
 
 /// Explains the first word of metrics' names, such as `p99`, or what follows it, such as `fct`.
