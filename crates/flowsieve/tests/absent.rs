@@ -11,15 +11,7 @@ use std::path::Path;
 
 /// How pages say that Flowsieve lacks something. If a heading of a table or what introduces a list says so, it says it
 /// of each row or item.
-const WORDS: [&str; 7] = [
-    "flowsieve lacks",
-    "flowsieve has no",
-    "does not yet",
-    "not built in",
-    "not modelled",
-    "not implemented",
-    "not supported",
-];
+const WORDS: [&str; 5] = ["flowsieve lacks", "flowsieve has no", "does not yet", "not built in", "not modelled"];
 
 /// A page's paragraphs, list items and table rows, each on one line with the number of its first. Code is left out.
 fn blocks(page: &str) -> Vec<(usize, String)> {
@@ -91,7 +83,7 @@ fn hand_written() -> BTreeMap<String, String> {
 fn is_absent(what: &str) -> bool {
     match what.split_once(' ').unwrap_or((what, "")) {
         ("explain", name) => explain(name, Detail::Short, &built_in())
-            .is_ok_and(|meanings| meanings.iter().all(|meaning| meaning.kind == "not modelled")),
+            .is_ok_and(|meanings| meanings.iter().all(|one| one.kind == "not modelled")),
         ("command", name) => {
             let done = Command::cargo_bin("flowsieve").unwrap().args([name, "--help"]).output().unwrap();
             String::from_utf8_lossy(&done.stderr).contains("unrecognized subcommand")
