@@ -64,7 +64,7 @@ def check(path, name):
         fenced ^= line.startswith("```")
         if len(line) > LINE and not line.startswith("|") and not fenced and not findings:
             faults.append((number, f"{len(line)} columns, at most {LINE}"))
-    total = len(text.split())
+    total = len(re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL).split())
     if total > PAGE and not findings:
         faults.append((1, f"{total} words, at most {PAGE}"))
     for number, paragraph in paragraphs(text):

@@ -77,7 +77,7 @@ class Export:
 
 
 PICTURES = {
-    "report.png": View((1200, 1400), "light", ("body",)),
+    "quickstart.svg": Export(("--what", "figure", "--class", "0-100KB", "--columns", "2")),
     "dark.png": View((1200, 800), "dark", ("#fct",)),
     "narrow.png": View((400, 800), "light", ("body", "#results", "#fct")),
     "print.png": Sheets((1, 2)),

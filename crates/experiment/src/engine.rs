@@ -1,4 +1,4 @@
-//! The interface between experiments and the engines that carry their flows: the simulator now, real packets later.
+//! The interface between experiments and the engines that carry their flows: the simulator, and the TCP of Linux.
 
 use crate::error::Error;
 use crate::plan;

@@ -251,6 +251,16 @@ fn readme_names_the_oldest_rust_that_will_do() {
     assert!(read("README.md").contains(&format!("Rust {version} or later")), "the README does not name Rust {version}");
 }
 
+#[test]
+fn pages__count_the_schemes_that_there_are() {
+    let list: serde_json::Value = serde_json::from_str(&flowsieve(&["list", "schemes", "--json"])).unwrap();
+    let count = format!(" {} schemes", list.as_array().unwrap().len());
+    for page in ["README.md", "CITATION.cff", "docs/compare.md"] {
+        let text = read(page).replace('[', "").split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(&count), "{page}: there are{count}");
+    }
+}
+
 /// The number before a word, or `None`.
 fn number_before(text: &str, word: &str) -> Option<u64> {
     text.split_once(word)?.0.rsplit(|letter: char| !letter.is_ascii_digit()).find(|part| !part.is_empty())?.parse().ok()

@@ -1,9 +1,12 @@
-//! Explains a name: a setting, a scheme, a workload, a kind of fabric, a metric of claims, or a word that is not modelled.
+//! Explains a name: a setting, a scheme, a workload, a kind of fabric, a metric of claims, a value, or a word that is not
+//! modelled.
 //!
 //! Defaults and metrics are read from the documentation, which tests compare with what runs use. To find the readers of
 //! a setting, every scheme is built.
 
 mod words;
+
+pub use words::absent_names;
 
 use crate::catalogue::{about_stand_in, about_workload, needs};
 use flowsieve_engines::USUAL_WORKLOAD;
@@ -95,7 +98,7 @@ pub fn explain(name: &str, detail: Detail, engines: &Engines) -> Result<Vec<Expl
         found = meanings(&lower, detail, engines);
     }
     if found.is_empty() {
-        found.extend(words::word(&lower));
+        found.extend(words::word(&lower, engines.keys()));
     }
     if found.is_empty() { Err(unknown(name, engines)) } else { Ok(found) }
 }
@@ -131,7 +134,7 @@ pub fn names(engines: &Engines) -> Vec<String> {
     names.extend(stand_ins().iter().map(|of| of.name.to_owned()));
     names.extend(kinds().map(|kind| kind.name().to_owned()));
     names.extend(Figure::all().map(Figure::name));
-    names.extend(words::words());
+    names.extend(absent_names().flatten().map(|&name| name.to_owned()));
     names
 }
 
@@ -383,6 +386,23 @@ mod tests {
         assert!(fact(&of("p99")[0], "metrics").contains("p99 slowdown"));
         assert_eq!((of("pfc")[0].kind, of("HPCC")[0].kind), ("not modelled", "not modelled"));
         assert!(fact(&of("ndp")[0], "source").contains("limits.md"));
+        assert!(fact(&of("swift")[0], "nearest").ends_with("; to write one: docs/extend/congestion-control.md"));
+    }
+
+    /// The day on which one of these names comes to be something, its row has to go.
+    #[test]
+    fn explain__what_is_absent_is_nothing_else() {
+        for name in absent_names().flatten() {
+            assert_eq!(of(name).iter().map(|one| one.kind).collect::<Vec<_>>(), ["not modelled"], "{name}");
+        }
+    }
+
+    #[test]
+    fn explain__a_value_names_its_settings() {
+        assert!(fact(&of("cubic")[0], "of").starts_with("`transport`: "), "{}", of("cubic")[0].text());
+        assert!(fact(&of("flowlet")[0], "of").starts_with("`load_balancing`: "));
+        assert_eq!(of("dctcp").iter().map(|one| one.kind).collect::<Vec<_>>(), ["a scheme"]);
+        assert!(explain("10ms", Detail::All, &built_in()).is_err(), "an example of a list is no value of it");
     }
 
     #[test]

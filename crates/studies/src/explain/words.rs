@@ -1,37 +1,68 @@
-//! Words that people ask for and that are no single setting, scheme or metric: parts of metrics' names, and what is not
-//! modelled.
+//! Words that people ask for and that are no single setting, scheme or metric: parts of metrics' names, values of settings,
+//! and what is not modelled.
 
 use super::{Explained, METRICS_PAGE, metric};
 use flowsieve_results::claims::Figure;
+use flowsieve_settings::{Keys, Kind};
 
-/// What Flowsieve does not model: names, what they are, and what comes nearest.
-const ABSENT: [(&[&str], &str, &str); 12] = [
-    (&["pfc", "pause", "lossless"], "priority flow control, with which a switch pauses its neighbour", "switches drop"),
-    (&["roce", "rdma"], "remote memory access over Ethernet", "messages over TCP, DCTCP or pFabric's transport"),
-    (&["dcqcn", "timely", "swift", "hpcc", "powertcp"], "a rate-based congestion control", "`transport = \"dctcp\"`"),
-    (&["cubic", "bbr", "vegas"], "a congestion control of the Internet", "`transport = \"tcp\"`, NewReno"),
-    (&["ndp", "phost", "eqds"], "a transport driven by its receivers", "`homa`, `pfabric`; or a transport of your own"),
-    (&["fastpass"], "a central arbiter of every packet", "`coordinator` schemes order coflows, not packets"),
+/// What Flowsieve does not model: names, what they are, and what comes nearest, or the page that says how to write one.
+///
+/// Pages bind their sentences of absence to these names (`crates/flowsieve/tests/absent.rs`). If a name comes to be a
+/// setting, a value, a scheme or a fabric, tests ask for its row, and for those sentences, to go.
+const ABSENT: [(&[&str], &str, &str); 19] = [
     (
-        &["conga", "letflow", "hermes", "clove", "presto"],
-        "load balancing",
-        "`load_balancing = \"hula\"` or `\"flowlet\"`",
+        &["pfc", "pause", "lossless", "headroom"],
+        "priority flow control, with which a switch pauses its neighbour",
+        "switches drop",
     ),
-    (&["mptcp"], "a transport over several paths", "`load_balancing = \"spray\"`"),
-    (&["pie", "codel", "fq-codel"], "active queue management", "`marking = \"red\"`, or a port of your own"),
-    (&["pacing"], "packets that a host spaces out", "a congestion control of your own may pace"),
-    (&["failure", "flapping"], "links that fail during a run", "links that are down, slower or lossy from the start"),
-    (&["qos", "shaping", "policer"], "rates for tenants", "`min_rate` of `qc-min-rate`"),
+    (&["roce", "rdma"], "remote memory access over Ethernet", "messages over TCP, DCTCP or pFabric's transport"),
+    (
+        &["swift", "timely", "vegas"],
+        "a congestion control by delay",
+        "`transport = \"dctcp\"`; docs/extend/congestion-control.md",
+    ),
+    (
+        &["hpcc", "powertcp", "telemetry"],
+        "a congestion control by what switches write into packets",
+        "`transport = \"dctcp\"`",
+    ),
+    (&["dcqcn", "bbr"], "a congestion control by rates and timers", "`transport = \"dctcp\"` or `\"cubic\"`"),
+    (&["phost", "dcpim", "expresspass"], "a transport driven by its receivers", "`homa`; docs/extend/transport.md"),
+    (&["ndp", "eqds", "trimming"], "a transport whose packets switches trim", "`homa`, `pfabric`"),
+    (&["fastpass", "arbiter"], "a central arbiter of every packet", "`coordinator` schemes order coflows, not packets"),
+    (&["conga", "drill"], "load balancing by congestion", "`load_balancing = \"hula\"`; docs/extend/switch-program.md"),
+    (
+        &["hermes", "clove", "presto", "plb", "flowbender", "reps"],
+        "hosts that choose the paths of their packets",
+        "`load_balancing = \"flowlet\"` or `\"spray\"`",
+    ),
+    (&["mptcp", "multipath"], "a transport over several paths", "`load_balancing = \"spray\"`"),
+    (&["pie", "codel", "fq-codel"], "active queue management by delay", "`marking = \"red\"`"),
+    (&["lstf"], "packets in the order of their slack", "`pfabric-edf`; docs/extend/scheme.md"),
+    (&["pacing"], "packets that a host spaces out", "docs/extend/congestion-control.md"),
+    (&["qos", "shaping", "policer", "token-bucket"], "rates for tenants", "`min_rate` of `qc-min-rate`"),
+    (
+        &["dragonfly", "bcube", "camcube", "multi-homed", "valiant"],
+        "hosts with several links, or routes that are not shortest",
+        "`kind = \"custom\"`: any list of links, with shortest routes",
+    ),
+    (&["wireless", "wi-fi", "jitter"], "links whose rate, delay or loss vary", "`delay` and `loss` of a link"),
+    (
+        &["tap-bridge", "emulation"],
+        "a simulated fabric between the devices of a real network",
+        "`flowsieve lab`, between namespaces of one machine",
+    ),
+    (&["mpi"], "one run on several machines", "`--threads` for one run, `--shard` for many"),
 ];
 
 /// Explains a word, in lower case.
-pub(super) fn word(name: &str) -> Option<Explained> {
-    part_of_metrics(name).or_else(|| absent(name))
+pub(super) fn word(name: &str, keys: &Keys) -> Option<Explained> {
+    part_of_metrics(name).or_else(|| value(name, keys)).or_else(|| absent(name))
 }
 
-/// Every word that can be explained and is no name of its own.
-pub(super) fn words() -> impl Iterator<Item = String> {
-    ABSENT.iter().flat_map(|(names, ..)| *names).map(|&name| name.to_owned())
+/// Returns the names of what is not modelled, kind by kind.
+pub fn absent_names() -> impl Iterator<Item = &'static [&'static str]> {
+    ABSENT.iter().map(|&(names, ..)| names)
 }
 
 /// Explains the first word of metrics' names, such as `p99`, or what follows it, such as `fct`.
@@ -54,11 +85,26 @@ fn part_of_metrics(name: &str) -> Option<Explained> {
     })
 }
 
+/// A value of settings, such as `cubic`.
+fn value(name: &str, keys: &Keys) -> Option<Explained> {
+    let takes = |kind: &Kind| match kind {
+        Kind::Choice(of) | Kind::SizeListOr(of) => of.names().contains(&name),
+        _ => false,
+    };
+    let of: Vec<String> =
+        keys.iter().filter(|key| takes(&key.kind)).map(|key| format!("`{}`: {}", key.name, key.help)).collect();
+    (!of.is_empty()).then(|| Explained {
+        name: name.to_owned(),
+        kind: "a value",
+        facts: vec![("of", of.join("\n")), ("source", "docs/reference/README.md has the pages of settings".to_owned())],
+    })
+}
+
 fn absent(name: &str) -> Option<Explained> {
     let (_, is, nearest) = ABSENT.iter().find(|(names, ..)| names.contains(&name))?;
     let facts = vec![
         ("is", (*is).to_owned()),
-        ("nearest", (*nearest).to_owned()),
+        ("nearest", nearest.replace("docs/", "to write one: docs/")),
         ("source", "docs/reference/limits.md, docs/compare.md".to_owned()),
     ];
     Some(Explained { name: name.to_owned(), kind: "not modelled", facts })
