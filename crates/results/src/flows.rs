@@ -199,7 +199,9 @@ fn rows_of(batch: &Batch, in_runs: bool) -> Result<Vec<Row>, ResultError> {
             steps.push(batch.some::<u64>(step.column())?);
         }
         for (_, row) in &mut rows {
-            let all: Option<Vec<u64>> = steps.iter_mut().map(|step| step.next().flatten()).collect();
+            // Each of them goes on to the next row, also after an empty one.
+            let of_row: Vec<Option<u64>> = steps.iter_mut().map(|step| step.next().flatten()).collect();
+            let all: Option<Vec<u64>> = of_row.into_iter().collect();
             row.steps = all.and_then(|all| all.try_into().ok()).map(StepRow::of_ns);
         }
     }
