@@ -55,6 +55,27 @@ const SAMPLES: u64 = 5;
 /// taken for a new one. The changelog gives the reason each time.
 pub const MODEL: u32 = 13;
 
+/// What changed with each model from the fourth on.
+const CHANGES: [&str; MODEL as usize - 3] = [
+    "thresholds = \"worst\" come from a finer law of sizes",
+    "messages that begin at a run's first instant are not told apart by time",
+    "a built-in port holds at most 4 GiB",
+    "awafs-auto at hosts counts their load period by period",
+    "flows have columns of losses and of what receivers held",
+    "flows have a column of duplicate ACKs, and coflows have width and ideal CCT",
+    "sparse levels of coflows that are spread anew leave no level free",
+    "levels of NOS2 and ES-8 begin at their threshold; qc-srpt and qc-ddl rank by what remains of a message",
+    "manifests hold only settings that acted, and what flows waited for",
+    "the order of packets that arrive at one instant is drawn; spraying takes turns for each flow; HULA's flowlets leave silent \
+     paths; loss_detection = \"auto\" looks at the fabric; parameters = \"scaled\" has one rule of buffers and timers",
+];
+
+/// Lists what changed since a model, a sentence for each later one that is known.
+pub fn changed_since(model: u32) -> Vec<String> {
+    let later = (4..).zip(CHANGES).filter(|(number, _)| *number > model);
+    later.map(|(number, what)| format!("model {number}: {what}")).collect()
+}
+
 /// Returns the revision of those settings whose results alone have changed, so that the parts of all others stay valid.
 fn revision(settings: &BTreeMap<String, String>) -> &'static str {
     let is = |key: &str, value: &str| settings.get(key).is_some_and(|found| found == value);
