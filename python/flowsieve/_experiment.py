@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import html
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flowsieve import _arrays, _findings, _flowsieve, _functions, _packing, _scheme, _tables, _toml
+from flowsieve import _arrays, _findings, _flowsieve, _functions, _packing, _scheme, _show, _tables, _toml
 from flowsieve._findings import Finding, Findings
 from flowsieve._flows import Flows, written
 from flowsieve._folders import Folder, PathLike, path_of
-from flowsieve._given import given, takes, words_of
+from flowsieve._given import given, takes, takes_settings, words_of
 from flowsieve._lists import list_experiments
 from flowsieve._numbers import whole, whole_or_none
 from flowsieve._options import ChangeOptions, JoinOptions, MakeOptions, RunOptions
@@ -21,6 +22,7 @@ from flowsieve._plan import Plan
 from flowsieve._progress import Listener, listener
 from flowsieve._result import Result
 from flowsieve._scheme import Scheme
+from flowsieve._settings import Settings
 from flowsieve.errors import ExperimentError, ResultError
 
 if TYPE_CHECKING:
@@ -99,8 +101,6 @@ class Experiment:
         """What has to live as long."""
         self._named: Any = None
         """The same with these names, once it is needed."""
-        self._bundle: Path | None = None
-        """Where that is."""
 
     def _open(self, file: str) -> None:
         self._raw = self._module.open(file)
@@ -194,7 +194,7 @@ class Experiment:
             self._raw.plan().pack(str(bundle))
             _packing.rename(bundle, self._files)
             self._named = self._calling(self._module.open(str(bundle)))
-            self._bundle, self._keep = bundle, (*self._keep, kept)
+            self._keep = (*self._keep, kept)
         return self._named
 
     @classmethod
@@ -295,6 +295,7 @@ class Experiment:
         left_out = "# This file does not hold the Python code of {}: run the script that gives it.\n"
         return "".join(left_out.format(_toml.commented(name)) for name in self._calls) + text
 
+    @takes_settings
     def set(
         self,
         settings: Mapping[str, Any] | None = None,
@@ -302,7 +303,7 @@ class Experiment:
         *,
         seeds: int | None = None,
         scale: str | None = None,
-        **more: Any,
+        **more: Unpack[Settings],
     ) -> Experiment:
         """A new experiment with changed settings, each by its name. Give those with dots in their path in a dict.
 
@@ -318,7 +319,7 @@ class Experiment:
         >>> len(exp.set(sizes=range(1_000, 50_000, 100)).plan())
         6
         """
-        values = {**(settings or {}), **more}
+        values: dict[str, Any] = {**(settings or {}), **more}
         own: dict[str, Scheme] = {}
         if "scheme" in values:
             values["scheme"], own = _scheme.split(values["scheme"])
@@ -399,7 +400,7 @@ class Experiment:
         18 runs of 6 points, about 583 million packet-hops in all; ...
         """
         raw = self._settled.plan()
-        return Plan(raw, self._bundle, keep=self._keep, calls=self._calls)
+        return Plan(raw, keep=self._keep, calls=self._calls)
 
     def check(self) -> Findings:
         """What is wrong in it, or looks so, as far as its text says: a sequence of :class:`Finding`. Nothing is run, but
@@ -491,8 +492,9 @@ class Experiment:
         raw = self._settled.plan()
         return _with_report(raw.join(path_of("out", out), folders, words, listener(progress)), None, self._own)
 
-    def pack(self, path: PathLike, *, replace: bool = False) -> Path:
-        """Writes it with every file that it names as a bundle, for other machines.
+    def pack(self, path: PathLike, *, result: Result | None = None, replace: bool = False) -> Path:
+        """Writes it with every file that it names as a bundle, for other machines. With its ``result`` the bundle has digests of
+        that, which ``flowsieve verify`` proves.
 
         An existing file is replaced only with ``replace=True``.
 
@@ -501,7 +503,7 @@ class Experiment:
         >>> len(fs.Experiment.from_file(bundle).plan())
         6
         """
-        return self.plan().pack(path, replace=replace)
+        return self.plan().pack(path, result=result, replace=replace)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A bundle, and what its schemes call: copies, and other processes, have the same runs."""
@@ -522,6 +524,13 @@ class Experiment:
     def __repr__(self) -> str:
         changed = f", changed: {', '.join(self.changes)}" if self.changes else ""
         return f"Experiment({self.name!r}{changed})"
+
+    def _repr_html_(self) -> str:
+        try:
+            said = _show.preformatted(str(self.plan()))
+        except (ExperimentError, ModuleNotFoundError) as error:
+            said = _show.preformatted(f"cannot run: {error}")
+        return said + f"<details><summary>{html.escape(self.name)}</summary>{_show.preformatted(str(self))}</details>"
 
 
 def _unpickled(program: Path | None, content: bytes, own: Mapping[str, Scheme]) -> Experiment:

@@ -12,6 +12,7 @@ from flowsieve._folders import path_of
 from flowsieve._naming import naming
 from flowsieve._numbers import whole
 from flowsieve._option import Option, options_of
+from flowsieve._settings import Settings
 from flowsieve._words import in_python
 from flowsieve.errors import ExperimentError
 
@@ -36,6 +37,15 @@ def takes(group: type) -> Callable[[_Call], _Call]:
         return call
 
     return shown
+
+
+def takes_settings(call: _Call) -> _Call:
+    """Shows every setting in the signature of a call that has them as ``**more``, so that notebooks complete them."""
+    signature = inspect.signature(call)
+    own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+    more = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in Settings.__annotations__]
+    call.__signature__ = signature.replace(parameters=[*own, *more])  # type: ignore[attr-defined]
+    return call
 
 
 def _described(option: Option) -> str:

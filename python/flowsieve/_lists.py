@@ -9,6 +9,7 @@ from flowsieve import _arrays, _flowsieve
 from flowsieve._folders import Folder, PathLike, path_of
 from flowsieve._given import given, takes
 from flowsieve._options import ThresholdsOptions, TuneOptions
+from flowsieve._table import ListTable
 from flowsieve.errors import ExperimentError
 
 if TYPE_CHECKING:
@@ -18,13 +19,17 @@ _LONGEST = 200
 """The longest name that is looked up: no path of a setting is longer."""
 
 
-def _list(what: str, word: str | None, folder: PathLike | None = None) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(_flowsieve.list_of(what, word, None if folder is None else path_of("folder", folder)))
-    return found
+def _list(what: str, word: str | None, folder: PathLike | None = None) -> ListTable:
+    return table_of(what, _flowsieve.list_of(what, word, None if folder is None else path_of("folder", folder)))
 
 
-def list_schemes(word: str | None = None) -> list[dict[str, Any]]:
-    """Every scheme, or those with a word in their name or description.
+def table_of(what: str, said: str) -> ListTable:
+    """What the command says as JSON to ``list``: first the columns that say what a row is."""
+    return ListTable(what, json.loads(said), ("name", "file", "section", "title", "summary", "help"))
+
+
+def list_schemes(word: str | None = None) -> ListTable:
+    """Every scheme, or those with a word in their name or description: a table, and a list of dicts.
 
     >>> import flowsieve as fs
     >>> "pias" in [scheme["name"] for scheme in fs.list_schemes()]
@@ -33,7 +38,7 @@ def list_schemes(word: str | None = None) -> list[dict[str, Any]]:
     return _list("schemes", word)
 
 
-def list_workloads(word: str | None = None) -> list[dict[str, Any]]:
+def list_workloads(word: str | None = None) -> ListTable:
     """The published distributions of flow sizes, and stand-ins for recorded traces.
 
     >>> import flowsieve as fs
@@ -43,7 +48,7 @@ def list_workloads(word: str | None = None) -> list[dict[str, Any]]:
     return _list("workloads", word)
 
 
-def list_topologies(word: str | None = None) -> list[dict[str, Any]]:
+def list_topologies(word: str | None = None) -> ListTable:
     """The kinds of fabric.
 
     >>> import flowsieve as fs
@@ -53,7 +58,7 @@ def list_topologies(word: str | None = None) -> list[dict[str, Any]]:
     return _list("topologies", word)
 
 
-def list_experiments(word: str | None = None, folder: PathLike | None = None) -> list[dict[str, Any]]:
+def list_experiments(word: str | None = None, folder: PathLike | None = None) -> ListTable:
     """The experiments of a folder [default: ``experiments`` if it exists, else those of the package].
 
     >>> import flowsieve as fs
@@ -63,7 +68,7 @@ def list_experiments(word: str | None = None, folder: PathLike | None = None) ->
     return _list("experiments", word, folder)
 
 
-def list_settings(word: str | None = None) -> list[dict[str, Any]]:
+def list_settings(word: str | None = None) -> ListTable:
     """Every key of an experiment file, with unit and default.
 
     >>> import flowsieve as fs
@@ -73,7 +78,7 @@ def list_settings(word: str | None = None) -> list[dict[str, Any]]:
     return _list("settings", word)
 
 
-def list_formats(word: str | None = None) -> list[dict[str, Any]]:
+def list_formats(word: str | None = None) -> ListTable:
     """The files of other simulators that ``flowsieve convert`` reads, with what each loses.
 
     >>> import flowsieve as fs
@@ -107,8 +112,8 @@ def thresholds(
     sizes: Any = None,
     column: str | None = None,
     **options: Unpack[ThresholdsOptions],
-) -> list[dict[str, Any]]:
-    """Demotion thresholds for a distribution of flow sizes, an entry for each load.
+) -> ListTable:
+    """Demotion thresholds for a distribution of flow sizes: a table, and a list of dicts, with a row for each load.
 
     The distribution is a built-in ``workload``, or ``sizes`` or a ``cdf``: files, or arrays of sizes in bytes, or of two columns.
     ``column`` is that of a file of sizes. Without a ``method`` all stand side by side, with the ones to take, what a short
@@ -127,8 +132,8 @@ def thresholds(
     folder = Folder()
     of = _distribution("thresholds", workload, cdf, sizes, column, folder)
     with given(ThresholdsOptions, options, workload=workload) as words:
-        found: list[dict[str, Any]] = json.loads(_flowsieve.thresholds(of, words))
-    return found
+        found = json.loads(_flowsieve.thresholds(of, words))
+    return ListTable("thresholds", found, ("load", "thresholds_bytes", "recommended_bytes", "asked_queues", "ecn_threshold_bytes"))
 
 
 @takes(TuneOptions)

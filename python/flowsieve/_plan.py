@@ -7,13 +7,16 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from flowsieve import _flowsieve, _show
 from flowsieve._folders import PathLike
 from flowsieve._naming import naming
 from flowsieve._scheme import refuse_elsewhere
 from flowsieve._words import in_python
-from flowsieve.errors import ExperimentError
+
+if TYPE_CHECKING:
+    from flowsieve._result import Result
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +48,6 @@ class Plan:
     def __init__(
         self,
         raw: _flowsieve.Plan,
-        bundle: Path | None = None,
         *,
         keep: object = None,
         calls: Mapping[str, object] | None = None,
@@ -53,8 +55,7 @@ class Plan:
         self._raw = raw
         # The callables that its runs need, which are in this process alone.
         self._calls = calls or {}
-        # Where it is packed already, with the files of arrays; and what has to live as long.
-        self._bundle = bundle
+        # What has to live as long.
         self._keep = keep
         listing = json.loads(raw.json())
         self.hash: str = listing["plan"]
@@ -80,8 +81,9 @@ class Plan:
         with naming(None, shard=shard):
             return set(self._raw.shard(shard))
 
-    def pack(self, path: PathLike, *, replace: bool = False) -> Path:
-        """Writes the experiment with every file that it names as a bundle, for other machines.
+    def pack(self, path: PathLike, *, result: Result | None = None, replace: bool = False) -> Path:
+        """Writes the experiment with every file that it names as a bundle, for other machines. With its ``result`` the bundle has
+        digests of that, which ``flowsieve verify`` proves.
 
         A file that is there already is replaced with ``replace=True`` alone.
 
@@ -90,10 +92,7 @@ class Plan:
         'quickstart.flowsieve'
         """
         refuse_elsewhere("pack", self._calls)
-        if self._bundle is None:
-            self._raw.pack(os.fspath(path), replace)
-        else:
-            _copied(self._bundle, Path(path), replace)
+        self._raw.pack(os.fspath(path), replace, None if result is None else str(result.path))
         return Path(path)
 
     def __len__(self) -> int:
@@ -106,14 +105,3 @@ class Plan:
 
     def _repr_html_(self) -> str:
         return _show.preformatted(str(self))
-
-
-def _copied(bundle: Path, path: Path, replace: bool) -> None:
-    try:
-        with path.open("wb" if replace else "xb") as file:
-            file.write(bundle.read_bytes())
-    except FileExistsError:
-        text = f"{path}: is there already, and is not overwritten; expected a new name, or replace=True"
-        raise ExperimentError(text, str(path), expected="a new name, or replace=True", kind="file") from None
-    except OSError as error:
-        raise ExperimentError(f"{path}: cannot be written: {error.strerror}", str(path), kind="file") from None

@@ -18,7 +18,9 @@ from typing import Any
 from flowsieve import _flowsieve
 from flowsieve._experiment import Experiment
 from flowsieve._folders import Folder, PathLike, path_of
+from flowsieve._lists import table_of
 from flowsieve._progress import Listener
+from flowsieve._table import ListTable
 from flowsieve.errors import Error, ExperimentError, ResultError, SimulationError, SweepError
 
 _LOOK_SECONDS = 0.05
@@ -42,7 +44,7 @@ class Program:
             raise ExperimentError(text, name, expected="a program that cargo has built", kind="file", key="program")
         self.path: Path = Path(found).absolute()
         """The program."""
-        self.version: str = _said(self.path, ["--version"]).strip().rsplit(" ", 1)[-1]
+        self.version: str = _said(self.path, ["--version"]).strip().split(" ")[-2]
         """What it says that it is."""
         self.Experiment: type[Experiment] = type("Experiment", (Experiment,), {"_module": _Module(self.path)})
         """Experiments that this program runs: with the calls of :class:`flowsieve.Experiment`."""
@@ -54,24 +56,23 @@ class Program:
         """
         return _said(self.path, ["explain", name])
 
-    def list_schemes(self, word: str | None = None) -> list[dict[str, Any]]:
+    def list_schemes(self, word: str | None = None) -> ListTable:
         """Every scheme that it has, or those with a word in their name or description.
 
         >>> fs.load("target/release/my-scheme").list_schemes("my-scheme")  # doctest: +SKIP
         """
         return self._list("schemes", word)
 
-    def list_settings(self, word: str | None = None) -> list[dict[str, Any]]:
+    def list_settings(self, word: str | None = None) -> ListTable:
         """Every key of its experiment files, with unit and default.
 
         >>> fs.load("target/release/my-scheme").list_settings("my_setting")  # doctest: +SKIP
         """
         return self._list("settings", word)
 
-    def _list(self, what: str, word: str | None) -> list[dict[str, Any]]:
+    def _list(self, what: str, word: str | None) -> ListTable:
         words = [] if word is None else [word]
-        found: list[dict[str, Any]] = json.loads(_said(self.path, ["list", what, *words, "--json"]))
-        return found
+        return table_of(what, _said(self.path, ["list", what, *words, "--json"]))
 
     def __repr__(self) -> str:
         return f"Program({str(self.path)!r}, flowsieve {self.version})"
@@ -127,7 +128,7 @@ class _Experiment:
         return self._raw.changes
 
     def with_changes(self, settings: dict[str, Any], options: Sequence[str]) -> _Experiment:
-        raw = self._raw.with_changes(settings, options)
+        raw = self._raw.with_changes(settings, options, True)
         # The last of several counts.
         options_now = {**self._options, **{word.split("=")[0]: word for word in options}}
         return _Experiment(self._program, raw, self._file, self._folder, options_now)
@@ -196,8 +197,9 @@ class _Plan:
     def shard(self, shard: str) -> set[str]:
         raise ExperimentError(f"shard={shard!r}: a program of your own does not list the runs of a share; expected keys of plan().runs")
 
-    def pack(self, path: str, replace: bool = False) -> None:
-        self._experiment.said("pack", *self._experiment.changed, "--out", path, *(["--replace"] if replace else []))
+    def pack(self, path: str, replace: bool = False, result: str | None = None) -> None:
+        words = [*(["--replace"] if replace else []), *([] if result is None else ["--result", result])]
+        self._experiment.said("pack", *self._experiment.changed, "--out", path, *words)
 
     def run(self, out: str, options: Sequence[str], progress: Listener | None = None) -> _flowsieve.Outcome:
         self._make("run", out, options, progress)

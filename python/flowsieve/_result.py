@@ -10,6 +10,8 @@ import re
 import shutil
 import tarfile
 import tempfile
+import warnings
+import webbrowser
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -285,8 +287,8 @@ class Result:
         return _findings.of_result(json.loads(data)["findings"], text, of_own)
 
     @takes(ReportOptions)
-    def report(self, **options: Unpack[ReportOptions]) -> Path:
-        """Writes ``report.html`` and ``plots.csv``, and returns the page's path.
+    def report(self, *, show: bool = False, **options: Unpack[ReportOptions]) -> Path:
+        """Writes ``report.html`` and ``plots.csv``, and returns the page's path. ``show=True`` opens it in a browser.
 
         >>> import flowsieve as fs
         >>> res = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2).run()
@@ -294,7 +296,10 @@ class Result:
         'report.html'
         """
         with given(ReportOptions, options, "x") as words:
-            return Path(self._raw.report(words))
+            page = Path(self._raw.report(words))
+        if show and not webbrowser.open(page.resolve().as_uri()):
+            warnings.warn(f"no browser was found; the report is {page}", stacklevel=2)
+        return page
 
     @takes(ExportOptions)
     def export(self, **options: Unpack[ExportOptions]) -> str:

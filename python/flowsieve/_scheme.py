@@ -48,7 +48,7 @@ class Scheme:
         base: str = "pias",
         *,
         tagger: Any = None,
-        controller: Callable[[list[int], float], Any] | None = None,
+        controller: Callable[[list[int], float], Any] | type[Any] | None = None,
         period: str | float | None = None,
         delay: str | float | None = None,
         knows_size: bool = False,

@@ -12,6 +12,7 @@ ROWS = 10
 """Rows of a table that are shown."""
 
 _WIDTH = 110
+_CELL_WIDTH = 60
 _COLUMNS = 14
 _CUT = "…"
 _NOTHING = "–"
@@ -25,9 +26,13 @@ def merged(names: Sequence[str]) -> list[str]:
 
 
 def number(value: Any) -> str:
-    """A value for reading: four digits of a fraction, all of a whole number."""
+    """A value for reading: four digits of a fraction, all of a whole number, and no more of a dict than that it is one."""
     if value is None:
         return _NOTHING
+    if isinstance(value, Mapping):
+        return f"{{{_CUT}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(number, value))}]"
     if not isinstance(value, float):
         return str(value)
     if value != value or value in (float("inf"), float("-inf")):
@@ -55,7 +60,7 @@ def text(heading: str, names: Sequence[str], rows: Rows, length: int) -> str:
     lines = [""] * (len(rows) + 1)
     shown = 0
     for name in names:
-        cells = [name, *(cell(row, name) for row in rows)]
+        cells = [name, *(_short(cell(row, name)) for row in rows)]
         width = max(map(len, cells))
         if shown and len(lines[0]) + 2 + width > _WIDTH:
             break
@@ -67,6 +72,10 @@ def text(heading: str, names: Sequence[str], rows: Rows, length: int) -> str:
     left += [f"more columns: {_some(names[shown:])}"] if shown < len(names) else []
     said = [heading, *(line.rstrip() for line in lines), *([f"{_CUT} {'; '.join(left)}"] if left else [])]
     return "\n".join(said)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _CELL_WIDTH else text[: _CELL_WIDTH - 1] + _CUT
 
 
 def _some(names: Sequence[str]) -> str:

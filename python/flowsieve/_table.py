@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
+import operator
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from flowsieve import _columns, _flowsieve, _show
 from flowsieve._columns import FRACTION, TEXT, WHOLE
@@ -25,14 +27,14 @@ _BATCH = 1 << 16
 class Table:
     """A table of a result. Nothing is read before it is used.
 
-    It is a stream of Arrow (``__arrow_c_stream__``), which polars, pyarrow, pandas and DuckDB take as it is. Iteration gives
+    It is a stream of Arrow (``__arrow_c_stream__``), which polars, pyarrow, pandas and DuckDB take as it is. As a sequence it has
     rows as dicts: numbers are numbers, and None where there is nothing.
 
     >>> import flowsieve as fs
     >>> res = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2).run()
     >>> table = res.summary()
-    >>> len(table), next(iter(table))["scheme"]
-    (8, 'dctcp')
+    >>> len(table), table[0]["scheme"], [row["load"] for row in table[-2:]]
+    (8, 'dctcp', [0.5, 0.5])
     >>> print(table)  # doctest: +ELLIPSIS
     summary.csv: 8 rows, 83 columns
     scheme  load  size_class  flows  unfinished ...
@@ -70,6 +72,28 @@ class Table:
     def __iter__(self) -> Iterator[dict[str, Any]]:
         raise NotImplementedError
 
+    @overload
+    def __getitem__(self, index: int) -> dict[str, Any]: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[dict[str, Any]]: ...
+
+    def __getitem__(self, index: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
+        if isinstance(index, slice):
+            at = range(len(self))[index]
+            some = list(islice(self._between(min(at, default=0), max(at, default=-1) + 1), None, None, abs(at.step)))
+            return some if at.step > 0 else some[::-1]
+        place = operator.index(index)
+        place += len(self) if place < 0 else 0
+        found = list(self._between(place, place + 1)) if place >= 0 else []
+        if not found:
+            raise IndexError(f"{self._name}: there is no row {index} among {len(self)}")
+        return found[0]
+
+    def _between(self, first: int, end: int) -> Iterator[dict[str, Any]]:
+        """Rows from a first one up to another."""
+        return islice(self, first, end)
+
     def __bool__(self) -> bool:
         return True
 
@@ -80,7 +104,7 @@ class Table:
         >>> fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, seeds=1).run().flows().head(2)[1]["flow"]
         1
         """
-        return list(islice(self, rows))
+        return list(self._between(0, rows))
 
     def lazy(self) -> polars.LazyFrame:
         """A ``polars.LazyFrame``: of a large table only what a query needs is read.
@@ -200,20 +224,24 @@ class ParquetTable(_FileTable):
         return int(self.lazy().select(library("polars").len()).collect().item())
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        return self._rows(_BATCH)
+        return self._between(0, sys.maxsize)
 
-    def head(self, rows: int = _show.ROWS) -> list[dict[str, Any]]:
-        return list(islice(self._rows(rows), rows))
-
-    def _rows(self, batch: int) -> Iterator[dict[str, Any]]:
+    def _between(self, first: int, end: int) -> Iterator[dict[str, Any]]:
         arrow = self._reader()
         if arrow is not None:
-            for some in arrow.ParquetFile(existing(self.path)).iter_batches(batch_size=batch):
-                yield from some.to_pylist()
+            file = arrow.ParquetFile(existing(self.path))
+            ends = list(accumulate(file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)))
+            groups = [group for group, after in enumerate(ends) if after > first]
+            at = ends[groups[0]] - file.metadata.row_group(groups[0]).num_rows if groups else 0
+            for some in file.iter_batches(batch_size=_BATCH, row_groups=groups):
+                if at >= end:
+                    return
+                yield from some.slice(max(0, first - at), max(0, end - max(at, first))).to_pylist()
+                at += some.num_rows
             return
         frame = self.lazy()
-        for start in range(0, len(self), batch):
-            yield from frame.slice(start, batch).collect().to_dicts()
+        for start in range(first, min(end, len(self)), _BATCH):
+            yield from frame.slice(start, min(_BATCH, end - start)).collect().to_dicts()
 
     def lazy(self) -> polars.LazyFrame:
         pl = library("polars")
@@ -349,6 +377,38 @@ class RowsTable(Table):
         pa = library("pyarrow")
         types = {WHOLE: pa.int64(), FRACTION: pa.float64(), TEXT: pa.string()}
         made: pyarrow.Table = pa.table({name: pa.array(each, types[self._kinds[name]]) for name, each in self._values().items()})
+        return made
+
+
+class ListTable(list[dict[str, Any]], Table):
+    """Rows that are there, also as the list that they are. Cells may be lists and dicts."""
+
+    def __init__(self, name: str, rows: Iterable[Mapping[str, Any]], shown: Sequence[str] | None = None) -> None:
+        rows = list(rows)
+        names = dict.fromkeys(name for row in rows for name in row)
+        list.__init__(self, ({name: row.get(name) for name in names} for row in rows))
+        Table.__init__(self, name, shown)
+
+    @property
+    def columns(self) -> list[str]:
+        return list(self[0]) if self else []
+
+    def __bool__(self) -> bool:
+        return len(self) > 0
+
+    # What a list is, but for its looks.
+    __repr__ = Table.__repr__
+
+    def to_polars(self) -> polars.DataFrame:
+        made: polars.DataFrame = library("polars").DataFrame(list(self), infer_schema_length=None)
+        return made
+
+    def to_pandas(self) -> pandas.DataFrame:
+        made: pandas.DataFrame = library("pandas").DataFrame(list(self))
+        return made
+
+    def to_arrow(self) -> pyarrow.Table:
+        made: pyarrow.Table = library("pyarrow").Table.from_pylist(list(self))
         return made
 
 

@@ -1,6 +1,6 @@
 """Plots for papers: one column wide or two, with embedded fonts, and told apart in grey by their lines and marks.
 
-Every function gives a ``matplotlib.figure.Figure``, or draws into the ``ax`` that it gets. Scales, ticks, numbers, intervals,
+Every function gives a ``matplotlib.figure.Figure``, which a notebook shows, or draws into the ``ax`` that it gets. Scales, ticks, numbers, intervals,
 names, colours, marks and dashes are those of the report and of ``flowsieve export --what figure``.
 
 >>> import flowsieve as fs, tempfile
@@ -11,15 +11,20 @@ names, colours, marks and dashes are those of the report and of ``flowsieve expo
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flowsieve import _flowsieve
 from flowsieve._missing import library
+from flowsieve._naming import naming
 from flowsieve._result import Result
 from flowsieve.errors import ResultError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["WIDTHS", "cdf", "claims", "fct_by_load", "look", "series", "slowdown_by_size"]
 
@@ -30,6 +35,9 @@ def __dir__() -> list[str]:
 
 WIDTHS = {1: 3.5, 2: 7.16}
 """Inches of one column and of two (IEEE's and ACM's pages)."""
+
+# Pixels of an inch in a notebook: a figure of one column is about half as wide as its cell.
+_SCREEN = 144
 
 # The report's names of marks and dashes, as matplotlib has them.
 _MARKS = {"circle": "o", "square": "s", "diamond": "D", "triangle-up": "^", "triangle-down": "v", "x": "x", "cross": "+"}
@@ -84,9 +92,21 @@ def _axes(ax: Any, columns: int | None, height: float | None, usual: tuple[int, 
             with matplotlib.rc_context(_STYLE):
                 super().savefig(*arguments, **options)
 
+        def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+            # Notebooks show figures of pyplot, which this is not.
+            out = io.BytesIO()
+            self.savefig(out, format="png", dpi=2 * _SCREEN)
+            width, height = self.get_size_inches()
+            return out.getvalue(), {"width": round(width * _SCREEN), "height": round(height * _SCREEN)}
+
     with matplotlib.rc_context(_STYLE):
         size = (WIDTHS[columns], usual[1] if height is None else height)
         yield Figure(figsize=size, layout="constrained").add_subplot()
+
+
+def _figure_of(axes: Any) -> Figure:
+    figure: Figure = axes.figure
+    return figure
 
 
 def look(scheme: int) -> dict[str, Any]:
@@ -111,7 +131,7 @@ def fct_by_load(
     ax: Any = None,
     columns: int | None = None,
     height: float | None = None,
-) -> Any:
+) -> Figure:
     """FCT, or slowdown (``metric="slowdown"``), of flows of a size class against the load, with intervals over seeds.
 
     ``x`` may be another swept setting; ``where`` chooses among the values of further ones, such as ``{"rtt": "80us"}``. With one
@@ -128,8 +148,8 @@ def fct_by_load(
     plot = _described(result, x, f"{_known(statistic)} {metric}", size_class, where or {})
     with _axes(ax, columns, height) as axes:
         _draw(axes, plot)
-        axes.set_ylabel(f"{plot['y']['label']}, {size_class}")
-    return axes.figure
+        axes.set_ylabel(f"{plot['y']['label']}, {plot['class']}")
+    return _figure_of(axes)
 
 
 def slowdown_by_size(
@@ -141,7 +161,7 @@ def slowdown_by_size(
     ax: Any = None,
     columns: int | None = None,
     height: float | None = None,
-) -> Any:
+) -> Figure:
     """Slowdown against flow size, in bins with equal numbers of flows, at one load (default: the highest), with intervals.
 
     A tick names a size, and below it the share of the flows that are not larger.
@@ -157,7 +177,7 @@ def slowdown_by_size(
     plot = _described(result, "size", f"{_known(statistic)} slowdown", None, chosen)
     with _axes(ax, columns, height) as axes:
         _draw(axes, plot)
-    return axes.figure
+    return _figure_of(axes)
 
 
 def cdf(
@@ -169,7 +189,7 @@ def cdf(
     ax: Any = None,
     columns: int | None = None,
     height: float | None = None,
-) -> Any:
+) -> Figure:
     """The share of flows with at most this slowdown, or this FCT in us (``metric="fct"``), at one load, over all seeds.
 
     >>> import flowsieve as fs, tempfile
@@ -205,7 +225,7 @@ def cdf(
         axes.set_xlabel("FCT (us)" if metric == "fct" else "slowdown")
         axes.set_ylabel("share of flows")
         axes.legend()
-    return axes.figure
+    return _figure_of(axes)
 
 
 def series(
@@ -217,7 +237,7 @@ def series(
     ax: Any = None,
     columns: int | None = None,
     height: float | None = None,
-) -> Any:
+) -> Figure:
     """A time series of ``series.parquet`` by its name, such as ``"most backlog (bytes)"``: a line for each point, of one seed.
 
     ``of`` chooses among its links, flows or hosts; without it there is a line for each of them. A line has its scheme's colour;
@@ -256,10 +276,10 @@ def series(
         axes.set_xlabel("time (us)")
         axes.set_ylabel(name)
         axes.legend()
-    return axes.figure
+    return _figure_of(axes)
 
 
-def claims(result: Result, *, ax: Any = None, columns: int | None = None, height: float | None = None) -> Any:
+def claims(result: Result, *, ax: Any = None, columns: int | None = None, height: float | None = None) -> Figure:
     """A paper's claimed ratios next to the measured ones, with intervals: a row for each claim of a change.
 
     A dot is the measured ratio, a hollow mark the claimed one.
@@ -286,7 +306,7 @@ def claims(result: Result, *, ax: Any = None, columns: int | None = None, height
         axes.set_yticks(range(len(judged)), names)
         axes.invert_yaxis()
         axes.set_xlabel("ratio to what it is compared with")
-    return axes.figure
+    return _figure_of(axes)
 
 
 def _known(statistic: str) -> str:
@@ -306,7 +326,8 @@ def _load(result: Result, load: float | None) -> tuple[float | None, bool]:
 def _described(result: Result, x: str, y: str, size_class: str | None, where: Mapping[str, object]) -> dict[str, Any]:
     """One plot as the command describes it to everything that draws."""
     at = [f"{key}={value}" for key, value in where.items()]
-    plots: list[dict[str, Any]] = json.loads(result._raw.figure(x, y, size_class, at))
+    with naming("x", size_class=size_class, x=x):
+        plots: list[dict[str, Any]] = json.loads(result._raw.figure(x, y, size_class, at))
     if len(plots) > 1:
         cases = "; ".join(part for plot in plots if (part := plot["case"] or plot["at"]))
         raise ResultError(f"there are {len(plots)} such plots, for {cases}; expected where= that chooses one")

@@ -3,8 +3,10 @@
 //! A bundle is a tar file without compression, so that it cannot grow when it is unpacked:
 //!
 //! ```text
-//! bundle.json        the experiment's name, what the command line changed in it, and its files: path as written, hash, bytes
+//! bundle.json        the experiment's name, what the command line changed in it, and its files: path as written, hash, bytes;
+//!                    which program packed it, and what its result has to be, as digests
 //! experiment.toml    its text, verbatim
+//! README.md          what to do with it
 //! HASH …             each file once, under its BLAKE3
 //! ```
 //!
@@ -20,6 +22,7 @@ use crate::points::Point;
 use crate::scale::Scale;
 use crate::source::Source;
 use flowsieve_files::Existing;
+use flowsieve_results::{COMMIT, Digests, Experiment, PointInfo, ResultDir};
 use flowsieve_settings::{Address, Settings, Value};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -29,9 +32,13 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use tempfile::TempDir;
 
-const SCHEMA: u32 = 1;
+/// The first one had no versions, no digests of a result and no README.
+const SCHEMA: u32 = 2;
 const LIST: &str = "bundle.json";
 const TEXT: &str = "experiment.toml";
+const README: &str = "README.md";
+/// The longest README, in bytes.
+const MAX_README_BYTES: u64 = 1 << 20;
 
 /// The longest list of a bundle's files, in bytes.
 const MAX_LIST_BYTES: u64 = 16 << 20;
@@ -57,6 +64,15 @@ struct List {
     scale: String,
     resolve: bool,
     files: Vec<Packed>,
+    /// Versions of the program that packed it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    versions: BTreeMap<String, String>,
+    /// What its result has to be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    expected: Option<Digests>,
+    /// [`Digests::seal`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sealed: Option<String>,
 }
 
 /// A file that an experiment names.
@@ -77,14 +93,14 @@ pub(crate) struct Unpacked(TempDir);
 static UNPACKED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 impl Unpacked {
-    fn new() -> io::Result<Unpacked> {
+    pub(crate) fn new() -> io::Result<Unpacked> {
         let folder = tempfile::Builder::new().prefix("flowsieve-").tempdir()?;
         UNPACKED.lock().unwrap_or_else(PoisonError::into_inner).push(folder.path().to_owned());
         Ok(Unpacked(folder))
     }
 
     /// Returns the folder of an experiment whose paths lead `above` folders above it.
-    fn below(&self, above: usize) -> PathBuf {
+    pub(crate) fn below(&self, above: usize) -> PathBuf {
         (0..above).fold(self.0.path().to_owned(), |folder, level| folder.join(level.to_string()))
     }
 }
@@ -123,14 +139,14 @@ pub struct Content {
 ///
 /// # Errors
 /// Fails as [`pack`] and [`whole_file`] do. The experiment itself and its files are never replaced.
-pub fn pack_file(plan: &Plan, path: &Path, existing: Existing) -> Result<Content, Error> {
+pub fn pack_file(plan: &Plan, proof: &Proof<'_>, path: &Path, existing: Existing) -> Result<Content, Error> {
     let same =
         |other: &Path| path.canonicalize().is_ok_and(|path| other.canonicalize().is_ok_and(|other| other == path));
     if same(Path::new(&plan.name)) || named_files(plan).values().any(|source| same(source)) {
         let problem = "is a file of the experiment; expected another name for its bundle".to_owned();
         return Err(Error::File { path: path.display().to_string(), problem });
     }
-    whole_file(path, existing, |out| pack(plan, out))
+    whole_file(path, existing, |out| pack(plan, proof, out))
 }
 
 /// Writes a file that the user names. The file is complete or absent; an existing one is replaced if that was allowed.
@@ -153,12 +169,64 @@ pub fn write_text(path: &Path, existing: Existing, text: &str) -> Result<(), Err
     whole_file(path, existing, |out| out.write_all(text.as_bytes()).map_err(failed(path)))
 }
 
+/// What a bundle carries so that its result can be verified.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Proof<'a> {
+    /// The commit of the program that packs.
+    pub commit: Option<&'a str>,
+    /// The plan's result.
+    pub result: Option<&'a ResultDir>,
+}
+
+impl Proof<'_> {
+    /// The digests of the result, which has to be the plan's.
+    fn expected(&self, plan: &Plan) -> Result<Option<Digests>, Error> {
+        let Some(result) = self.result else { return Ok(None) };
+        let found = &result.manifest().experiment;
+        if found.without_commit() != plan.experiment {
+            return Err(Error::File {
+                path: result.path().display().to_string(),
+                problem: format!(
+                    "is not the result of this plan: {}; expected what `flowsieve run` makes of it with the same file, --set, \
+                     --seeds and --scale",
+                    differs(&plan.experiment, found)
+                ),
+            });
+        }
+        Ok(Some(Digests::of(result)?))
+    }
+}
+
+/// How the experiment of a result differs from a planned one, in words.
+pub fn differs(plan: &Experiment, found: &Experiment) -> String {
+    let versions = |of: &Experiment| {
+        let all = of.versions.iter().filter(|(name, _)| *name != COMMIT);
+        all.map(|(name, version)| format!("{name} {version}")).collect::<Vec<_>>().join(", ")
+    };
+    let points = |of: &Experiment| of.points.iter().map(PointInfo::in_words).collect::<Vec<_>>().join("; ");
+    let seeds = |of: &Experiment| of.points.iter().map(|point| point.parts.len()).sum::<usize>().to_string();
+    for (what, of) in [("versions", &versions as &dyn Fn(&Experiment) -> String), ("points", &points), ("runs", &seeds)]
+    {
+        if of(plan) != of(found) {
+            return format!("its {what} are {}, and not {}", of(found), of(plan));
+        }
+    }
+    for (point, other) in plan.points.iter().zip(&found.points) {
+        let names = point.settings.keys().chain(other.settings.keys());
+        if let Some(name) = names.into_iter().find(|name| point.settings.get(*name) != other.settings.get(*name)) {
+            let value = |of: &PointInfo| of.settings.get(name).cloned().unwrap_or_else(|| "not set".to_owned());
+            return format!("{name} is {} in {}, and not {}", value(other), other.in_words(), value(point));
+        }
+    }
+    "its text or its changes are others".to_owned()
+}
+
 /// Writes a planned experiment as a bundle, with the changes that were planned.
 ///
 /// # Errors
-/// Fails if the experiment names a file by its absolute path, if a file cannot be read, or if the output cannot be
-/// written.
-pub fn pack(plan: &Plan, out: impl Write) -> Result<Content, Error> {
+/// Fails if the experiment names a file by its absolute path, if a file cannot be read, if the result is of another plan,
+/// or if the output cannot be written.
+pub fn pack(plan: &Plan, proof: &Proof<'_>, out: impl Write) -> Result<Content, Error> {
     let sources = named_files(plan);
     if let Some(path) = sources.keys().find(|path| Path::new(path).is_absolute()) {
         let problem = format!("it names {path} by an absolute path, which other machines do not have");
@@ -170,6 +238,9 @@ pub fn pack(plan: &Plan, out: impl Write) -> Result<Content, Error> {
         files.push(Packed { path: path.clone(), blake3, bytes });
     }
     let name = Path::new(&plan.name).file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let expected = proof.expected(plan)?;
+    let mut versions = plan.experiment.versions.clone();
+    versions.extend(proof.commit.map(|commit| (COMMIT.to_owned(), commit.to_owned())));
     let list = List {
         schema: SCHEMA,
         name,
@@ -178,10 +249,13 @@ pub fn pack(plan: &Plan, out: impl Write) -> Result<Content, Error> {
         scale: plan.changes.scale.name().to_owned(),
         resolve: plan.changes.resolve,
         files,
+        versions,
+        sealed: expected.as_ref().map(Digests::seal),
+        expected,
     };
     list.check().map_err(Error::Input)?;
     let content = Content { files: list.files.len(), bytes: list.bytes() };
-    write(&list, &plan.experiment.text, &sources, out)?;
+    write(&list, &plan.experiment, &sources, out)?;
     Ok(content)
 }
 
@@ -222,7 +296,13 @@ pub(crate) fn beside(plan: &Plan, added: &Path, name: &str) -> Result<Folder, Er
     Ok(Folder::inside(unpacked, folder))
 }
 
-fn write(list: &List, text: &str, sources: &BTreeMap<String, PathBuf>, out: impl Write) -> Result<(), Error> {
+fn write(
+    list: &List,
+    experiment: &Experiment,
+    sources: &BTreeMap<String, PathBuf>,
+    out: impl Write,
+) -> Result<(), Error> {
+    let (text, readme) = (&experiment.text, list.readme(experiment));
     let mut archive = tar::Builder::new(out);
     let mut append = |name: &str, bytes: u64, content: &mut dyn Read| {
         let mut header = tar::Header::new_ustar();
@@ -233,6 +313,7 @@ fn write(list: &List, text: &str, sources: &BTreeMap<String, PathBuf>, out: impl
     let json = serde_json::to_vec_pretty(list).map_err(|error| Error::Output(error.into()))?;
     append(LIST, json.len() as u64, &mut json.as_slice()).map_err(Error::Output)?;
     append(TEXT, text.len() as u64, &mut text.as_bytes()).map_err(Error::Output)?;
+    append(README, readme.len() as u64, &mut readme.as_bytes()).map_err(Error::Output)?;
     let mut written: Vec<&str> = Vec::new();
     for file in &list.files {
         if written.contains(&file.blake3.as_str()) {
@@ -258,14 +339,41 @@ pub fn failed(path: &Path) -> impl FnOnce(io::Error) -> Error {
 }
 
 impl List {
+    /// What somebody reads who unpacks it.
+    fn readme(&self, experiment: &Experiment) -> String {
+        let version = |name: &str| self.versions.get(name).map_or("unknown", String::as_str);
+        let (points, runs) =
+            (experiment.points.len(), experiment.points.iter().map(|point| point.parts.len()).sum::<usize>());
+        let proof = match &self.expected {
+            Some(_) => {
+                "It has digests of the result. `flowsieve verify` with this file makes the runs again and says whether they give \
+                        the same bytes."
+            }
+            None => "It has no digests of a result. `flowsieve pack --result` adds them.",
+        };
+        let files: String = self.files.iter().map(|file| format!("- `{}` is `{}`\n", file.path, file.blake3)).collect();
+        let files = if files.is_empty() { String::new() } else { format!("\nFiles that it names:\n\n{files}") };
+        format!(
+            "# {}\n\nAn experiment of Flowsieve: {points} points, {runs} runs. `flowsieve run` with this file makes its result.\n\
+             {proof}\n\nPacked by flowsieve {}, model {}, commit {}. Another model gives other results.\n{files}",
+            experiment.title,
+            version("flowsieve"),
+            version("model"),
+            version(COMMIT)
+        )
+    }
+
     fn bytes(&self) -> u64 {
         self.files.iter().fold(0, |sum, file| sum.saturating_add(file.bytes))
     }
 
     /// Checks the list, and describes what is wrong with it.
     fn check(&self) -> Result<(), String> {
-        if self.schema != SCHEMA {
-            return Err(format!("it is of schema {}, expected {SCHEMA}", self.schema));
+        if !(1..=SCHEMA).contains(&self.schema) {
+            return Err(format!("it is of schema {}, expected {SCHEMA} at most", self.schema));
+        }
+        if self.expected.as_ref().map(Digests::seal) != self.sealed {
+            return Err("the digests of its result are damaged".to_owned());
         }
         let is_name = |name: &str| Path::new(name).file_name() == Some(name.as_ref()) && name.len() <= 255;
         if !is_name(&self.name) {
@@ -319,8 +427,20 @@ fn depth(path: &str) -> Option<(usize, bool)> {
     Some((above, below))
 }
 
+/// An experiment out of its bundle.
+#[derive(Debug)]
+pub struct Unbundled {
+    /// The experiment, with its files in a new folder.
+    pub source: Source,
+    /// What its result has to be, if that was packed.
+    pub expected: Option<Digests>,
+}
+
 /// Unpacks the experiment in a bundle, with its files in a new folder.
-pub(crate) fn unpack(path: &Path) -> Result<Source, Error> {
+///
+/// # Errors
+/// Fails if the file is not a bundle, or a damaged one.
+pub fn unpack(path: &Path) -> Result<Unbundled, Error> {
     let name = path.display().to_string();
     let refuse = |problem: String| Error::File { path: name.clone(), problem: format!("is not a bundle: {problem}") };
     let broken = |error: io::Error| refuse(format!("cut or damaged: {error}"));
@@ -342,6 +462,9 @@ pub(crate) fn unpack(path: &Path) -> Result<Source, Error> {
     let scale = scale.ok_or_else(|| refuse(format!("there is no scale {:?}", list.scale)))?;
     let text = String::from_utf8(next(TEXT, crate::experiment_text::MAX_FILE_BYTES)?)
         .map_err(|_| refuse(format!("{TEXT} is not UTF-8 text")))?;
+    if list.schema > 1 {
+        next(README, MAX_README_BYTES)?;
+    }
     // A lack of space on this machine is not an error in the bundle.
     let no_room = |error: io::Error| {
         let of_paths = [io::ErrorKind::AlreadyExists, io::ErrorKind::NotADirectory, io::ErrorKind::IsADirectory];
@@ -397,7 +520,14 @@ pub(crate) fn unpack(path: &Path) -> Result<Source, Error> {
         return Err(refuse(format!("it lacks {:?}", file.path)));
     }
     let changes = Changes { sets: list.sets, seeds: list.seeds, scale, resolve: list.resolve };
-    Ok(Source { text: ExperimentText::new(&list.name, &text), folder: Folder::inside(unpacked, folder), changes })
+    Ok(Unbundled {
+        source: Source {
+            text: ExperimentText::new(&list.name, &text),
+            folder: Folder::inside(unpacked, folder),
+            changes,
+        },
+        expected: list.expected,
+    })
 }
 
 /// Describes what is wrong with an entry that should be this file, of at most `most` bytes.
@@ -431,7 +561,8 @@ mod tests {
                     [sweep]\nscheme = [\"dctcp\"]\n";
         let source = Source::new(ExperimentText::new("t.toml", text), Folder::at(folder));
         let mut bytes = Vec::new();
-        let content = pack(&source.plan(&crate::toy::Made::default().engines()).unwrap(), &mut bytes).unwrap();
+        let content =
+            pack(&source.plan(&crate::toy::Made::default().engines()).unwrap(), &Proof::default(), &mut bytes).unwrap();
         assert_eq!(content, Content { files: 1, bytes: 32 });
         bytes
     }

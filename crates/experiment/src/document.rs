@@ -78,9 +78,14 @@ pub struct Document {
 
 /// Reads an experiment file's text, in which these settings may be given.
 pub fn parse(input: &ExperimentText, keys: &Keys) -> Result<Document, Error> {
-    Reader { input, document: Document { settings: keys.none_given(), ..Document::default() } }
-        .read()
-        .map_err(|error| Error::from(error).in_text(input))
+    let (document, faults) = read(input, keys).map_err(|error| Error::from(error).in_text(input))?;
+    SettingsError::joined(faults).map_or(Ok(document), |error| Err(Error::from(error).in_text(input)))
+}
+
+/// Does so, and returns what is wrong in it beside the document without that. Fails if it is not TOML.
+pub(crate) fn read(input: &ExperimentText, keys: &Keys) -> Result<(Document, Vec<Wrong>), Wrong> {
+    let document = Document { settings: keys.none_given(), ..Document::default() };
+    Reader { input, document, faults: Vec::new() }.read()
 }
 
 pub(crate) type Wrong = SettingsError;
@@ -88,41 +93,59 @@ pub(crate) type Wrong = SettingsError;
 struct Reader<'a> {
     input: &'a ExperimentText,
     document: Document,
+    faults: Vec<Wrong>,
 }
 
 impl Reader<'_> {
-    fn read(mut self) -> Result<Document, Wrong> {
+    fn read(mut self) -> Result<(Document, Vec<Wrong>), Wrong> {
         let parsed = toml_edit::Document::parse(&*self.input.text).map_err(|error| {
             let problem = error.message().lines().collect::<Vec<_>>().join("; ");
             Wrong::new(self.input.origin(error.span()), format!("this is not TOML: {problem}"))
         })?;
-        for (name, key, item) in entries(parsed.as_table()) {
-            let origin = self.input.origin(key);
-            match name {
-                "title" => self.document.title = Some(self.title(item, &origin)?),
-                "topology" => self.topology(table(name, item, &origin)?)?,
-                "network" => self.network(table(name, item, &origin)?)?,
-                "workload" if is_list(item) => {
-                    self.workloads(&tables(name, "[[workload]]", item, &origin)?, &origin)?;
-                }
-                "workload" => self.section(Section::Workload, table(name, item, &origin)?)?,
-                "transport" => self.section(Section::Transport, table(name, item, &origin)?)?,
-                "event" => self.events(&tables(name, "[[event]]", item, &origin)?)?,
-                "run" => self.section(Section::Run, table(name, item, &origin)?)?,
-                "lab" => self.section(Section::Lab, table(name, item, &origin)?)?,
-                "report" => self.section(Section::Report, table(name, item, &origin)?)?,
-                "sweep" => self.sweep(table(name, item, &origin)?)?,
-                "scale" => self.scales(table(name, item, &origin)?)?,
-                "claims" => self.document.claims = claims::read(self.input, self.keys(), item, &origin)?,
-                "schemes" => self.schemes(table(name, item, &origin)?)?,
-                _ => return Err(unknown_at_top(self.keys(), name, origin)),
-            }
-        }
-        for axis in &self.document.axes {
+        self.each(parsed.as_table(), Reader::top);
+        let axes = std::mem::take(&mut self.document.axes);
+        for axis in &axes {
             let Some((table, key)) = axis.table().zip(axis.key) else { continue };
-            check_workload(&self.document.settings, &table, key, &axis.origin)?;
+            let checked = check_workload(&self.document.settings, &table, key, &axis.origin);
+            self.faults.extend(checked.err());
         }
-        Ok(self.document)
+        Ok((Document { axes, ..self.document }, self.faults))
+    }
+
+    /// Reads each entry of a table, and goes on after those that are wrong.
+    fn each(
+        &mut self,
+        table: &dyn TableLike,
+        mut entry: impl FnMut(&mut Self, &str, Span, &Item) -> Result<(), Wrong>,
+    ) {
+        for (name, key, item) in entries(table) {
+            let read = entry(self, name, key, item);
+            self.faults.extend(read.err());
+        }
+    }
+
+    fn top(&mut self, name: &str, key: Span, item: &Item) -> Result<(), Wrong> {
+        let origin = self.input.origin(key);
+        match name {
+            "title" => self.document.title = Some(self.title(item, &origin)?),
+            "topology" => self.topology(table(name, item, &origin)?),
+            "network" => self.network(table(name, item, &origin)?),
+            "workload" if is_list(item) => {
+                self.workloads(&tables(name, "[[workload]]", item, &origin)?, &origin)?;
+            }
+            "workload" => self.section(Section::Workload, table(name, item, &origin)?),
+            "transport" => self.section(Section::Transport, table(name, item, &origin)?),
+            "event" => self.events(&tables(name, "[[event]]", item, &origin)?),
+            "run" => self.section(Section::Run, table(name, item, &origin)?),
+            "lab" => self.section(Section::Lab, table(name, item, &origin)?),
+            "report" => self.section(Section::Report, table(name, item, &origin)?),
+            "sweep" => self.each(table(name, item, &origin)?, Reader::axis),
+            "scale" => self.scales(table(name, item, &origin)?),
+            "claims" => self.document.claims = claims::read(self.input, self.keys(), item, &origin)?,
+            "schemes" => self.schemes(table(name, item, &origin)?),
+            _ => return Err(unknown_at_top(self.keys(), name, origin)),
+        }
+        Ok(())
     }
 
     fn keys(&self) -> &Keys {
@@ -146,9 +169,10 @@ impl Reader<'_> {
             let (raw, at) = raw_item(self.input, item);
             let name = check_workload_name(&raw, &self.document.settings, &at)?;
             self.document.settings.add_workload(name.as_str(), at);
-            for (key_name, key, item) in entries.into_iter().filter(|(key_name, ..)| *key_name != WORKLOAD_NAME) {
-                self.key(Table::Workload(name.clone()), key_name, key, item)?;
-            }
+            self.each(*of_workload, |reader, key_name, key, item| match key_name {
+                WORKLOAD_NAME => Ok(()),
+                _ => reader.key(Table::Workload(name.clone()), key_name, key, item),
+            });
         }
         Ok(())
     }
@@ -158,68 +182,64 @@ impl Reader<'_> {
         text.ok_or_else(|| Wrong::new(origin.clone(), "`title` is not a text").expected("a text"))
     }
 
-    fn section(&mut self, section: Section, entries_of: &dyn TableLike) -> Result<(), Wrong> {
-        self.all_keys(&Table::Section(section), entries_of)
+    fn section(&mut self, section: Section, entries_of: &dyn TableLike) {
+        self.all_keys(&Table::Section(section), entries_of);
     }
 
-    fn all_keys(&mut self, at: &Table, entries_of: &dyn TableLike) -> Result<(), Wrong> {
-        entries(entries_of).into_iter().try_for_each(|(name, key, item)| self.key(at.clone(), name, key, item))
+    fn all_keys(&mut self, at: &Table, entries_of: &dyn TableLike) {
+        self.each(entries_of, |reader, name, key, item| reader.key(at.clone(), name, key, item));
     }
 
-    fn topology(&mut self, entries_of: &dyn TableLike) -> Result<(), Wrong> {
-        for (name, key, item) in entries(entries_of) {
+    fn topology(&mut self, entries_of: &dyn TableLike) {
+        self.each(entries_of, |reader, name, key, item| {
             if name != "link" {
-                self.key(Table::Section(Section::Topology), name, key, item)?;
-                continue;
+                return reader.key(Table::Section(Section::Topology), name, key, item);
             }
-            let origin = self.input.origin(key);
+            let origin = reader.input.origin(key);
             for (index, link) in tables(name, "[[topology.link]]", item, &origin)?.into_iter().enumerate() {
-                self.all_keys(&Table::Link(index), link)?;
+                reader.all_keys(&Table::Link(index), link);
             }
-        }
-        Ok(())
+            Ok(())
+        });
     }
 
-    fn events(&mut self, events: &[&dyn TableLike]) -> Result<(), Wrong> {
-        events.iter().enumerate().try_for_each(|(index, event)| self.all_keys(&Table::Event(index), *event))
+    fn events(&mut self, events: &[&dyn TableLike]) {
+        events.iter().enumerate().for_each(|(index, event)| self.all_keys(&Table::Event(index), *event));
     }
 
-    fn network(&mut self, entries_of: &dyn TableLike) -> Result<(), Wrong> {
-        for (name, key, item) in entries(entries_of) {
-            match place_with(self.keys(), name, item) {
-                Some(place) => self.place(Table::NetworkAt(place), name, key, item)?,
-                None => self.key(Table::Section(Section::Network), name, key, item)?,
-            }
-        }
-        Ok(())
+    fn network(&mut self, entries_of: &dyn TableLike) {
+        self.each(entries_of, |reader, name, key, item| match place_with(reader.keys(), name, item) {
+            Some(place) => reader.place(Table::NetworkAt(place), name, key, item),
+            None => reader.key(Table::Section(Section::Network), name, key, item),
+        });
     }
 
-    fn schemes(&mut self, entries_of: &dyn TableLike) -> Result<(), Wrong> {
-        for (variant, key, item) in entries(entries_of) {
-            let origin = self.input.origin(key);
+    fn schemes(&mut self, entries_of: &dyn TableLike) {
+        self.each(entries_of, |reader, variant, key, item| {
+            let origin = reader.input.origin(key);
             check_variant_name(variant, &origin)?;
-            for (name, key, item) in entries(table(&format!("schemes.{variant}"), item, &origin)?) {
-                match place_with(self.keys(), name, item) {
-                    Some(place) => self.place(Table::SchemeAt(variant.to_owned(), place), name, key, item)?,
-                    None => self.key(Table::Scheme(variant.to_owned()), name, key, item)?,
-                }
-            }
-            self.document.variants.insert(variant.to_owned(), origin);
-        }
-        Ok(())
+            let entries_of = table(&format!("schemes.{variant}"), item, &origin)?;
+            reader.each(entries_of, |reader, name, key, item| match place_with(reader.keys(), name, item) {
+                Some(place) => reader.place(Table::SchemeAt(variant.to_owned(), place), name, key, item),
+                None => reader.key(Table::Scheme(variant.to_owned()), name, key, item),
+            });
+            reader.document.variants.insert(variant.to_owned(), origin);
+            Ok(())
+        });
     }
 
-    fn scales(&mut self, entries_of: &dyn TableLike) -> Result<(), Wrong> {
-        for (name, key, item) in entries(entries_of) {
-            let origin = self.input.origin(key);
+    fn scales(&mut self, entries_of: &dyn TableLike) {
+        self.each(entries_of, |reader, name, key, item| {
+            let origin = reader.input.origin(key);
             let entries_of = table(&format!("scale.{name}"), item, &origin)?;
-            self.document.scales.push(ScaleTable::read(name, origin, entries_of, self.input)?);
-        }
-        Ok(())
+            reader.document.scales.push(ScaleTable::read(name, origin, entries_of, reader.input)?);
+            Ok(())
+        });
     }
 
     fn place(&mut self, at: Table, name: &str, key: Span, item: &Item) -> Result<(), Wrong> {
-        self.all_keys(&at, table(name, item, &self.input.origin(key))?)
+        self.all_keys(&at, table(name, item, &self.input.origin(key))?);
+        Ok(())
     }
 
     fn key(&mut self, at: Table, name: &str, key: Span, item: &Item) -> Result<(), Wrong> {
@@ -231,16 +251,11 @@ impl Reader<'_> {
             .map_err(|error| into_sweep(self.document.settings.declared(), error, known, &raw))
     }
 
-    fn sweep(&mut self, entries_of: &dyn TableLike) -> Result<(), Wrong> {
-        entries(entries_of).into_iter().try_for_each(|(name, key, item)| self.axis(name, key, item))
-    }
-
     /// Reads a key of the sweep. An unquoted name with dots makes a table within it: then each key in that table.
     fn axis(&mut self, path: &str, key: Span, item: &Item) -> Result<(), Wrong> {
         if let Some(table) = item.as_table_like() {
-            return entries(table)
-                .into_iter()
-                .try_for_each(|(name, key, item)| self.axis(&format!("{path}.{name}"), key, item));
+            self.each(table, |reader, name, key, item| reader.axis(&format!("{path}.{name}"), key, item));
+            return Ok(());
         }
         let origin = self.input.origin(key);
         let (workload, key) = swept_path(self.keys(), path, &origin)?;

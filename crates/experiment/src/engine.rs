@@ -122,6 +122,7 @@ pub type OnProgress<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 pub struct Engines {
     list: Vec<Box<dyn Engine>>,
     keys: Keys,
+    commit: Option<&'static str>,
 }
 
 impl Engines {
@@ -141,7 +142,18 @@ impl Engines {
                 }
             }
         }
-        Ok(Engines { list, keys: Keys::joined(&[&keys]) })
+        Ok(Engines { list, keys: Keys::joined(&[&keys]), commit: None })
+    }
+
+    /// Sets the commit of the program, which results name. Nothing else depends on it.
+    #[must_use]
+    pub fn of_commit(self, commit: &'static str) -> Engines {
+        Engines { commit: Some(commit), ..self }
+    }
+
+    /// Returns the commit of the program, if it is known here.
+    pub fn commit(&self) -> Option<&'static str> {
+        self.commit
     }
 
     /// Returns every setting that an experiment may give.

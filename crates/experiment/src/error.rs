@@ -137,9 +137,11 @@ impl Error {
     pub fn in_text(self, input: &ExperimentText) -> Self {
         match self {
             Error::Setting { mut error, experiment_text: None } => {
-                if error.origin == settings::Origin::Default {
-                    error.origin = input.origin(Some(input.table(error.table())));
-                }
+                error.for_each_mut(|error| {
+                    if error.origin == settings::Origin::Default {
+                        error.origin = input.origin(Some(input.table(error.table())));
+                    }
+                });
                 Error::Setting { error, experiment_text: Some(Box::new(input.clone())) }
             }
             other => other,
@@ -203,7 +205,10 @@ impl Error {
     pub fn render(&self, colour: bool) -> String {
         let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
         match self {
-            Error::Setting { error, experiment_text } => render_setting(error, experiment_text.as_deref(), &renderer),
+            Error::Setting { error, experiment_text } => {
+                let each = error.each().map(|error| render_setting(error, experiment_text.as_deref(), &renderer));
+                each.collect::<Vec<_>>().join("\n\n")
+            }
             other => renderer.render(&[Group::with_title(Level::ERROR.primary_title(other.to_string()))]),
         }
     }

@@ -9,7 +9,7 @@ use crate::engine::{Engines, Progress, Threads};
 use crate::error::Error;
 use crate::machine::{self, Clock};
 use crate::plan::{Plan, PlannedRun};
-use flowsieve_results::{Experiment, ResultDir, ResultWriter, RunInfo, refuse_loss};
+use flowsieve_results::{COMMIT, Experiment, ResultDir, ResultWriter, RunInfo, refuse_loss};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -74,7 +74,9 @@ pub fn execute_sharing(
         Err(error) => return Err(error.into()),
     };
     let (Made { jobs, threads, run, found }, not_valid) = make(plan, engines, &writer, how, show)?;
-    let result = writer.join(joined(plan, not_valid)?)?;
+    let mut experiment = joined(plan, not_valid)?;
+    experiment.versions.extend(engines.commit().map(|commit| (COMMIT.to_owned(), commit.to_owned())));
+    let result = writer.join(experiment)?;
     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     writer.write_run(&RunInfo {
         date: clock.date().to_owned(),
@@ -92,7 +94,8 @@ pub fn execute_sharing(
 
 /// Returns the result of a folder that cannot be written, if it has all that the plan asks for.
 fn finished(plan: &Plan, out: &Path, show: Show<'_>) -> Result<Option<ResultDir>, Error> {
-    let found = ResultDir::open(out).ok().filter(|found| found.manifest().experiment == plan.experiment);
+    let found =
+        ResultDir::open(out).ok().filter(|found| found.manifest().experiment.without_commit() == plan.experiment);
     if found.is_some() {
         and_on(show(Event::Found(plan.runs.len(), plan.packet_hops())))?;
     }

@@ -34,6 +34,7 @@ pub mod shards;
 mod shorter;
 pub mod source;
 pub mod tracking;
+pub mod verify;
 
 #[cfg(test)]
 #[path = "../tests/toy/mod.rs"]

@@ -6,16 +6,16 @@
 //! single value also makes a sweep if the file already sweeps the key: `--set load=0.8` runs that load alone.
 
 use crate::document::{self, Axis, Document};
-use crate::error::{Error, nearest};
+use crate::error::nearest;
 use flowsieve_settings::{Key, Keys, Kind, Origin, Place, Raw, Section, SettingsError, Table};
 
 /// Applies one `--set`.
-pub(crate) fn apply(document: &mut Document, argument: &str) -> Result<(), Error> {
+pub(crate) fn apply(document: &mut Document, argument: &str) -> Result<(), SettingsError> {
     let origin = Origin::CommandLine(format!("--set {argument}").into());
     let Some((path, value)) = argument.split_once('=') else {
-        return Err(SettingsError::new(origin, "there is no `=`").expected("--set key=value").into());
+        return Err(SettingsError::new(origin, "there is no `=`").expected("--set key=value"));
     };
-    Ok(give(document, path.trim(), &origin, |kind| values(value.trim(), kind, &origin))?)
+    give(document, path.trim(), &origin, |kind| values(value.trim(), kind, &origin))
 }
 
 /// Like `apply`, for a value from a `[scale.*]` table. `path` is the name or path of the setting, given at `origin`;

@@ -4,7 +4,7 @@ pub use crate::changes::Changes;
 use crate::claims;
 use crate::document::{self, Document};
 use crate::engine::{BaseRoundTrip, Engines, Needed, Reading, TraceSize};
-use crate::error::Error;
+use crate::error::{Error, nearest};
 use crate::experiment_text::ExperimentText;
 use crate::folder::Folder;
 use crate::overrides;
@@ -15,7 +15,7 @@ use crate::source::Source;
 use flowsieve_results::claims::LOOKS;
 use flowsieve_results::{Axis, CoflowClassBounds, Experiment, PartId, PointInfo, Record, SchemeInfo, SizeClasses};
 use flowsieve_settings::declare;
-use flowsieve_settings::{Origin, Raw, Section, Setting, Table};
+use flowsieve_settings::{Origin, Raw, Section, Setting, SettingsError, Table};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Add;
@@ -54,6 +54,27 @@ const SAMPLES: u64 = 5;
 /// Version of the model. It increases when the same settings and seed give another result, so that an old part is not
 /// taken for a new one. The changelog gives the reason each time.
 pub const MODEL: u32 = 13;
+
+/// What changed with each model from the fourth on.
+const CHANGES: [&str; MODEL as usize - 3] = [
+    "thresholds = \"worst\" come from a finer law of sizes",
+    "messages that begin at a run's first instant are not told apart by time",
+    "a built-in port holds at most 4 GiB",
+    "awafs-auto at hosts counts their load period by period",
+    "flows have columns of losses and of what receivers held",
+    "flows have a column of duplicate ACKs, and coflows have width and ideal CCT",
+    "sparse levels of coflows that are spread anew leave no level free",
+    "levels of NOS2 and ES-8 begin at their threshold; qc-srpt and qc-ddl rank by what remains of a message",
+    "manifests hold only settings that acted, and what flows waited for",
+    "the order of packets that arrive at one instant is drawn; spraying takes turns for each flow; HULA's flowlets leave silent \
+     paths; loss_detection = \"auto\" looks at the fabric; parameters = \"scaled\" has one rule of buffers and timers",
+];
+
+/// Lists what changed since a model, a sentence for each later one that is known.
+pub fn changed_since(model: u32) -> Vec<String> {
+    let later = (4..).zip(CHANGES).filter(|(number, _)| *number > model);
+    later.map(|(number, what)| format!("model {number}: {what}")).collect()
+}
 
 /// Returns the revision of those settings whose results alone have changed, so that the parts of all others stay valid.
 fn revision(settings: &BTreeMap<String, String>) -> &'static str {
@@ -212,13 +233,37 @@ pub(crate) fn plan_in(
 }
 
 fn plan_document(input: &ExperimentText, folder: &Folder, changes: &Changes, engines: &Engines) -> Result<Plan, Error> {
-    let mut document = document::parse(input, engines.keys())?;
+    let (document, mut faults) = document::read(input, engines.keys())?;
+    let planned = plan_read(input, document, folder, changes, engines);
+    // What the rest says may follow from what is wrong; but what is lacking is lacking.
+    if let Err(Error::Setting { error, .. }) = &planned {
+        let is_about = |fault: &SettingsError, key| {
+            let near = fault.wrong_name.as_ref().and_then(|name| nearest(&name.given, &name.valid));
+            fault.key() == Some(key) || near == Some(key)
+        };
+        let is_new = |key| !faults.is_empty() && !faults.iter().any(|fault| is_about(fault, key));
+        if error.table().is_some() && error.key().is_some_and(is_new) {
+            faults.push(error.clone());
+        }
+    }
+    SettingsError::joined(faults).map_or(planned, |error| Err(error.into()))
+}
+
+fn plan_read(
+    input: &ExperimentText,
+    mut document: Document,
+    folder: &Folder,
+    changes: &Changes,
+    engines: &Engines,
+) -> Result<Plan, Error> {
     let schemes = engines.schemes();
     let builtin: Vec<&str> = schemes.iter().map(|scheme| scheme.name.as_str()).collect();
     let whole = Whole::of(&document, changes.scale, folder, &builtin)?;
     let scale = changes.scale.choose(&mut document)?;
-    for set in &changes.sets {
-        overrides::apply(&mut document, set)?;
+    let wrong: Vec<SettingsError> =
+        changes.sets.iter().filter_map(|set| overrides::apply(&mut document, set).err()).collect();
+    if let Some(error) = SettingsError::joined(wrong) {
+        return Err(error.into());
     }
     let mut points = points::points(&document, folder, &builtin)?;
     if let Some(table) = &scale {
@@ -251,14 +296,30 @@ fn plan_document(input: &ExperimentText, folder: &Folder, changes: &Changes, eng
     let mut infos = Vec::with_capacity(points.len());
     let mut runs = Vec::with_capacity(points.len());
     let mut readings = Vec::with_capacity(points.len());
+    let mut faults: Vec<SettingsError> = Vec::new();
     for point in &mut points {
         if scale.is_none() {
             changes.scale.lower(&mut point.settings)?;
         }
-        let completed = engines.complete(point)?;
-        let (mut reading, settings) = engines.read(point, first_seed)?;
-        reading.warnings.splice(0..0, completed);
-        readings.push((reading, settings));
+        let mut read = || {
+            let completed = engines.complete(point)?;
+            let (mut reading, settings) = engines.read(point, first_seed)?;
+            reading.warnings.splice(0..0, completed);
+            Ok((reading, settings))
+        };
+        match read() {
+            Ok(read) => readings.push(read),
+            // Another point may have another fault.
+            Err(Error::Setting { error, .. }) => {
+                if !faults.iter().any(|known| (&known.origin, known.key()) == (&error.origin, error.key())) {
+                    faults.push(error);
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    if let Some(error) = SettingsError::joined(faults) {
+        return Err(error.into());
     }
     let mut warnings: Vec<String> = agree(&mut points, &mut readings, engines, first_seed)?.into_iter().collect();
     for (index, (point, (reading, settings))) in points.iter().zip(readings).enumerate() {
@@ -468,11 +529,9 @@ fn refuse_unread(
     let (left, wrong): (Vec<_>, Vec<_>) = points::unread(points, &elsewhere, excused, without)
         .into_iter()
         .partition(|unread| excused(&unread.error.origin));
-    if let Some(unread) = wrong.into_iter().next() {
-        return Err(unread.error.into());
-    }
     warnings.extend(left_behind(&left, changes));
-    Ok(())
+    let errors = wrong.into_iter().map(|unread| unread.error).collect();
+    SettingsError::joined(errors).map_or(Ok(()), |error| Err(error.into()))
 }
 
 /// Writes a sentence about the keys of the file that the changes have left without a reader.

@@ -7,7 +7,7 @@ use crate::document::{Axis, Document, SCHEME};
 use crate::error::Error;
 use crate::folder::Folder;
 use flowsieve_settings::declare;
-use flowsieve_settings::{Address, Origin, Raw, Section, Setting, Settings, SettingsError, Table, Value};
+use flowsieve_settings::{Address, Kind, Origin, Raw, Section, Setting, Settings, SettingsError, Table, Value};
 use std::borrow::Cow;
 
 declare! {
@@ -166,10 +166,23 @@ pub(crate) struct Unread {
     pub(crate) error: SettingsError,
 }
 
+/// Returns the counts that make the fabric, if this key is a count, too.
+fn counts_of_fabric(settings: &Settings, name: &str) -> Vec<String> {
+    let is_count =
+        |name: &str| settings.find(name).is_some_and(|key| matches!(key.kind, Kind::Count(..) | Kind::CountOrList(..)));
+    let effective = settings.effective();
+    let read = effective.keys().filter_map(|key| key.strip_prefix("topology."));
+    read.filter(|key| is_count(name) && is_count(key)).map(|key| format!("`{key}`")).collect()
+}
+
 /// Describes what is expected in place of a key that nothing reads.
-fn absent(table: &Table, name: &str) -> String {
+fn absent(settings: &Settings, table: &Table, name: &str) -> String {
     match table {
-        Table::Section(Section::Topology) => format!("no `{name}` with this kind of fabric"),
+        Table::Section(Section::Topology) => {
+            let counts = counts_of_fabric(settings, name);
+            let made = if counts.is_empty() { String::new() } else { format!(": {} make it", counts.join(", ")) };
+            format!("no `{name}` with this kind of fabric{made}")
+        }
         Table::Section(Section::Workload) | Table::Workload(_) => format!("no `{name}` with this workload"),
         Table::Scheme(_) | Table::SchemeAt(..) => format!("no `{name}`, or `{SCHEME}` with a scheme that reads it"),
         _ => format!("no `{name}`, since no scheme of the sweep reads it with its other settings"),
@@ -216,7 +229,7 @@ pub(crate) fn unread(
         ) if left_out(table).is_none() => format!("no `{name}` {without}"),
         _ => match points.first().and_then(|point| point.settings.find(name)?.needs) {
             Some(needs) => needs.to_owned(),
-            None => absent(table, name),
+            None => points.first().map_or_else(String::new, |point| absent(&point.settings, table, name)),
         },
     };
     let mut errors: Vec<Unread> = unread

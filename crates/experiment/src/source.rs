@@ -28,7 +28,7 @@ impl Source {
     pub fn open(named: &Path) -> Result<Source, Error> {
         let path = lookup::experiment(named)?;
         if bundle::is_bundle(&path) {
-            return bundle::unpack(&path);
+            return Ok(bundle::unpack(&path)?.source);
         }
         let text = ExperimentText::read(&path)?;
         Ok(Source::new(text, Folder::at(path.parent().unwrap_or(Path::new("")))))

@@ -26,7 +26,7 @@ pub(crate) use export::Export;
 pub(crate) use forest::{Forest, Traced};
 #[cfg(target_os = "linux")]
 pub(crate) use lab::{Lab, LabCompare, LabDown, LabExec, LabUp, LabWatch};
-pub(crate) use shards::{Join, Pack, PlanArgs, Planned};
+pub(crate) use shards::{Join, Pack, PlanArgs, Planned, Verify};
 pub(crate) use thresholds::{Configuration, Thresholds};
 pub(crate) use tune::Tune;
 pub(crate) use validate::Validate;
@@ -34,7 +34,7 @@ pub(crate) use validate::Validate;
 /// Simulates data-centre fabrics, and compares schemes that schedule flows with the few priority queues of real
 /// switches.
 #[derive(Debug, Parser)]
-#[command(version, after_help = EXAMPLES)]
+#[command(version = env!("FLOWSIEVE_VERSION"), after_help = EXAMPLES)]
 pub(crate) struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -56,7 +56,7 @@ Examples:
   flowsieve convert flow.txt -o flows.csv --with topology.txt
   flowsieve validate --quick
 
-Exit status: 0 success; 1 the simulation failed; 2 the file, the arguments or the folders need a change.";
+Exit status: 0 success; 1 the simulation failed, or `verify` found other bytes; 2 the file, the arguments or the folders need a change.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -68,6 +68,8 @@ pub(crate) enum Command {
     Join(Join),
     /// Put an experiment and every file that it names into one file, for other machines
     Pack(Pack),
+    /// Make the runs of a bundle or a result again, and say whether they give the same bytes
+    Verify(Verify),
     /// List the available schemes, workloads, settings and more
     List(List),
     /// Explain a setting, scheme, workload, kind of fabric or metric
@@ -119,6 +121,9 @@ It knows this program's schemes, workloads, settings and built-in experiments. P
     Completions {
         /// The shell
         shell: Shell,
+        /// Print what `compare` takes of this result instead: what the script asks for
+        #[arg(long, value_name = "DIR", hide = true)]
+        result: Option<PathBuf>,
     },
 }
 

@@ -1,6 +1,8 @@
-//! `flowsieve completions`: scripts that complete the names of schemes, workloads, settings and experiments.
+//! `flowsieve completions`: scripts that complete the names of schemes, workloads, settings and experiments, and values of
+//! settings.
 //!
-//! A script contains the names known to the program that prints it. Print it again when these change.
+//! A script contains the names known to the program that prints it. Print it again when these change. What `compare` takes
+//! depends on the result, so that its script asks the program.
 
 use crate::args::Cli;
 use clap::builder::PossibleValuesParser;
@@ -9,6 +11,8 @@ use clap_complete::Shell;
 use flowsieve_convert::{self as convert};
 use flowsieve_experiment::engine::Engines;
 use flowsieve_experiment::lookup;
+use flowsieve_results::ResultDir;
+use flowsieve_settings::Kind;
 use flowsieve_studies::explain;
 use std::path::Path;
 
@@ -19,8 +23,9 @@ pub(crate) fn script(shell: Shell, engines: &Engines) -> String {
     clap_complete::generate(shell, &mut names.put_into(Cli::command()), program(), &mut script);
     let script = String::from_utf8_lossy(&script).into_owned();
     match shell {
-        Shell::Bash => bash_without_space_after_keys(&script),
-        Shell::Zsh => zsh_with_files(&script, &names.experiments, &names.keys),
+        Shell::Bash => bash_with_values(&bash_without_space_after_keys(&script), &names.values),
+        Shell::Zsh => zsh_with_files(&script, &names),
+        Shell::Fish => script + &FISH.replace("PROGRAM", &program()),
         _ => script,
     }
 }
@@ -37,7 +42,8 @@ struct Names {
     experiments: Vec<String>,
     papers: Vec<String>,
     keys: Vec<String>,
-    schemes: Vec<String>,
+    /// Settings with a value, for those that have names as values.
+    values: Vec<String>,
     workloads: Vec<String>,
     explained: Vec<String>,
     formats: Vec<String>,
@@ -48,11 +54,22 @@ impl Names {
         let experiments: Vec<String> =
             lookup::found(Path::new(lookup::ROOT)).iter().map(|path| lookup::name(path)).collect();
         let keys = engines.keys().iter().map(|key| key.name).chain(["scheme"]);
+        let mut values: Vec<String> = Vec::new();
+        for key in engines.keys().iter() {
+            let names = match key.kind {
+                Kind::Choice(names) | Kind::SizeListOr(names) => names.names(),
+                Kind::Flag => vec!["true", "false"],
+                _ => continue,
+            };
+            values.extend(names.into_iter().map(|name| format!("{}={name}", key.name)));
+        }
+        values.extend(explain::workloads().into_iter().map(|name| format!("sizes={name}")));
+        values.extend(engines.schemes().into_iter().map(|scheme| format!("scheme={}", scheme.name)));
         Names {
             papers: papers(&experiments),
             experiments,
             keys: keys.map(|name| format!("{name}=")).collect(),
-            schemes: engines.schemes().into_iter().map(|scheme| scheme.name).collect(),
+            values,
             workloads: explain::workloads(),
             formats: convert::formats().iter().map(|format| format.name.to_owned()).collect(),
             // Shells split names with a space.
@@ -70,8 +87,6 @@ impl Names {
             ("vectors", "file", &self.experiments),
             ("vectors", "set", &self.keys),
             ("reproduce", "what", &self.papers),
-            ("compare", "value", &self.schemes),
-            ("compare", "baseline", &self.schemes),
             ("explain", "name", &self.explained),
             ("thresholds", "workload", &self.workloads),
             ("convert", "from", &self.formats),
@@ -119,11 +134,84 @@ fn bash_without_space_after_keys(script: &str) -> String {
     script.lines().map(line).collect()
 }
 
-/// Completes both names and files in zsh, which would otherwise drop files, and adds no space after keys.
-fn zsh_with_files(script: &str, experiments: &[String], keys: &[String]) -> String {
-    let (files, values) = (experiments.join(" "), keys.join(" "));
+/// What `compare` takes, by the result that stands before it.
+const FISH: &str = "
+complete -c PROGRAM -n \"__fish_seen_subcommand_from compare\" -f -a \"(for word in (commandline -opc); \
+test -f \\$word/manifest.json; and PROGRAM completions fish --result \\$word; end)\"
+";
+
+/// Completes values of settings in bash, which splits words at `=`; several with commas between. Completes what `compare`
+/// takes, by the result that stands before it.
+fn bash_with_values(script: &str, values: &[String]) -> String {
+    let before = "    opts=\"\"\n";
+    let values = values.join(" ");
+    let more = format!(
+        r#"    local key="" value="" before="" word
+    if [[ "${{COMP_WORDS[COMP_CWORD]}}" == "=" ]]; then
+        key="${{COMP_WORDS[COMP_CWORD-1]}}="
+    elif [[ $COMP_CWORD -gt 1 && "${{COMP_WORDS[COMP_CWORD-1]}}" == "=" ]]; then
+        key="${{COMP_WORDS[COMP_CWORD-2]}}=" value="$cur"
+    elif [[ "$prev" == --set && "$cur" == *=* ]]; then
+        key="${{cur%%=*}}=" value="${{cur#*=}}" before="$key"
+    fi
+    if [[ -n "$key" ]]; then
+        COMPREPLY=( $(compgen -W "{values}" -- "$key${{value##*,}}") )
+        COMPREPLY=( "${{COMPREPLY[@]#"$key"}}" )
+        [[ "$value" == *,* ]] && before+="${{value%,*}},"
+        COMPREPLY=( "${{COMPREPLY[@]/#/$before}}" )
+        [[ ${{#COMPREPLY[@]}} -gt 0 ]] && return 0
+    fi
+    if [[ "${{COMP_WORDS[1]}}" == compare && "$cur" != -* ]]; then
+        for word in "${{COMP_WORDS[@]:2:COMP_CWORD-2}}"; do
+            if [[ -f "$word/manifest.json" ]]; then
+                COMPREPLY=( $(compgen -W "$("$1" completions bash --result "$word" 2>/dev/null)" -- "$cur") )
+                return 0
+            fi
+        done
+    fi
+"#
+    );
+    script.replacen(before, &(before.to_owned() + &more), 1)
+}
+
+/// Completes both names and files in zsh, which would otherwise drop files; values of a setting after its `=`, without a space
+/// after keys; and what `compare` takes, by the result that stands before it.
+fn zsh_with_files(script: &str, names: &Names) -> String {
+    let (files, keys, values) = (names.experiments.join(" "), names.keys.join(" "), names.values.join(" "));
     let script = script.replace(&format!(":({files})"), &format!(":{{_files; compadd -- {files}}}"));
-    script.replace(&format!(":({values})"), &format!(":{{compadd -S \"\" -- {values}}}"))
+    let script = script.replace(&format!(":({keys})"), ":_flowsieve_settings");
+    let script: String = script.lines().fold(String::new(), |script, line| {
+        let is_compared = ["'::value -- ", "'::baseline -- "].iter().any(|start| line.starts_with(start));
+        script + &if is_compared { line.replace(":_default'", ":_flowsieve_compared'") } else { line.to_owned() } + "\n"
+    });
+    let more = format!(
+        r#"(( $+functions[_flowsieve_settings] )) ||
+_flowsieve_settings() {{
+    if [[ "$PREFIX" == *=* ]]; then compadd -- {values}; else compadd -S "" -- {keys}; fi
+}}
+(( $+functions[_flowsieve_compared] )) ||
+_flowsieve_compared() {{
+    local word
+    for word in $words; do
+        [[ -f $word/manifest.json ]] && compadd -- $({program} completions zsh --result $word 2>/dev/null)
+    done
+}}
+"#,
+        program = program()
+    );
+    script.replacen("autoload -U is-at-least\n", &format!("autoload -U is-at-least\n\n{more}"), 1)
+}
+
+/// Returns what `compare` takes of a result, a line each: its schemes, and the values of other settings that it varies.
+pub(crate) fn compared(result: &ResultDir) -> String {
+    let experiment = &result.manifest().experiment;
+    let mut names: Vec<&str> = experiment.schemes.iter().map(|scheme| scheme.name.as_str()).collect();
+    for axis in experiment.points.iter().flat_map(|point| &point.axes) {
+        if !names.contains(&axis.value.as_str()) {
+            names.push(&axis.value);
+        }
+    }
+    names.into_iter().map(|name| format!("{name}\n")).collect()
 }
 
 #[cfg(test)]
@@ -141,7 +229,8 @@ mod tests {
         }
         for shell in [Shell::Bash, Shell::Zsh] {
             let script = script_for(shell);
-            for name in ["nos2/fig06", "quickstart", "pfabric-predicted", "data-mining", "ecn_threshold=", "htsim-topo"]
+            for name in
+                ["nos2/fig06", "quickstart", "scheme=pfabric-predicted", "data-mining", "ecn_threshold=", "htsim-topo"]
             {
                 assert!(script.contains(name), "{shell}: {name}");
             }
@@ -158,7 +247,8 @@ mod tests {
     fn script__of_zsh_keeps_files_and_adds_no_space_to_keys() {
         let script = script_for(Shell::Zsh);
         assert_eq!(script.matches(":{_files; compadd -- ").count(), PLANNING);
-        assert_eq!(script.matches(":{compadd -S \"\" -- kind= ").count(), PLANNING);
+        assert_eq!(script.matches(":_flowsieve_settings'").count(), PLANNING);
+        assert_eq!(script.matches(":_flowsieve_compared'").count(), 2);
     }
 
     #[test]

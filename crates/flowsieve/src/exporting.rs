@@ -5,13 +5,17 @@ use crate::options::{ExportOptions, Format, What};
 use crate::output::to_output;
 use flowsieve_experiment::Error;
 use flowsieve_files::for_terminal;
-use flowsieve_report::Layout;
 use flowsieve_report::export::{self, ExportError, SafeCsv, Selection};
+use flowsieve_report::{CompareError, Layout};
 use flowsieve_results::ResultDir;
 use std::io::{self, IsTerminal, Write};
 
-fn refused(error: ExportError) -> Error {
+/// What cannot be exported, as an error with the names that there are.
+pub fn refused(error: ExportError) -> Error {
     match error {
+        ExportError::Class { name, valid } => {
+            CompareError::UnknownValue { key: "class".to_owned(), name, values: valid }.into()
+        }
         ExportError::Key(error) => error.into(),
         ExportError::Result(error) => error.into(),
         error => Error::Input(error.to_string()),

@@ -20,11 +20,12 @@ mod resolving;
 mod spreading;
 mod tuning;
 mod validation;
+mod verifying;
 
 use args::{Cli, Coflows, Command, Compare, Doctor, Explain, Flows, Forest, List, Report, Run, Traced, Vectors};
 use clap::Parser;
 pub use computation::{Computed, computed};
-pub use exporting::export_to;
+pub use exporting::{export_to, refused};
 use flowsieve_engines::Packets;
 use flowsieve_experiment::engine::BaseRoundTrip;
 use flowsieve_experiment::engine::Engines;
@@ -54,7 +55,10 @@ pub use tuning::{Making, Step, tuned};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Exit status if the simulation failed, or the report of an existing result.
+/// The commit that the program is built from, with a `+` if its sources have changed since; `unknown` without a repository.
+pub const COMMIT: &str = env!("FLOWSIEVE_COMMIT");
+
+/// Exit status if the simulation failed, or the report of an existing result, or if a result is not the same again.
 const FAILED: u8 = 1;
 /// Exit status if something in files, arguments or folders must be changed.
 const WRONG: u8 = 2;
@@ -103,12 +107,14 @@ pub fn carry_out(
 fn do_what_it_says(command: Command, packets: Packets) -> Result<(), Error> {
     let unguarded = matches!(&command, Command::Run(args) if args.options.make.no_guard);
     let setups = packets.clone();
-    let engines = &flowsieve_engines::of(if unguarded { packets.without_guard() } else { packets })?;
+    let engines = flowsieve_engines::of(if unguarded { packets.without_guard() } else { packets })?;
+    let engines = &engines.of_commit(COMMIT);
     match command {
         Command::Run(args) => run(&args, engines),
         Command::Plan(args) => spreading::plan(&args, engines),
         Command::Join(args) => spreading::join(&args, engines),
         Command::Pack(args) => spreading::pack(&args, engines),
+        Command::Verify(args) => verifying::verify(&args, engines),
         Command::List(args) => list(&args, engines),
         Command::Init(args) => init::init(&args),
         Command::Explain(args) => explained(&args, engines),
@@ -127,7 +133,8 @@ fn do_what_it_says(command: Command, packets: Packets) -> Result<(), Error> {
         #[cfg(target_os = "linux")]
         Command::Lab { what } => lab::lab(what, engines),
         Command::Validate(args) => validation::validate(&args),
-        Command::Completions { shell } => print(&completions::script(shell, engines)),
+        Command::Completions { shell, result: None } => print(&completions::script(shell, engines)),
+        Command::Completions { result: Some(result), .. } => print(&completions::compared(&ResultDir::open(result)?)),
     }
 }
 

@@ -6,13 +6,14 @@ use crate::output::{print, print_json, tell};
 use crate::progress::shown;
 use crate::{announce, default_out, interruption, show_result};
 use flowsieve_experiment::Error;
-use flowsieve_experiment::bundle;
+use flowsieve_experiment::bundle::{self, Proof};
 use flowsieve_experiment::engine::Engines;
 use flowsieve_experiment::execute::execute_parts;
 use flowsieve_experiment::joining;
 use flowsieve_experiment::plan::{self, Plan};
 use flowsieve_files::Existing;
 use flowsieve_report as report;
+use flowsieve_results::ResultDir;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -74,9 +75,12 @@ pub(crate) fn join(args: &Join, engines: &Engines) -> Result<(), Error> {
 
 pub(crate) fn pack(args: &Pack, engines: &Engines) -> Result<(), Error> {
     let plan = planned(&args.of, engines)?;
-    let content = bundle::pack_file(&plan, &args.out, Existing::replaced(args.replace))?;
+    let result = args.result.as_ref().map(ResultDir::open).transpose()?;
+    let proof = Proof { commit: engines.commit(), result: result.as_ref() };
+    let content = bundle::pack_file(&plan, &proof, &args.out, Existing::replaced(args.replace))?;
     let (files, size) = (content.files, report::size(content.bytes));
     let s = if files == 1 { "" } else { "s" };
     let beside = if files == 0 { String::new() } else { format!(" with {files} file{s} ({size})") };
-    print(&format!("{}: {}{beside}, plan {}\n", args.out.display(), plan.name, plan.hash()))
+    let proves = if result.is_some() { ", with digests of its result" } else { "" };
+    print(&format!("{}: {}{beside}, plan {}{proves}\n", args.out.display(), plan.name, plan.hash()))
 }

@@ -92,7 +92,7 @@ fn export__tables_have_the_numbers_of_the_result() {
     assert!(flows.starts_with("scheme,load,seed,flow,src,dst,traffic_class,bytes,"), "{flows}");
     for (arguments, problem) in [
         (&["--y", "median"][..], "`median` is not a measure"),
-        (&["--class", "elephants"], "no flows called `elephants`; expected one of 0-100KB"),
+        (&["--class", "elephants"], "no class `elephants`"),
         (&["--x", "buffer"], "the sweep varies no setting `buffer`"),
         (&["--what", "flows", "--format", "latex"], "--what flows is CSV"),
         (&["--format", "svg"], "a table cannot be an SVG or a PDF; expected --what figure"),

@@ -73,8 +73,9 @@ fn manifest(out: &Path) -> String {
     let manifest = read(&out.join("manifest.json"));
     assert!(manifest.contains(&version), "{}: no {version} in manifest.json", out.display());
     let manifest = manifest.replace(&version, "\"flowsieve\": \"any\"");
-    // Its own hash follows from the rest, the version included.
-    manifest.lines().filter(|line| !line.starts_with("  \"blake3\": ")).map(|line| format!("{line}\n")).collect()
+    // Its own hash follows from the rest, version and commit included.
+    let is_result = |line: &&str| !line.starts_with("  \"blake3\": ") && !line.starts_with("      \"commit\": ");
+    manifest.lines().filter(is_result).map(|line| format!("{line}\n")).collect()
 }
 
 /// Names all golden results together, for the table of reasons.

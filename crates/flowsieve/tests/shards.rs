@@ -2,6 +2,7 @@
 //! of one local run.
 
 use crate::command::{bytes, flowsieve, folder, small_result};
+use flowsieve_experiment::plan::MODEL;
 use std::fs;
 use std::path::Path;
 
@@ -341,4 +342,98 @@ fn run__of_a_bundle_that_would_do_harm_is_refused() {
         let output = flowsieve(folder, &["plan", "x.flowsieve"]);
         assert_eq!(output.status, 2, "{length}: {}", output.out);
     }
+}
+
+/// Changes a result's manifest, and seals it again.
+fn forge(result: &Path, from: &str, to: &str) {
+    let manifest = result.join("manifest.json");
+    let text = fs::read_to_string(&manifest).unwrap();
+    let (body, _) = text.rsplit_once(",\n  \"blake3\": \"").unwrap();
+    assert!(body.contains(from), "{from}");
+    let body = body.replace(from, to);
+    let seal = blake3::hash(body.as_bytes()).to_hex();
+    fs::write(manifest, format!("{body},\n  \"blake3\": \"{seal}\"\n}}\n")).unwrap();
+}
+
+#[test]
+fn verify__of_a_bundle_proves_its_result() {
+    let (folder, there) = (small_result(), tempfile::tempdir().unwrap());
+    let said = done(folder.path(), &["pack", "small.toml", "--result", "results/small", "-o", "x.flowsieve"]);
+    assert!(said.ends_with(", with digests of its result\n"), "{said}");
+    let bundle = fs::read(folder.path().join("x.flowsieve")).unwrap();
+    fs::write(there.path().join("x.flowsieve"), &bundle).unwrap();
+    let said = done(there.path(), &["verify", "x.flowsieve", "--out", "again"]);
+    assert!(said.starts_with("same bytes: 8 runs give the same flows.parquet, manifest.json, "), "{said}");
+    let (again, result) = (bytes(&there.path().join("again")), bytes(&folder.path().join("results/small")));
+    assert!(again.contains_key("flows.parquet") && again.iter().all(|(name, bytes)| result.get(name) == Some(bytes)));
+    // Somebody who unpacks it reads what it is, and of which commit.
+    let mut archive = tar::Archive::new(&*bundle);
+    let mut readme = String::new();
+    let mut entry = archive.entries().unwrap().nth(2).unwrap().unwrap();
+    std::io::Read::read_to_string(&mut entry, &mut readme).unwrap();
+    let commit = done(folder.path(), &["--version"]);
+    let commit = commit.split(['(', ')', '+']).nth(1).unwrap();
+    assert!(readme.contains("flowsieve verify") && readme.contains(&format!("commit {commit}")), "{readme}");
+
+    let text = String::from_utf8_lossy(&bundle).into_owned();
+    let digest = text.split("\"flows.parquet\": \"").nth(1).unwrap()[..64].to_owned();
+    let at = bundle.windows(64).position(|window| window == digest.as_bytes()).unwrap();
+    let mut damaged = bundle;
+    damaged[at] = if damaged[at] == b'0' { b'1' } else { b'0' };
+    fs::write(there.path().join("damaged.flowsieve"), damaged).unwrap();
+    done(folder.path(), &["pack", "small.toml", "-o", "bare.flowsieve"]);
+    fs::copy(folder.path().join("bare.flowsieve"), there.path().join("bare.flowsieve")).unwrap();
+    for (what, why) in [
+        ("damaged.flowsieve", "the digests of its result are damaged"),
+        ("bare.flowsieve", "holds no digests of a result; expected one of `flowsieve pack EXPERIMENT --result DIR`"),
+        ("nowhere.flowsieve", "No such file"),
+    ] {
+        let said = refused(there.path(), &["verify", what]);
+        assert!(said.contains(why), "{said}");
+    }
+    let other = ["pack", "small.toml", "--seeds", "1", "--result", "results/small", "-o", "y.flowsieve"];
+    let said = refused(folder.path(), &other);
+    assert!(said.contains("is not the result of this plan: its runs are 8, and not 4"), "{said}");
+}
+
+#[test]
+fn verify__of_a_result_says_what_differs_and_what_made_it() {
+    let folder = small_result();
+    assert!(done(folder.path(), &["verify", "results/small"]).starts_with("same bytes: 8 runs"));
+    let result = folder.path().join("results/small");
+    let commit = fs::read_to_string(result.join("manifest.json")).unwrap();
+    let commit = commit.split("\"commit\": \"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+    let (model, earlier) = (format!("\"model\": \"{MODEL}\""), format!("\"model\": \"{}\"", MODEL - 1));
+    forge(&result, &format!("\"commit\": \"{commit}\""), "\"commit\": \"another\"");
+    let other = flowsieve(folder.path(), &["verify", "results/small"]);
+    assert!(other.status == 0 && other.err.contains("commit another; this is"), "{}", other.err);
+    assert!(!other.err.contains(&format!("model {MODEL}: ")), "{}", other.err);
+    forge(&result, &model, &earlier);
+    let other = flowsieve(folder.path(), &["verify", "results/small"]);
+    assert!(
+        other.status == 0 && other.err.contains(&format!("model {}, commit another; this is", MODEL - 1)),
+        "{}",
+        other.err
+    );
+    assert!(other.err.contains(&format!("model {MODEL}: the order of packets")), "{}", other.err);
+    // Another experiment under the same description: it says which columns of which runs.
+    forge(&result, "flows = 40", "flows = 39");
+    let other = flowsieve(folder.path(), &["verify", "results/small"]);
+    assert_eq!(other.status, 1, "{}{}", other.out, other.err);
+    let line = |file: &str| other.out.lines().find(|line| line.starts_with(file)).unwrap_or_default().to_owned();
+    assert!(
+        line("flows.parquet: ").contains("`fct_ps`") && line("flows.parquet: ").contains("seed 2`"),
+        "{}",
+        other.out
+    );
+    assert!(line("summary.csv: ").contains("`flows`") && line("summary.csv: ").contains(", all`"), "{}", other.out);
+    assert!(line("manifest.json: ").contains("`workload.flows`"), "{}", other.out);
+    forge(&result, &earlier, &model);
+    let said = refused(folder.path(), &["verify", "results/small"]);
+    assert!(
+        said.contains("cannot be made again here: workload.flows is 40 in ") && said.contains(", and not 39"),
+        "{said}"
+    );
+    fs::write(result.join("summary.csv"), "damaged").unwrap();
+    assert!(refused(folder.path(), &["verify", "results/small"]).contains("its bytes are not those that were written"));
 }

@@ -37,11 +37,6 @@ pub(crate) fn wrong(py: Python<'_>, text: &str) -> PyErr {
     exception(py, "ExperimentError", (text,), text)
 }
 
-/// What the result does not have, or a question that it does not answer.
-pub(crate) fn not_there(py: Python<'_>, text: &str) -> PyErr {
-    exception(py, "ResultError", (text,), text)
-}
-
 /// What a panic says.
 pub(crate) fn panicked(py: Python<'_>, panic: &(dyn std::any::Any + Send)) -> PyErr {
     let said = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());

@@ -8,14 +8,17 @@ use crate::to_toml;
 use flowsieve::options::{self, ChangeOptions, JoinOptions, MakeOptions, RunOptions};
 use flowsieve_engines::Packets;
 use flowsieve_experiment::Error;
+use flowsieve_experiment::bundle::Proof;
 use flowsieve_experiment::engine::Engines;
 use flowsieve_experiment::execute::{execute, execute_parts};
 use flowsieve_experiment::joining;
 use flowsieve_experiment::plan::Changes;
 use flowsieve_experiment::shards::Shard;
 use flowsieve_experiment::source::Source;
-use flowsieve_experiment::{ExperimentText, Folder, bundle, plan};
+use flowsieve_experiment::{ExperimentText, Folder, bundle, overrides, plan};
 use flowsieve_files::{Existing, for_terminal};
+use flowsieve_results::ResultDir;
+use flowsieve_settings::Origin;
 use flowsieve_studies::export;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -64,16 +67,26 @@ impl Experiment {
         self.0.changes.sets.clone()
     }
 
-    /// The same with settings changed, by their names or paths, and with [`ChangeOptions`].
+    /// The same with settings changed, by their names or paths, and with [`ChangeOptions`]. A name that no setting has is
+    /// refused, unless another program has more of them.
+    #[pyo3(signature = (settings, options, of_another_program=false))]
     fn with_changes(
         &self,
         py: Python<'_>,
         settings: &Bound<'_, PyDict>,
         options: Vec<OsString>,
+        of_another_program: bool,
     ) -> PyResult<Experiment> {
         let mut sets = Vec::new();
+        let engines = working(py, || of_session(&self.1.session(), true))?;
         for (name, value) in settings {
-            sets.push(to_toml::set(&name.extract::<String>()?, &value)?);
+            let name = name.extract::<String>()?;
+            let set = to_toml::set(&name, &value)?;
+            if !of_another_program {
+                let origin = Origin::CommandLine(format!("--set {set}").into());
+                overrides::target(engines.keys(), &name, &origin).map_err(|error| raised(py, &error.into()))?;
+            }
+            sets.push(set);
         }
         let ChangeOptions { seeds, scale } = working(py, || options::parsed(options))?;
         let source = self.0.clone().with(&Changes { sets, seeds, scale: scale.into(), resolve: false });
@@ -133,10 +146,14 @@ impl Plan {
         Ok(self.0.shard(shard))
     }
 
-    /// Writes it as a bundle. A file that is there is replaced if `replace` says so.
-    #[pyo3(signature = (path, replace=false))]
-    fn pack(&self, py: Python<'_>, path: PathBuf, replace: bool) -> PyResult<()> {
-        working(py, || bundle::pack_file(&self.0, &path, Existing::replaced(replace)).map(|_| ()))
+    /// Writes it as a bundle, with digests of its result if that is given. A file that is there is replaced if `replace` says so.
+    #[pyo3(signature = (path, replace=false, result=None))]
+    fn pack(&self, py: Python<'_>, path: PathBuf, replace: bool, result: Option<PathBuf>) -> PyResult<()> {
+        working(py, || {
+            let result = result.map(ResultDir::open).transpose()?;
+            let proof = Proof { commit: Some(flowsieve::COMMIT), result: result.as_ref() };
+            bundle::pack_file(&self.0, &proof, &path, Existing::replaced(replace)).map(|_| ())
+        })
     }
 
     /// Makes all runs that are not there, and joins them. `options`: [`RunOptions`].
@@ -217,5 +234,6 @@ fn engines(options: &MakeOptions, session: &Session) -> Result<Engines, Error> {
 /// The engines, with what a session's callables decide.
 fn of_session(session: &Session, guard: bool) -> Result<Engines, Error> {
     let packets = Packets::default().with_program(Arc::new(session.clone()));
-    flowsieve_engines::of(if guard { packets } else { packets.without_guard() })
+    let engines = flowsieve_engines::of(if guard { packets } else { packets.without_guard() });
+    engines.map(|engines| engines.of_commit(flowsieve::COMMIT))
 }

@@ -32,7 +32,9 @@ mod _flowsieve {
     #[pymodule_export]
     use super::experiment::{Experiment, Plan};
     #[pymodule_export]
-    use super::lists::{digest, explain, list_of, look, main, program, thresholds, ticks, tune, worth_of_forest};
+    use super::lists::{
+        digest, explain, list_of, look, main, program, thresholds, ticks, tune, worth_of_forest, write_sizes,
+    };
     #[pymodule_export]
     use super::result::Outcome;
     #[pymodule_export]

@@ -15,6 +15,8 @@ use flowsieve_studies::catalogue::{self, What};
 use flowsieve_studies::explain::{self as explaining, Detail, Explained};
 use pyo3::prelude::*;
 use std::ffi::OsString;
+use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
@@ -92,10 +94,10 @@ pub(crate) fn worth_of_forest(py: Python<'_>, forest: PathBuf, trace: PathBuf, f
     json(py, &worth)
 }
 
-/// Version of the program and number of its model: results of other ones may differ.
+/// Version of the program, number of its model, and commit: results of other models may differ.
 #[pyfunction]
-pub(crate) fn program() -> (&'static str, u32) {
-    (env!("CARGO_PKG_VERSION"), plan::MODEL)
+pub(crate) fn program() -> (&'static str, u32, &'static str) {
+    (env!("CARGO_PKG_VERSION"), plan::MODEL, flowsieve::COMMIT)
 }
 
 /// Colour, symbol and dash of a scheme in the report's figures, by its number in the sweep.
@@ -121,6 +123,21 @@ pub(crate) fn digest(py: Python<'_>, path: PathBuf) -> PyResult<String> {
         });
         hashed.map_err(failed(&path))?;
         Ok(hasher.finalize().to_hex().to_string())
+    })
+}
+
+/// Writes sizes in bytes, which are 64-bit integers of this machine, as a file of measured sizes.
+#[pyfunction]
+pub(crate) fn write_sizes(py: Python<'_>, path: PathBuf, sizes: &[u8]) -> PyResult<()> {
+    let (sizes, _) = sizes.as_chunks();
+    working(py, || {
+        let write = || {
+            let mut out = BufWriter::new(File::create_new(&path)?);
+            out.write_all(b"bytes\n")?;
+            sizes.iter().try_for_each(|&size| writeln!(out, "{}", u64::from_ne_bytes(size)))?;
+            out.flush()
+        };
+        write().map_err(failed(&path))
     })
 }
 

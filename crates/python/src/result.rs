@@ -1,6 +1,6 @@
 //! Results: their folder, and what follows from it.
 
-use crate::errors::{not_there, working, wrong};
+use crate::errors::{working, wrong};
 use flowsieve::options::{self, CompareOptions, ExportOptions, ReportOptions};
 use flowsieve_files::for_terminal;
 use flowsieve_report as report;
@@ -76,13 +76,11 @@ impl Outcome {
         class_: Option<String>,
         at: Vec<String>,
     ) -> PyResult<String> {
-        let asked = || {
-            Ok(report::export::asked(&self.0, x.as_deref(), y.as_deref(), class_.as_deref(), &at).map(|it| it.json()))
-        };
-        match working(py, asked)? {
-            Ok(plots) => json(py, &plots),
-            Err(error) => Err(not_there(py, &shown(&error.to_string()))),
-        }
+        let plots = working(py, || {
+            let asked = report::export::asked(&self.0, x.as_deref(), y.as_deref(), class_.as_deref(), &at);
+            Ok(asked.map_err(flowsieve::refused)?.json())
+        })?;
+        json(py, &plots)
     }
 
     /// Writes report.html and plots.csv, and gives the page's path. `options`: [`ReportOptions`].

@@ -240,7 +240,7 @@ impl Compared {
     pub fn keep(&mut self, name: &str) -> Result<(), CompareError> {
         let mut names: Vec<String> = Vec::new();
         let mut is_kept = |found: String| {
-            let kept = found == name;
+            let kept = found.eq_ignore_ascii_case(name);
             if !names.contains(&found) {
                 names.push(found);
             }
@@ -251,8 +251,9 @@ impl Compared {
             comparison.coflows.take_if(|_| !is_kept("coflows".to_owned()));
             comparison.coflow_classes.retain(|(class, _)| is_kept(format!("coflows {}", class.name())));
         }
-        self.over_loads.retain(|over| name == if over.coflows { "coflows" } else { &over.class.name });
-        if names.iter().any(|found| found == name) {
+        let is_named = |found: &str| found.eq_ignore_ascii_case(name);
+        self.over_loads.retain(|over| is_named(if over.coflows { "coflows" } else { &over.class.name }));
+        if names.iter().any(|found| is_named(found)) {
             return Ok(());
         }
         Err(CompareError::UnknownValue { key: "class".to_owned(), name: name.to_owned(), values: names })

@@ -172,7 +172,7 @@ fn groups_called(dir: &ResultDir, class: Option<&str>, measure: Option<&str>) ->
     if all.is_empty() {
         return Err(ExportError::Empty("the result has no coflows"));
     }
-    let is_called = |group: &Group| class.is_none_or(|name| group_name(dir, *group) == name);
+    let is_called = |group: &Group| class.is_none_or(|name| group_name(dir, *group).eq_ignore_ascii_case(name));
     let groups: Vec<Group> = all.iter().copied().filter(is_called).collect();
     if groups.is_empty() {
         let valid = all.into_iter().map(|group| group_name(dir, group)).collect();

@@ -47,7 +47,11 @@ impl fmt::Display for Origin {
 ///
 /// It is a value, not a text, so that the command can show the excerpt of the file and the nearest valid name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{origin}: {problem}{}", .expected.as_ref().map(|e| format!("; expected {e}")).unwrap_or_default())]
+#[error(
+    "{origin}: {problem}{}{}",
+    .expected.as_ref().map(|e| format!("; expected {e}")).unwrap_or_default(),
+    .next.as_ref().map(|next| format!("\n{next}")).unwrap_or_default()
+)]
 pub struct SettingsError {
     /// Where the value was given.
     pub origin: Origin,
@@ -59,6 +63,8 @@ pub struct SettingsError {
     pub wrong_name: Option<Box<WrongName>>,
     /// The key at fault, if there is one.
     fault: Option<Box<Fault>>,
+    /// A further error of the same experiment.
+    next: Option<Box<SettingsError>>,
 }
 
 /// A key at fault and, if it is not given, the table in which it could be.
@@ -80,7 +86,26 @@ pub struct WrongName {
 impl SettingsError {
     /// Builds an error without a list of names.
     pub fn new(origin: Origin, problem: impl Into<String>) -> Self {
-        SettingsError { origin, problem: problem.into(), expected: None, wrong_name: None, fault: None }
+        SettingsError { origin, problem: problem.into(), expected: None, wrong_name: None, fault: None, next: None }
+    }
+
+    /// Joins errors of an experiment into one, which is the first with the others behind it; `None` if there are none.
+    pub fn joined(errors: Vec<SettingsError>) -> Option<SettingsError> {
+        errors.into_iter().rev().reduce(|next, error| SettingsError { next: Some(Box::new(next)), ..error })
+    }
+
+    /// Returns this error and those behind it.
+    pub fn each(&self) -> impl Iterator<Item = &SettingsError> {
+        std::iter::successors(Some(self), |error| error.next.as_deref())
+    }
+
+    /// Does something with this error and those behind it.
+    pub fn for_each_mut(&mut self, mut change: impl FnMut(&mut SettingsError)) {
+        let mut at = Some(self);
+        while let Some(error) = at {
+            change(error);
+            at = error.next.as_deref_mut();
+        }
     }
 
     /// Adds what was expected.

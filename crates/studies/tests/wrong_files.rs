@@ -410,6 +410,39 @@ fn errors__of_arguments() {
 }
 
 #[test]
+fn plan__says_all_faults_of_a_file_at_once() {
+    let wrong = [
+        ("host_link = \"10Gbps\"", "host_link = \"10G\""),
+        ("queues = 8", "quues = 8"),
+        ("load = [0.6, 0.8]", "load = [0.6, 50]"),
+        ("flows = 100\n", ""),
+    ];
+    let text = wrong.iter().fold(GOOD.to_owned(), |text, (old, new)| text.replacen(old, new, 1));
+    let error = refused(&text, Path::new("")).unwrap();
+    let (said, line) = (error.render(false), error.to_string());
+    assert_eq!(said.matches("error: ").count(), wrong.len(), "{said}");
+    for part in ["`host_link` = 10G", "did you mean `queues`?", "`load` = 50", "flows"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert_eq!(line.lines().count(), wrong.len(), "{line}");
+    // The first one is that of the details.
+    assert_eq!(error.details().key.as_deref(), Some("host_link"));
+    // Keys that nothing reads, of whatever table, and faults of several schemes.
+    let text = GOOD.replacen("leaves = 2", "leaves = 2\nhosts = 8", 1).replacen(
+        "[sweep]",
+        "[transport]\nprobe_after = 3\n[sweep]",
+        1,
+    );
+    let said = refused(&text, Path::new("")).unwrap().render(false);
+    assert!(said.contains("this kind of fabric: `hosts_per_leaf`, `leaves`, `spines` make it"), "{said}");
+    assert!(said.contains("nothing reads `probe_after`") && said.matches("error: ").count() == 2, "{said}");
+    let sets = ["lod=1", "quues=2"].map(str::to_owned).into();
+    let changes = Changes { sets, ..Changes::default() };
+    let several = plan(&ExperimentText::new("good.toml", GOOD), Path::new(""), &changes, &built_in()).unwrap_err();
+    assert!(several.render(false).contains("`lod`") && several.render(false).contains("`quues`"), "{several}");
+}
+
+#[test]
 fn files_that_are_no_experiments() {
     let folder = tempfile::tempdir().unwrap();
     let refused = |path: &Path| {

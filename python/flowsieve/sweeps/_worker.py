@@ -15,7 +15,7 @@ from flowsieve.sweeps._protocol import Bundle, Made, Program, Task
 
 def this_program() -> Program:
     """The program of this process."""
-    version, model = _flowsieve.program()
+    version, model, _ = _flowsieve.program()
     return Program(version, model, _flowsieve.digest(str(_flowsieve.__file__)))
 
 

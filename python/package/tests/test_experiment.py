@@ -115,7 +115,7 @@ def test_from_dict__values_that_no_experiment_has(load: object, said: str) -> No
 
 
 def test_whole_numbers__are_those_of_numpy_too_and_nothing_else(small: fs.Experiment, tmp_path: Path) -> None:
-    assert small.set(seeds=np.int64(1)).changes == small.set(seeds=1).changes
+    assert small.set(seeds=np.int64(1)).changes == small.set(seeds=1).changes  # type: ignore[arg-type]
     for wrong in [0, -1, 2.7, True, "5", [1, 2], 10**30]:
         with pytest.raises(fs.ExperimentError, match="seeds=.*; expected a whole number of at least 1") as error:
             small.set(seeds=wrong)  # type: ignore[arg-type]
@@ -124,7 +124,7 @@ def test_whole_numbers__are_those_of_numpy_too_and_nothing_else(small: fs.Experi
             small.run(tmp_path / "out", jobs=wrong)  # type: ignore[arg-type]
     with pytest.raises(fs.ExperimentError, match="queues=-1"):
         fs.thresholds(workload="web-search", queues=-1)
-    assert fs.thresholds(workload="web-search", load=np.float32(0.5), queues=2, method="pias")
+    assert fs.thresholds(workload="web-search", load=np.float32(0.5), queues=2, method="pias")  # type: ignore[arg-type]
 
 
 def test_set__texts_keep_their_commas(small: fs.Experiment, tmp_path: Path) -> None:

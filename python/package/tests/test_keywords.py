@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import math
 import subprocess
 import sys
@@ -170,6 +171,25 @@ def test_set__arrays_are_sizes(make: object, small: fs.Experiment) -> None:
     del other
     gc.collect()
     assert not path.exists()
+
+
+def test_set__large_arrays_are_what_lists_are(small: fs.Experiment) -> None:
+    sizes = [1, 2**53, 7, *range(1_000, 300_000)]
+    listed = keys(small.set(sizes=sizes, load=0.5, seeds=1))
+    for array in (np.array(sizes), np.array(sizes, dtype=float), polars.Series(sizes), pyarrow.array(sizes), pandas.Series(sizes)):
+        assert keys(small.set(sizes=array, load=0.5, seeds=1)) == listed
+    masked = np.ma.array([1000, 2000], mask=[False, True])
+    with pytest.raises(fs.ExperimentError, match=r"sizes\[1\] = None; expected a number"):
+        small.set(sizes=masked)
+
+
+def test_set__refuses_a_wrong_name_at_once(small: fs.Experiment) -> None:
+    for name, nearest in [("lod", "load"), ("schemes.pias.queus", "queues"), ("pias.queues", "schemes.pias.queues")]:
+        with pytest.raises(fs.ExperimentError, match=r"--> set\(") as error:
+            small.set({name: 3})
+        assert (error.value.kind, error.value.nearest) == ("name", nearest)
+    names = inspect.signature(small.set).parameters
+    assert {"load", "scheme", "ecn_threshold", "seeds", "scale"} <= set(names) and "more" not in names
 
 
 def test_set__ranges_and_texts(small: fs.Experiment) -> None:

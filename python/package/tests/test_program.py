@@ -90,7 +90,7 @@ def test_load__errors_are_those_of_the_program(program: fs.Program, result: fs.R
     assert (error.value.file, error.value.nearest, error.value.line is not None) == ("mine.toml", "web-search", True)
     exp = program.Experiment(**SMALL)
     for call in (
-        lambda: exp.set(lod=0.5).plan(),
+        lambda: exp.set({"lod": 0.5}).plan(),
         lambda: exp.set(load=-1).run(tmp_path / "out"),
         lambda: program.explain("nothing"),
     ):

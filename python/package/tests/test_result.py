@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import flowsieve as fs
+import numpy as np
 import pandas
 import polars
 import pyarrow
 import pytest
 from conftest import SMALL, files
+from flowsieve import _packing
 from matplotlib.figure import Figure
+
+
+def _lines(container: object) -> Any:
+    """The line of a container with its bars, which matplotlib's types do not know."""
+    return vars(container)["lines"]
 
 
 def test_tables__are_the_same_in_every_library(result: fs.Result) -> None:
@@ -76,7 +85,8 @@ def test_lists__say_what_there_is() -> None:
     thresholds = fs.thresholds(workload="web-search", queues=4, load=[0.5, 0.8], method="pias")
     assert [each["load"] for each in thresholds] == [0.5, 0.8] and len(thresholds[0]["thresholds_bytes"]) == 3
     assert fs.thresholds(workload="web-search")
-    for wrong in ({"workload": "web-serch"}, {"workload": "web-search", "method": "guess"}, {}):
+    wrongs: list[dict[str, Any]] = [{"workload": "web-serch"}, {"workload": "web-search", "method": "guess"}, {}]
+    for wrong in wrongs:
         with pytest.raises(fs.ExperimentError):
             fs.thresholds(**wrong)
 
@@ -159,7 +169,7 @@ def test_plots__have_the_numbers_of_plots_csv(small: fs.Experiment, tmp_path: Pa
     drawn = [
         (line.get_label(), x, y)
         for container in figure.axes[0].containers
-        for line in [container.lines[0]]
+        for line in [_lines(container)[0]]
         for x, y in zip(line.get_xdata(), line.get_ydata())
     ]
     assert len(drawn) == 4
@@ -176,12 +186,36 @@ def test_plots__of_every_kind_are_drawn_and_fonts_embedded(result: fs.Result, tm
         path = tmp_path / f"{name}.pdf"
         figure.savefig(path)
         assert b"/Type3" not in path.read_bytes() and path.stat().st_size > 2_000
-    with pytest.raises(fs.ResultError, match="no flows called `tiny`; expected one of 0-100KB"):
-        fs.plot.fct_by_load(result, size_class="tiny")
-    with pytest.raises(fs.ResultError, match="varies no setting `rtt`"):
+    with pytest.raises(fs.ExperimentError, match="^size_class='0-10KB': this result has no class") as error:
+        fs.plot.fct_by_load(result, size_class="0-10KB")
+    assert (error.value.key, error.value.nearest) == ("size_class", "0-100KB")
+    small = fs.plot.fct_by_load(result, size_class="0-100kb").axes[0]
+    assert small.get_ylabel() == fs.plot.fct_by_load(result, size_class="0-100KB").axes[0].get_ylabel()
+    assert len(result.compare(class_="100kb-10mb")) == 2 and "pias" in result.export(class_="0-100kb", y="mean fct")
+    with pytest.raises(fs.ExperimentError, match="varies no setting `rtt`"):
         fs.plot.fct_by_load(result, x="rtt")
     with pytest.raises(fs.ResultError, match="no measured claims"):
         fs.plot.claims(result)
+
+
+def test_pack__with_its_result_carries_digests(small: fs.Experiment, tmp_path: Path) -> None:
+    exp = small.set(sizes=np.array([1000, 20_000]), load=0.5, seeds=1)
+    result = exp.run()
+    described = _packing.listed(exp.pack(tmp_path / "x.flowsieve", result=result))
+    assert described["versions"]["commit"] == fs.program()[2] == result.experiment["versions"]["commit"]
+    assert {"flows.parquet", "manifest.json", "summary.csv"} <= set(described["expected"]["files"])
+    with pytest.raises(fs.ExperimentError, match="is not the result of this plan: its points are "):
+        small.pack(tmp_path / "y.flowsieve", result=result)
+    assert "expected" not in _packing.listed(small.pack(tmp_path / "y.flowsieve"))
+
+
+def test_report__opens_where_there_is_a_browser(result: fs.Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", lambda url: opened.append(url) or len(opened) == 1)
+    page = result.report(show=True)
+    with pytest.warns(UserWarning, match=f"no browser was found; the report is {re.escape(str(page))}"):
+        assert result.report(show=True) == page
+    assert opened == [page.resolve().as_uri()] * 2 and result.report() == page and len(opened) == 2
 
 
 def test_plots__of_series_and_claims(tmp_path: Path) -> None:
@@ -212,28 +246,28 @@ def test_plots__of_series_and_claims(tmp_path: Path) -> None:
     rows = result.series().to_polars().filter(
         (polars.col("series") == "utilisation (share)") & (polars.col("seed") == 1) & (polars.col("scheme") == "dctcp")
     )
-    assert list(figure.axes[0].lines[0].get_ydata()) == rows["value"].to_list()
+    assert np.asarray(figure.axes[0].lines[0].get_ydata()).tolist() == rows["value"].to_list()
     assert [line.get_label() for line in figure.axes[0].lines] == ["DCTCP, switch0 to host2", "PIAS, switch0 to host2"]
-    for wrong in ({"name": "heat"}, {"name": "utilisation (share)", "of": "host9"}):
+    for name, of in (("heat", None), ("utilisation (share)", "host9")):
         with pytest.raises(fs.ResultError, match="it has"):
-            fs.plot.series(result, **wrong)
+            fs.plot.series(result, name, of=of)
     claims = fs.plot.claims(result)
     assert claims.axes[0].get_yticklabels()[0].get_text().startswith("one: ")
-    drawn = [line.get_xdata()[0] for line in claims.axes[0].lines if len(line.get_xdata()) == 1]
-    assert drawn == [result.claims()[0]["measured"]["ratio"]["value"], 0.8]
+    drawn = [np.asarray(line.get_xdata()).tolist() for line in claims.axes[0].lines]
+    assert [xs[0] for xs in drawn if len(xs) == 1] == [result.claims()[0]["measured"]["ratio"]["value"], 0.8]
 
 
 def test_plots__are_drawn_from_the_command_s_description(result: fs.Result) -> None:
     # Percentiles of so few flows have no intervals.
     axes = fs.plot.slowdown_by_size(result, load=0.8, statistic="mean").axes[0]
     described = json.loads(result._outcome.figure("size", "mean slowdown", None, ["load=0.8"]))[0]
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["DCTCP", "PIAS"]
+    assert axes.get_legend_handles_labels()[1] == ["DCTCP", "PIAS"]
     assert axes.get_ylim() == pytest.approx((described["y"]["from"], described["y"]["to"]))
     assert [tick.get_text() for tick in axes.get_yticklabels()] == [words for _, words in described["y"]["ticks"]]
     # A size, and below it the share of the flows up to it.
     assert axes.get_xticklabels()[-1].get_text().splitlines()[1] == "100 %"
     for container, series in zip(axes.containers, described["series"]):
-        line, _, bars = container.lines
+        line, _, bars = _lines(container)
         look = fs.plot.look(series["scheme"])
         assert (line.get_color(), line.get_marker()) == (look["color"], look["marker"])
         for (start, end), datum in zip(bars[0].get_segments(), series["data"]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gc
+import json
 import math
 import re
 import subprocess
@@ -80,6 +81,37 @@ def test_repr__without_libraries_says_what_brings_them(result: fs.Result, monkey
         list(result.flows())
     # The summary and comparisons need none.
     assert "dctcp" in repr(result.summary()) and "dctcp" in repr(result.compare())
+
+
+@pytest.mark.parametrize("reader", ["pyarrow", "polars"])
+def test_getitem__is_that_of_a_list(result: fs.Result, reader: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if reader == "polars":
+        monkeypatch.setattr("flowsieve._table._is_there", lambda name: False)
+    # Several batches, so that rows are found across them.
+    monkeypatch.setattr("flowsieve._table._BATCH", 7)
+    for table in (result.summary(), result.flows(), result.compare(), fs.list_schemes()):
+        every = list(table)
+        for index in (0, 5, -1, -len(every)):
+            assert table[index] == every[index]
+        ends = (None, 0, 3, 9, -4, -len(every) - 3, len(every) + 3)
+        for some in [slice(first, end, step) for first in ends for end in ends for step in (None, 3, -1, -4)]:
+            assert table[some] == every[some], some
+        for index in (len(every), -len(every) - 1):
+            with pytest.raises(IndexError):
+                table[index]
+    assert result.flows().head(2) == list(result.flows())[:2]
+
+
+def test_lists__are_tables_and_lists() -> None:
+    schemes = fs.list_schemes()
+    assert "name" in schemes.columns and schemes.to_polars()["name"].to_list() == [each["name"] for each in schemes]
+    assert json.loads(json.dumps(schemes)) == schemes == list(schemes) and repr(schemes).startswith("schemes: ")
+    assert not fs.list_formats("no such word") and "0 rows" in repr(fs.list_formats("no such word"))
+    thresholds = fs.thresholds(workload="web-search", queues=3, load=[0.5, 0.8], method="background")
+    assert thresholds.to_arrow().column("load").to_pylist() == thresholds.to_pandas()["load"].to_list() == [0.5, 0.8]
+    assert "[1947640, 9735280]" in repr(thresholds) and "{'" not in thresholds._repr_html_()
+    for lists in (fs.list_workloads, fs.list_topologies, fs.list_experiments, fs.list_settings, fs.list_formats):
+        assert lists().to_polars().height == lists().to_arrow().num_rows == len(lists().to_pandas()) == len(lists()) > 1
 
 
 def test_repr__is_aligned_and_says_what_is_left_out(result: fs.Result) -> None:

@@ -43,7 +43,7 @@ def test_errors__of_every_call_name_no_option(small: fs.Experiment, result: fs.R
         lambda: small.set(sizes="web-serch").plan(),
         lambda: small.set(load=-1).plan(),
         lambda: small.set({"schemes.pias.queus": 3}).plan(),
-        lambda: small.set(lod=[0.3, "x"]).plan(),
+        lambda: small.set({"lod": [0.3, "x"]}),
         lambda: small.set(scale="huge"),
         lambda: small.set(flows=60).run(result.path),
         lambda: small.join(tmp_path / "out"),
@@ -53,9 +53,9 @@ def test_errors__of_every_call_name_no_option(small: fs.Experiment, result: fs.R
         lambda: small.plan().shard("5/4"),
         lambda: fs.thresholds(workload="web-search", load=-1),
         lambda: fs.thresholds(workload="web-search", queues=100),
-        lambda: fs.thresholds(workload="web-search", queues=1, model_only=True, method="guess"),
+        lambda: fs.thresholds(workload="web-search", queues=1, model_only=True, method="guess"),  # type: ignore[arg-type]
         lambda: fs.thresholds(workload="web-search", cdf="x.csv"),
-        lambda: fs.thresholds(workload="web-search", marking="x"),
+        lambda: fs.thresholds(workload="web-search", marking="x"),  # type: ignore[arg-type]
         lambda: fs.thresholds(workload="web-search", fabric="nowhere.toml"),
         lambda: fs.explain("xx"),
         lambda: fs.Experiment("nowhere.toml"),
@@ -79,10 +79,10 @@ def test_errors__name_the_parameter(result: fs.Result) -> None:
         (lambda: result.export(y="x"), "y"),
         (lambda: result.export(class_="x"), "class_"),
         (lambda: result.report(x="x"), "x"),
-        (lambda: fs.thresholds(workload="web-search", method="guess"), "method"),
-        (lambda: fs.thresholds(workload="web-search", marking="guess"), "marking"),
-        (lambda: fs.thresholds(workload="web-search", rate="guess"), "rate"),
-        (lambda: fs.thresholds(workload="web-search", rtt="guess"), "rtt"),
+        (lambda: fs.thresholds(workload="web-search", method="guess"), "method"),  # type: ignore[arg-type]
+        (lambda: fs.thresholds(workload="web-search", marking="guess"), "marking"),  # type: ignore[arg-type]
+        (lambda: fs.thresholds(workload="web-search", rate="guess"), "rate"),  # type: ignore[arg-type]
+        (lambda: fs.thresholds(workload="web-search", rtt="guess"), "rtt"),  # type: ignore[arg-type]
         (lambda: result.compare("a", "dctcp"), "value"),
     ]:
         with pytest.raises(fs.ExperimentError, match=f"^{name}\\b"):

@@ -1,6 +1,6 @@
 //! The command line of `flowsieve plan`, `join` and `pack`: a sweep that is spread over machines.
 
-use crate::options::{ChangeOptions, JoinOptions};
+use crate::options::{ChangeOptions, Jobs, JoinOptions, Threads};
 use clap::{Args, ValueHint};
 use flowsieve_experiment::plan::Changes;
 use std::path::PathBuf;
@@ -72,14 +72,39 @@ pub(crate) struct Join {
   flowsieve pack nos2/fig06 --scale smoke -o fig06.flowsieve
       then `flowsieve run fig06.flowsieve`, `plan` and `join` work on any machine, with the same keys and results
 
-It holds the experiment, each file that it names (lists, distributions, forests, edge lists) and your changes.")]
+It holds the experiment, each file that it names (lists, distributions, forests, edge lists) and your changes. With
+--result it also proves what comes out: `flowsieve verify fig06.flowsieve` makes the runs again and compares.")]
 pub(crate) struct Pack {
     #[command(flatten)]
     pub(crate) of: Planned,
     /// The bundle
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) out: PathBuf,
+    /// Put digests of this result of it into the bundle, so that others can verify it
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) result: Option<PathBuf>,
     /// Replace the bundle if it exists
     #[arg(long)]
     pub(crate) replace: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  flowsieve verify fig06.flowsieve
+      makes the runs of a bundle that was packed with --result
+  flowsieve verify results/quickstart
+      makes those of a result; files that it names are looked for from the current folder on
+
+Exit status: 0 the bytes are the same; 1 they are not, and it says in which columns and rows; 2 it cannot be told, and why.")]
+pub(crate) struct Verify {
+    /// A bundle of `flowsieve pack --result`, or the folder of a result
+    #[arg(value_name = "BUNDLE|DIR", value_hint = ValueHint::AnyPath)]
+    pub(crate) what: PathBuf,
+    #[command(flatten)]
+    pub(crate) jobs: Jobs,
+    #[command(flatten)]
+    pub(crate) threads: Threads,
+    /// Keep the new result in this folder
+    #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) out: Option<PathBuf>,
 }

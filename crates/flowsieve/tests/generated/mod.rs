@@ -41,6 +41,11 @@ fn python__options_are_those_of_the_command() {
 }
 
 #[test]
+fn python__settings_are_those_of_experiments() {
+    check("python/flowsieve/_settings.py", &options::settings(&flowsieve_engines::built_in()));
+}
+
+#[test]
 fn reference__tables_are_those_of_the_declarations() {
     let pages = tables::filled();
     for (path, text) in pages.pages {

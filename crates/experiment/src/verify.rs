@@ -1,0 +1,119 @@
+//! Makes the runs of a bundle or a result again, and says whether they give the same bytes.
+
+use crate::bundle::{self, Unpacked, differs, failed};
+use crate::engine::Engines;
+use crate::error::Error;
+use crate::execute::{How, Show, execute};
+use crate::experiment_text::ExperimentText;
+use crate::folder::Folder;
+use crate::plan::{Changes, MODEL, Plan, changed_since};
+use crate::scale::Scale;
+use crate::source::Source;
+use flowsieve_results::{COMMIT, Digests, Experiment, ResultDir};
+use std::path::Path;
+
+/// An experiment with what its result has to be.
+#[derive(Debug)]
+pub struct Claimed {
+    /// Its runs.
+    pub plan: Plan,
+    expected: Digests,
+}
+
+impl Claimed {
+    /// Reads a bundle, or the folder of a result. The files that a result names are looked for from the current folder on.
+    ///
+    /// # Errors
+    /// Fails if it is damaged, holds no digests, or cannot be planned here.
+    pub fn read(path: &Path, engines: &Engines) -> Result<Claimed, Error> {
+        let cannot = |problem: String| Error::File { path: path.display().to_string(), problem };
+        if !path.is_dir() {
+            let bundle::Unbundled { source, expected } = bundle::unpack(path)?;
+            let Some(expected) = expected else {
+                let expected = "expected one of `flowsieve pack EXPERIMENT --result DIR`";
+                return Err(cannot(format!("holds no digests of a result; {expected}")));
+            };
+            return Ok(Claimed { plan: source.plan(engines)?, expected });
+        }
+        let result = ResultDir::open(path)?;
+        let found = &result.manifest().experiment;
+        if found.missing_runs > 0 {
+            return Err(cannot(format!("lacks {} of its runs; expected a whole result", found.missing_runs)));
+        }
+        let source =
+            Source::new(ExperimentText::new("the result's experiment", &found.text), Folder::at(Path::new("")));
+        let mut plan = source.with(&changes(found)).plan(engines)?;
+        for (point, info) in found.points.iter().enumerate().take(plan.points.len()) {
+            plan.raise_seeds(point, info.parts.len());
+        }
+        if plan.experiment.versions == found.without_commit().versions && plan.experiment.points != found.points {
+            let problem = format!("cannot be made again here: {}", differs(&plan.experiment, found));
+            return Err(cannot(format!("{problem}; expected the files that it names, from the current folder on")));
+        }
+        Ok(Claimed { plan, expected: Digests::of(&result)? })
+    }
+
+    /// Says which other program made the result, and what has changed since; nothing if it is of this version and commit.
+    pub fn made_by_another(&self, engines: &Engines) -> Vec<String> {
+        let version = |name: &str| self.expected.versions.get(name).map_or("unknown", String::as_str);
+        let here = |name: &str| match name {
+            COMMIT => engines.commit().unwrap_or("unknown"),
+            name => self.plan.experiment.versions.get(name).map_or("unknown", String::as_str),
+        };
+        let names = ["flowsieve", "model", COMMIT];
+        if names.iter().all(|name| version(name) == here(name)) {
+            return Vec::new();
+        }
+        let said = |of: &dyn Fn(&str) -> String| names.map(|name| format!("{name} {}", of(name))).join(", ");
+        let (theirs, ours) = (said(&|name| version(name).to_owned()), said(&|name| here(name).to_owned()));
+        let mut lines = vec![format!("it was made by {theirs}; this is {ours}")];
+        if let Ok(model) = version("model").parse().map(|model: u32| model.min(MODEL)) {
+            lines.extend(changed_since(model));
+        }
+        lines
+    }
+
+    /// Makes all runs, in the folder `out` or in one that is removed, and says where the result differs: nothing if its bytes
+    /// are the same.
+    ///
+    /// # Errors
+    /// Fails if a run does.
+    pub fn differences(
+        &self,
+        engines: &Engines,
+        out: Option<&Path>,
+        how: How,
+        show: Show<'_>,
+    ) -> Result<Vec<String>, Error> {
+        let kept = Unpacked::new().map_err(failed(&std::env::temp_dir()))?;
+        let inner = kept.below(1);
+        let made = execute(&self.plan, engines, out.unwrap_or(&inner), How { fresh: true, ..how }, show);
+        let made = made.map_err(|error| match error {
+            Error::Simulation { .. } | Error::NotValid { .. } => Error::Input(format!("cannot be verified: {error}")),
+            error => error,
+        })?;
+        Ok(self.expected.differences(&Digests::of(&made)?))
+    }
+
+    /// Names the files that are compared.
+    pub fn files(&self) -> String {
+        self.expected.files.keys().cloned().collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// The changes that a result's manifest lists.
+fn changes(found: &Experiment) -> Changes {
+    let mut changes = Changes::default();
+    for change in &found.changes {
+        let scales = [Scale::Smoke, Scale::Quick];
+        match change.split_once('=') {
+            Some(("seeds", seeds)) if seeds.parse::<u64>().is_ok() => changes.seeds = seeds.parse().ok(),
+            Some(("scale", name)) if scales.iter().any(|scale| scale.name() == name) => {
+                changes.scale = scales.into_iter().find(|scale| scale.name() == name).unwrap_or_default();
+            }
+            None if change == "resolve" => changes.resolve = true,
+            _ => changes.sets.push(change.clone()),
+        }
+    }
+    changes
+}
