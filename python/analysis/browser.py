@@ -12,7 +12,6 @@ from selenium.common.exceptions import TimeoutException
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
-from selenium.webdriver.support.ui import WebDriverWait
 
 # Nothing is asked of the network, by the browser itself neither.
 QUIET = [
@@ -60,18 +59,17 @@ class Page:
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
-    def open(self, path: Path) -> None:
-        """Opens a page, and waits for plotly.js if it is packed there."""
-        self.driver.get(path.resolve().as_uri())
-        WebDriverWait(self.driver, 60).until(
-            lambda driver: driver.execute_script("return !document.getElementById('plotly') || !!window.Plotly")
-        )
+    def open(self, path: Path, fragment: str = "") -> None:
+        """Opens a page anew, also where only what is after its `#` is another."""
+        if fragment:
+            self.driver.get("about:blank")
+        self.driver.get(path.resolve().as_uri() + fragment)
 
     def run(self, script: str, *arguments: object) -> object:
         return self.driver.execute_script(script, *arguments)
 
     def scroll_through(self) -> None:
-        """Shows every part of the page once, as a reader would: plots are drawn when they come into view."""
+        """Shows every part of the page once, as a reader would."""
         try:
             self._scroll_through()
         except TimeoutException:

@@ -24,6 +24,7 @@ from flowsieve._given import given, takes
 from flowsieve._options import CompareOptions, ExportOptions, ReportOptions
 from flowsieve._scheme import Scheme
 from flowsieve._table import CsvTable, ParquetTable, Table
+from flowsieve._words import in_python
 from flowsieve.errors import ExperimentError, ResultError
 
 if TYPE_CHECKING:
@@ -238,7 +239,7 @@ class Result:
         >>> "pias's mean FCT" in res.conclusions()[0]
         True
         """
-        return [str(sentence) for sentence in self.data()["conclusions"]]
+        return [in_python(sentence) for sentence in self.data()["conclusions"]]
 
     def claims(self) -> list[dict[str, Any]]:
         """The claims of a paper, each with the measured value and the verdict.
@@ -329,7 +330,7 @@ class Result:
             return self._raw.export(words)
 
     def __str__(self) -> str:
-        return self._raw.table()
+        return in_python(self._raw.table())
 
     def __repr__(self) -> str:
         return f"Result({str(self.path)!r}): {self.title}"

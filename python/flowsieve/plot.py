@@ -190,7 +190,7 @@ def cdf(
     columns: int | None = None,
     height: float | None = None,
 ) -> Figure:
-    """The share of flows with at most this slowdown, or this FCT in us (``metric="fct"``), at one load, over all seeds.
+    """The share of flows with at most this slowdown, or this FCT in µs (``metric="fct"``), at one load, over all seeds.
 
     >>> import flowsieve as fs, tempfile
     >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=[0.5, 0.7], scheme=["dctcp", "pias"], seeds=2)
@@ -222,7 +222,7 @@ def cdf(
         ticks = [list(tick) for tick in _flowsieve.ticks(low, high, True)]
         _scale(axes, "x", {"log": True, "from": low, "to": max(high, 1.01 * low), "ticks": ticks, "light": []})
         axes.set_ylim(0, 1)
-        axes.set_xlabel("FCT (us)" if metric == "fct" else "slowdown")
+        axes.set_xlabel("FCT (µs)" if metric == "fct" else "slowdown")
         axes.set_ylabel("share of flows")
         axes.legend()
     return _figure_of(axes)
@@ -273,7 +273,7 @@ def series(
                 style["linestyle"] = look(scheme["number"] + before)["linestyle"]
             label = ", ".join(part for part in (scheme["label"], place) if part)
             axes.plot((rows["start_ps"] / 1e6).to_list(), rows["value"].to_list(), label=label, **style)
-        axes.set_xlabel("time (us)")
+        axes.set_xlabel("time (µs)")
         axes.set_ylabel(name)
         axes.legend()
     return _figure_of(axes)

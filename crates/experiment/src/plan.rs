@@ -119,6 +119,14 @@ pub struct WireLoads {
     pub classes: Vec<(String, f64)>,
 }
 
+impl WireLoads {
+    pub(crate) fn in_words(&self) -> String {
+        let nominal = self.nominal.map(|load| format!("load {load} ")).unwrap_or_default();
+        let classes: Vec<String> = self.classes.iter().map(|(class, load)| format!("{class} {load:.3}")).collect();
+        format!("{nominal}on the wire, by the mean flow with ACKs and framing: {}", classes.join(", "))
+    }
+}
+
 /// An experiment that is ready to run.
 #[derive(Debug)]
 pub struct Plan {

@@ -6,7 +6,7 @@
 
 use crate::engine::BaseRoundTrip;
 use crate::error::Error;
-use crate::plan::{Plan, PlannedRun};
+use crate::plan::{Plan, PlannedRun, WireLoads};
 use flowsieve_files as files;
 use flowsieve_report as report;
 use serde::{Deserialize, Serialize};
@@ -94,6 +94,9 @@ pub struct Listing {
     pub warnings: Vec<String>,
     /// The base round trips of the fabrics, by kind of path.
     pub round_trips: Vec<Vec<BaseRoundTrip>>,
+    /// The loads on the wire.
+    #[serde(skip)]
+    pub loads: Vec<WireLoads>,
 }
 
 impl Listing {
@@ -123,7 +126,12 @@ impl Listing {
             self.points.len(),
             hops_in_words(self.packet_hops),
             report::size(most),
-            self.round_trips.iter().map(|trips| BaseRoundTrip::in_words(trips) + "\n").collect::<String>(),
+            self.round_trips
+                .iter()
+                .map(|trips| BaseRoundTrip::in_words(trips))
+                .chain(self.loads.iter().map(WireLoads::in_words))
+                .map(|line| report::paragraph(&line, "  ") + "\n")
+                .collect::<String>(),
             self.plan,
             versions.join(", "),
             rows.iter().map(line).collect::<String>(),
@@ -180,6 +188,7 @@ impl Plan {
             runs,
             warnings: self.warnings.clone(),
             round_trips: self.round_trips.clone(),
+            loads: self.loads.clone(),
         }
     }
 

@@ -27,7 +27,6 @@ use clap::Parser;
 pub use computation::{Computed, computed};
 pub use exporting::{export_to, refused};
 use flowsieve_engines::Packets;
-use flowsieve_experiment::engine::BaseRoundTrip;
 use flowsieve_experiment::engine::Engines;
 use flowsieve_experiment::execute::{How, execute};
 use flowsieve_experiment::plan::{self, Changes, Plan};
@@ -233,24 +232,18 @@ fn tell_of_threads(plan: &Plan, engines: &Engines, threads: Option<usize>) -> Re
 
 /// Announces the runs on the error stream: only results go to the output.
 fn announce(plan: &Plan, jobs: usize) {
-    tell(&plan.experiment.title);
     let (points, runs) = (plan.points.len(), plan.runs.len());
     let jobs = jobs.min(runs);
     let hops = hops_in_words(plan.packet_hops());
     let s = |count: usize| if count == 1 { "" } else { "s" };
     let (of_points, of_runs) = (s(points), s(runs));
-    tell(format!("{points} point{of_points}, {runs} run{of_runs}, {jobs} at a time; about {hops} packet-hops in all"));
+    let title = &plan.experiment.title;
+    tell(format!(
+        "{title}: {points} point{of_points}, {runs} run{of_runs}, {jobs} at a time; about {hops} packet-hops"
+    ));
     if let Some(trace) = plan.trace() {
         let (packets, size) = (hops_in_words(trace.packets), report::size(trace.bytes.round() as u64));
         tell(format!("packet traces: about {packets} packets, {size}"));
-    }
-    for trips in &plan.round_trips {
-        tell(BaseRoundTrip::in_words(trips));
-    }
-    for load in &plan.loads {
-        let nominal = load.nominal.map(|load| format!("load {load} ")).unwrap_or_default();
-        let classes: Vec<String> = load.classes.iter().map(|(class, load)| format!("{class} {load:.3}")).collect();
-        tell(format!("{nominal}on the wire, by the mean flow with ACKs and framing: {}", classes.join(", ")));
     }
     for warning in &plan.warnings {
         tell(format!("warning: {warning}"));

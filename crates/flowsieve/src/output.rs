@@ -101,6 +101,9 @@ fn takes_colours() -> bool {
 /// in its folder.
 pub(crate) fn tell(text: impl Display) {
     let text = text.to_string();
+    // A terminal itself would break words.
+    let is_line = io::stderr().is_terminal() && !text.contains('\n');
+    let text = if is_line { flowsieve_report::paragraph(&text, "  ") } else { text };
     let _ = writeln!(io::stderr(), "{}", for_terminal(&text, errors_in_colour()));
 }
 

@@ -51,12 +51,13 @@ fn run__ends_with_the_table_and_names_the_report() {
     let folder = folder();
     let done = flowsieve(folder.path(), &["run", "small.toml"]);
     assert_eq!(done.status, 0, "{}", done.err);
-    assert!(done.err.contains("4 points, 8 runs"), "{}", done.err);
-    assert!(
-        done.err.contains("load 0.5 on the wire, by the mean flow with ACKs and framing: host-up 0.513"),
-        "{}",
-        done.err
-    );
+    // One line before the runs.
+    assert!(done.err.lines().next().unwrap().contains(": 4 points, 8 runs"), "{}", done.err);
+    assert!(done.err.lines().nth(1).unwrap().starts_with("1/8: "), "{}", done.err);
+    let planned = flowsieve(folder.path(), &["plan", "small.toml"]).out;
+    assert!(planned.contains("load 0.5 on the wire, by the mean flow with ACKs and framing: host-up"), "{planned}");
+    let said = planned.lines().skip_while(|line| !line.starts_with("base round")).take_while(|line| !line.is_empty());
+    assert!(said.filter(|line| !line.starts_with("plan ")).all(|line| line.chars().count() <= 80), "{planned}");
     assert!(done.out.contains("pias") && done.out.ends_with("Report: results/small/report.html\n"), "{}", done.out);
     for file in ["manifest.json", "run.json", "flows.parquet", "summary.csv", "report.html", "plots.csv"] {
         assert!(folder.path().join("results/small").join(file).is_file(), "{file}");

@@ -32,7 +32,7 @@ fn export__figures_are_drawings_or_their_numbers() {
     let csv = export(&["--format", "csv", "--class", "all", "--at", "load=0.8"]);
     let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.rsplit(',').collect()).collect();
     let unit = rows[1][3];
-    let scale = [("ns", 1e-3), ("us", 1.0), ("ms", 1e3)].into_iter().find(|(name, _)| *name == unit).unwrap().1;
+    let scale = [("ns", 1e-3), ("µs", 1.0), ("ms", 1e3)].into_iter().find(|(name, _)| *name == unit).unwrap().1;
     let table = flowsieve(folder.path(), &["export", "results/small", "--y", "mean fct", "--class", "all"]).out;
     let expected: Vec<f64> = table
         .lines()
@@ -82,7 +82,7 @@ fn export__tables_have_the_numbers_of_the_result() {
 
     let latex = export(&["--format", "latex", "--y", "p99 slowdown", "--class", "all", "--columns", "2"]).out;
     assert!(
-        latex.contains("\\begin{table*}") && latex.contains("\\toprule") && latex.contains("p99 slowdown, all flows"),
+        latex.contains("\\begin{table*}") && latex.contains("\\toprule") && latex.contains("P99 slowdown, all flows"),
         "{latex}"
     );
     assert_eq!(latex.matches("\\begin{tabular}{lrr}").count(), 1);
@@ -114,7 +114,7 @@ fn export__tables_have_the_numbers_of_the_result() {
 }
 
 #[test]
-fn export__over_time_what_was_sampled_a_line_for_each_link_or_flow() {
+fn export__over_time_what_was_sampled_a_plot_for_each_link_or_flow() {
     let folder = folder();
     let sampled =
         format!("{SMALL}sample_interval = \"500us\"\nsample_utilisation = [\"host-up\"]\nsample_flows = [3, 5]\n");
@@ -127,13 +127,24 @@ fn export__over_time_what_was_sampled_a_line_for_each_link_or_flow() {
     let csv = export(&["--y", "goodput", "--at", "load=0.8", "--at", "scheme=pias", "--format", "csv"]);
     assert_eq!(csv.status, 0, "{}", csv.err);
     let rows: Vec<Vec<&str>> = csv.out.lines().skip(1).map(|line| line.split(',').collect()).collect();
-    let lines: BTreeSet<&str> = rows.iter().map(|row| row[row.len() - 12]).collect();
-    assert_eq!(lines, BTreeSet::from(["flow 3", "flow 5"]), "{}", csv.out);
-    // The time under `x`, and goodput in bit/s: over the run a flow's payload arrives once.
+    let plots: BTreeSet<String> = rows.iter().map(|row| row[..row.len() - 15].join(",")).collect();
+    assert_eq!(
+        plots,
+        BTreeSet::from(["\"goodput, flow 3\"".to_owned(), "\"goodput, flow 5\"".to_owned()]),
+        "{}",
+        csv.out
+    );
+    assert!(rows.iter().all(|row| row[row.len() - 12] == "pias"), "{}", csv.out);
+    // The time under `x`, and goodput: over the run a flow's payload arrives once.
+    let unit = |row: &[&str]| match row[row.len() - 4] {
+        "Gbit/s" => 1e9,
+        "Mbit/s" => 1e6,
+        unit => panic!("{unit}"),
+    };
     let bytes: f64 = rows
         .iter()
-        .filter(|row| row[row.len() - 12] == "flow 3")
-        .map(|row| row[row.len() - 3].parse::<f64>().unwrap() * 500e-6 / 8.0)
+        .filter(|row| row[1].starts_with(" flow 3"))
+        .map(|row| unit(row) * row[row.len() - 3].parse::<f64>().unwrap() * 500e-6 / 8.0)
         .sum();
     let flows = flowsieve(folder.path(), &["export", "results/small", "--what", "flows"]).out;
     let flow = flows.lines().find(|line| line.starts_with("pias,0.8,1,3,")).unwrap();
@@ -141,7 +152,7 @@ fn export__over_time_what_was_sampled_a_line_for_each_link_or_flow() {
     assert!((bytes / sent - 1.0).abs() < 0.01, "{bytes} {sent}");
 
     let utilisation = export(&["--y", "utilisation (share)", "--at", "load=0.5", "--format", "csv"]);
-    assert!(utilisation.out.contains("utilisation, DCTCP"), "{}", utilisation.out);
+    assert!(utilisation.out.contains(",dctcp,measured,time,ms,") && utilisation.out.contains(",utilisation,%,"));
     assert!(export(&["--y", "goodput"]).out.starts_with("<svg "));
     for (arguments, problem) in [
         (&["--y", "window"][..], "is called `window`; expected one of goodput, utilisation. Windows"),
@@ -153,9 +164,9 @@ fn export__over_time_what_was_sampled_a_line_for_each_link_or_flow() {
     // The report draws the same.
     let plots = std::fs::read_to_string(folder.path().join("results/small/plots.csv")).unwrap();
     assert!(
-        plots.contains("goodput, PIAS")
-            && plots.contains(",goodput,bit/s,")
-            && plots.contains("flow 5,measured,time,ms"),
+        plots.contains("goodput, flow 5")
+            && plots.contains(",goodput,Gbit/s,")
+            && plots.contains(",pias,measured,time,ms,"),
         "{plots}"
     );
 }

@@ -46,7 +46,7 @@ fn join__of_shards_is_the_result_of_one_run() {
     // Folders of results, and of parts alone.
     let joined = ["join", "small.toml", "--parts", "shard-1", "shard-2", "shard-3/parts", "--out", "joined"];
     let table = done(folder.path(), &joined);
-    assert!(table.contains("FCT in us"), "{table}");
+    assert!(table.contains("FCT in µs"), "{table}");
     assert!(bytes(&folder.path().join("joined")) == bytes(&whole));
     // Into one folder without a join between: the last call finds all.
     for shard in ["2/2", "1/2"] {

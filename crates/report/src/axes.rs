@@ -1,6 +1,6 @@
 //! Where the axes of a plot begin and end, and their ticks: the same for every program that draws it.
 
-use crate::figure::{Base, Places, Plot, Shape};
+use crate::figure::{Base, Places, Plot, Series, Shape};
 use crate::ticks;
 
 /// An axis. Everything is in its own units, also where it is logarithmic.
@@ -37,6 +37,13 @@ impl Plot {
             (_, false) => (ticks::linear((from, to), MOST_UP), Vec::new()),
         };
         Scaled { is_log, from, to, ticks, light }
+    }
+
+    /// The same in a figure with these plots: those of one measure have one scale.
+    pub(crate) fn y_scaled_among(&self, all: &[Plot]) -> Scaled {
+        let alike = all.iter().filter(|other| !self.y.name.is_empty() && other.y == self.y);
+        let series: Vec<Series> = alike.flat_map(|other| other.series.clone()).collect();
+        if series.is_empty() { self.y_scaled() } else { Plot { series, ..self.clone() }.y_scaled() }
     }
 
     fn y_range(&self) -> (bool, f64, f64) {
@@ -124,8 +131,8 @@ fn around_one(values: impl Iterator<Item = f64>) -> (bool, f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figure::Datum;
     use crate::figure::tests::plot;
-    use crate::figure::{Datum, Series};
 
     fn close(plot: &Plot, is_log: bool, from: f64, to: f64) {
         let found = plot.y_scaled();

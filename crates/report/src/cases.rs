@@ -113,6 +113,14 @@ impl Case {
         fixed.join(", ")
     }
 
+    /// The value on the x axis that a page shows first, as an index: the highest load, or the last of other values.
+    pub(crate) fn highest(&self) -> usize {
+        let loads: Option<Vec<f64>> = self.at.iter().map(|at| at.value.as_ref()?.parse().ok()).collect();
+        let last = self.at.len().saturating_sub(1);
+        let numbered = loads.into_iter().flatten().enumerate();
+        numbered.max_by(|(_, a), (_, b)| a.total_cmp(b)).map_or(last, |(index, _)| index)
+    }
+
     /// All of its points.
     pub(crate) fn points(&self) -> impl Iterator<Item = usize> {
         self.at.iter().flat_map(|at| at.points.iter().copied())

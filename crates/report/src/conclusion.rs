@@ -11,6 +11,9 @@ use crate::group::Group;
 use crate::naming::Naming;
 use crate::screening;
 
+/// More sentences than this hide what comes after them; the page has all.
+pub(crate) const SENTENCES: usize = 5;
+
 /// More seeds than this are not advised.
 pub(crate) const MOST_SEEDS: usize = 1_000;
 
@@ -28,46 +31,58 @@ struct Asked {
     name: String,
 }
 
-/// A sentence for each question, those about schemes first. Empty if the sweep compares nothing.
-pub(crate) fn sentences(dir: &ResultDir, layout: &Layout, naming: Naming) -> Vec<String> {
-    if let Some(screened) = screening::sentences(dir, naming) {
-        return screened;
-    }
-    // The last class has all flows; if there are coflows, the question is about these.
-    let groups = Group::all(dir);
-    let group = groups.iter().rfind(|group| matches!(group, Group::Coflows(None)));
-    let Some(&group) = group.or_else(|| groups.iter().rfind(|group| group.class().is_some())) else {
-        return Vec::new();
-    };
-    let mean = Asked { group, statistic: Statistic::Mean, name: format!("mean {}", group.time()) };
-    let mut sentences: Vec<String> =
-        compared(dir).iter().flat_map(|compared| answers(dir, layout, compared, &mean, naming)).collect();
-    sentences.extend(deadlines(dir, layout, naming));
-    sentences
-}
-
-/// What a page opens with: these sentences, then the schemes' p99 of the smallest flows and mean of the largest.
+/// The answers, the most important first: at the highest load how the schemes differ in the mean of the flows that are asked for
+/// first, in the p99 of the smallest and the mean of the largest and of all; then at other loads. Empty if the sweep compares
+/// nothing.
 pub(crate) fn opening(dir: &ResultDir, layout: &Layout, naming: Naming) -> Vec<String> {
     if let Some(screened) = screening::sentences(dir, naming) {
         return screened;
     }
-    let mut opening = sentences(dir, layout, naming);
-    let by_size: Vec<Group> = Group::all(dir).into_iter().filter(|group| group.class().is_some()).collect();
-    if let ([smallest, .., largest, _], true) = (&by_size[..], compared(dir).contains(&Dimension::Scheme)) {
-        for (group, statistic, measure) in
-            [(smallest, Statistic::P99, "p99 FCT"), (largest, Statistic::Mean, "mean FCT")]
-        {
-            let name = format!("{measure} of {}", group.name(dir));
-            let asked = Asked { group: *group, statistic, name };
-            opening.extend(answers(dir, layout, &Dimension::Scheme, &asked, naming));
-        }
+    let groups = Group::all(dir);
+    let sizes: Vec<Group> = groups.iter().copied().filter(|group| group.class().is_some()).collect();
+    // If there are coflows, the question is about these.
+    let first = groups.iter().find(|group| **group == Group::Coflows(None)).copied();
+    let mut asked = vec![(first.unwrap_or_else(|| Group::first_asked(dir)), Statistic::Mean)];
+    if let [smallest, .., largest, all] = &sizes[..] {
+        asked.extend([(*smallest, Statistic::P99), (*largest, Statistic::Mean), (*all, Statistic::Mean)]);
     }
+    let mut seen = Vec::new();
+    asked.retain(|one| {
+        !seen.contains(one) && {
+            seen.push(*one);
+            true
+        }
+    });
+    let compared = compared(dir);
+    let of = |is_highest: bool| {
+        let mut said = Vec::new();
+        for dimension in &compared {
+            let most = if *dimension == Dimension::Scheme { asked.len() } else { 1 };
+            for &(group, statistic) in &asked[..most] {
+                let of = if group.class().is_some() { format!(" of {}", group.name(dir)) } else { String::new() };
+                let name = format!("{} {}{of}", statistic.name(), group.time());
+                let asked = Asked { group, statistic, name };
+                said.extend(answers(dir, layout, dimension, &asked, is_highest, naming));
+            }
+        }
+        said
+    };
+    let mut opening = of(true);
     opening.extend(uneven(&dir.manifest().experiment, naming));
+    opening.extend(deadlines(dir, layout, naming));
+    opening.extend(of(false));
     opening
 }
 
-/// A sentence for each case and value of the x axis that compares the values of a key.
-fn answers(dir: &ResultDir, layout: &Layout, compared: &Dimension, asked: &Asked, naming: Naming) -> Vec<String> {
+/// A sentence for each case that compares the values of a key at the highest value of the x axis, or for each other value.
+fn answers(
+    dir: &ResultDir,
+    layout: &Layout,
+    compared: &Dimension,
+    asked: &Asked,
+    is_highest: bool,
+    naming: Naming,
+) -> Vec<String> {
     let experiment = &dir.manifest().experiment;
     let value = |point: usize| {
         let value = compared.value(&experiment.points[point]).unwrap_or_default();
@@ -84,9 +99,18 @@ fn answers(dir: &ResultDir, layout: &Layout, compared: &Dimension, asked: &Asked
             Dimension::Scheme => String::new(),
             other => format!("with {} = ", other.name()),
         };
-        sentence(&place(&layout, case, at, |name| naming.scheme(experiment, name).to_owned()), &what, asked, &sides)
+        sentence(
+            &place(&layout, case, at, |name| naming.scheme(experiment, name).to_owned()),
+            &what,
+            asked,
+            &sides,
+            naming,
+        )
     };
-    layout.cases.iter().flat_map(|case| case.at.iter().map(move |at| (case, at))).filter_map(answer).collect()
+    let meant =
+        layout.cases.iter().flat_map(|case| case.at.iter().enumerate().map(move |(index, at)| (case, index, at)));
+    let meant = meant.filter(|(case, index, _)| (*index == case.highest()) == is_highest);
+    meant.filter_map(|(case, _, at)| answer((case, at))).collect()
 }
 
 /// The share of the flows with a deadline that meet it under each scheme, the largest first.
@@ -113,6 +137,11 @@ fn deadlines(dir: &ResultDir, layout: &Layout, naming: Naming) -> Vec<String> {
         format!("{}{} of the flows that have a deadline meet it.", place, said.join(", "))
     };
     layout.cases.iter().flat_map(|case| case.at.iter().map(move |at| (case, at))).map(of).collect()
+}
+
+/// Whether the values of a key are compared.
+pub(crate) fn is_compared(dir: &ResultDir, dimension: &Dimension) -> bool {
+    compared(dir).contains(dimension)
 }
 
 /// The compared keys: schemes, and swept keys under which the flows stay the same.
@@ -150,17 +179,19 @@ fn place(layout: &Layout, case: &Case, at: &At, called: impl Fn(&str) -> String)
 }
 
 /// The others compared with the first, the best first.
-fn sentence(place: &str, what: &str, asked: &Asked, sides: &[Side<'_>]) -> Option<String> {
+fn sentence(place: &str, what: &str, asked: &Asked, sides: &[Side<'_>], naming: Naming) -> Option<String> {
     let (first, others) = sides.split_first().filter(|(_, others)| !others.is_empty())?;
     let ratio = |side: &Side<'_>| side.summary.ratio(first.summary, Metric::Fct, asked.statistic);
     let mut others: Vec<(&Side<'_>, Option<Ratio>)> = others.iter().map(|side| (side, ratio(side))).collect();
-    others.sort_by(|(_, a), (_, b)| {
-        let value = |ratio: &Option<Ratio>| ratio.map_or(f64::INFINITY, |ratio| ratio.value);
-        value(a).total_cmp(&value(b))
-    });
+    // What is not judged comes last.
+    let value = |(side, ratio): &(&Side<'_>, Option<Ratio>)| match ratio {
+        Some(ratio) if side.summary.unfinished() == 0 => ratio.value,
+        _ => f64::INFINITY,
+    };
+    others.sort_by(|a, b| value(a).total_cmp(&value(b)));
     let seeds = first.summary.seeds.len();
     let one = |(index, (side, ratio)): (usize, &(&Side<'_>, Option<Ratio>))| {
-        let found = found(side, first, asked.statistic, *ratio);
+        let found = found(side, first, asked.statistic, *ratio, naming);
         let is_first = index == 0;
         match (what.is_empty(), is_first) {
             (true, true) => {
@@ -186,11 +217,11 @@ fn sentence(place: &str, what: &str, asked: &Asked, sides: &[Side<'_>]) -> Optio
 
 /// The result of comparing one side with another.
 enum Found {
-    /// "13 % below", "(10 to 15)".
-    Is(String, String),
+    /// "13 % below", " (10 to 15)".
+    Is([String; 2]),
     /// Equal in every seed.
     Same,
-    /// By how many seeds it is not resolved, the interval, and what to try.
+    /// By how many seeds it is not resolved, the interval, and what to try; or only the interval, of a difference of nothing.
     Open(String),
     /// Why it is not judged.
     NotCompared(String),
@@ -199,7 +230,7 @@ enum Found {
 impl Found {
     fn compared_with(&self, other: &str) -> String {
         match self {
-            Found::Is(what, interval) => format!("is {what} {other}{interval}"),
+            Found::Is([what, interval]) => format!("is {what} {other}{interval}"),
             Found::Same => format!("is as long as {other}"),
             Found::Open(how) => format!("cannot be distinguished from {other}{how}"),
             Found::NotCompared(why) => format!("cannot be compared with {other}{why}"),
@@ -208,7 +239,7 @@ impl Found {
 
     fn alone(&self) -> String {
         match self {
-            Found::Is(what, interval) => format!("{what}{interval}"),
+            Found::Is(what) => what.concat(),
             Found::Same => "as long".into(),
             Found::Open(how) => format!("cannot be distinguished{how}"),
             Found::NotCompared(why) => format!("cannot be compared{why}"),
@@ -216,54 +247,61 @@ impl Found {
     }
 }
 
-fn found(side: &Side<'_>, first: &Side<'_>, statistic: Statistic, ratio: Option<Ratio>) -> Found {
+fn found(side: &Side<'_>, first: &Side<'_>, statistic: Statistic, ratio: Option<Ratio>, naming: Naming) -> Found {
     let unfinished = side.summary.unfinished() + first.summary.unfinished();
     if unfinished > 0 {
         return Found::NotCompared(format!(" ({} unfinished)", count(unfinished)));
     }
     let Some(ratio) = ratio else { return Found::NotCompared(" (nothing finished in the same seed)".into()) };
     match ratio.interval {
-        None | Some((1.0, 1.0)) if ratio.value == 1.0 => Found::Same,
-        None => Found::Is(change(ratio.value), String::new()),
-        Some(_) if ratio.is_resolved() => {
-            Found::Is(change(ratio.value), ratio.interval.map(within).unwrap_or_default())
-        }
-        Some((low, high)) => {
+        Some((1.0, 1.0)) => Found::Same,
+        None if is_nothing(ratio.value) => Found::Same,
+        None => Found::Is(change(ratio)),
+        Some(ends) if ratio.is_resolved() && is_nothing(ratio.value) => Found::Open(format!(" ({})", around(ends))),
+        Some(_) if ratio.is_resolved() => Found::Is(change(ratio)),
+        Some(ends) => {
             let seeds = side.summary.seeds.len().max(first.summary.seeds.len());
             let advice = match side.summary.more_seeds(first.summary, Metric::Fct, statistic, MOST_SEEDS) {
-                Some(more) => format!("try `--seeds {}`", seeds + more),
+                Some(more) if naming == Naming::Names => format!("try --seeds {}", seeds + more),
+                Some(more) => format!("try {} seeds", seeds + more),
                 None => format!("even {} seeds would not be enough", count(MOST_SEEDS as u64)),
             };
-            Found::Open(format!(" by {} seeds ({} to {}; {advice})", count(seeds as u64), signed(low), signed(high)))
+            Found::Open(format!(" by {} seeds ({}; {advice})", count(seeds as u64), around(ends)))
         }
     }
 }
 
-/// "13 % below", "4 % above", "3.2 times".
-pub(crate) fn change(ratio: f64) -> String {
-    match ratio {
-        _ if ratio >= 2.0 => format!("{ratio:.1} times"),
-        _ if ratio > 1.0 => format!("{} % above", digits(ratio - 1.0)),
-        _ => format!("{} % below", digits(1.0 - ratio)),
-    }
+/// "13 % below" and " (10 to 15)", or "3.2 times" and " (2.8 to 3.6)": a difference, and its interval in the same terms.
+pub(crate) fn change(ratio: Ratio) -> [String; 2] {
+    let Ratio { value, interval } = ratio;
+    let (low, high) = interval.unwrap_or((value, value));
+    let (what, [low, high]) = match value {
+        _ if high.max(value) >= FACTOR => (format!("{value:.1} times"), [low, high].map(|end| format!("{end:.1}"))),
+        _ if value > 1.0 => (format!("{} % above", digits(value - 1.0)), [low, high].map(|end| digits(end - 1.0))),
+        _ => (format!("{} % below", digits(1.0 - value)), [high, low].map(|end| digits(1.0 - end))),
+    };
+    [what, interval.map_or(String::new(), |_| format!(" ({low} to {high})"))]
 }
 
-/// "−13 %", "+4 %", "3.2 times".
-pub(crate) fn signed(ratio: f64) -> String {
-    match ratio {
-        _ if ratio >= 2.0 => format!("{ratio:.1} times"),
-        _ if ratio > 1.0 => format!("+{} %", digits(ratio - 1.0)),
-        _ => format!("−{} %", digits(1.0 - ratio)),
+/// "−13 to +4.0 %", or "0.11 to 2.1 times": an interval that may hold 1.
+pub(crate) fn around((low, high): (f64, f64)) -> String {
+    if high >= FACTOR {
+        return format!("{low:.2} to {high:.1} times");
     }
+    let signed = |ratio: f64| match ratio - 1.0 {
+        _ if is_nothing(ratio) => "0.0".to_owned(),
+        more if more > 0.0 => format!("+{}", digits(more)),
+        less => format!("−{}", digits(-less)),
+    };
+    format!("{} to {} %", signed(low), signed(high))
 }
 
-/// The interval of a resolved ratio: both ends are on one side.
-pub(crate) fn within((low, high): (f64, f64)) -> String {
-    match (low, high) {
-        _ if high >= 2.0 && low > 1.0 => format!(" ({low:.1} to {high:.1} times)"),
-        _ if low > 1.0 => format!(" ({} to {})", digits(low - 1.0), digits(high - 1.0)),
-        _ => format!(" ({} to {})", digits(1.0 - high), digits(1.0 - low)),
-    }
+/// From here on, a difference is a factor.
+const FACTOR: f64 = 2.0;
+
+/// Whether a ratio is 1 to the digits that are shown.
+fn is_nothing(ratio: f64) -> bool {
+    (ratio - 1.0).abs() < 0.000_5
 }
 
 /// Per cent with a decimal below ten.
@@ -278,13 +316,20 @@ mod tests {
 
     #[test]
     fn change__in_the_words_that_fit_it() {
+        let of = |value, interval| change(Ratio { value, interval }).concat();
         assert_eq!(
-            [0.87, 0.993, 1.04, 1.25, 3.21].map(change),
+            [0.87, 0.993, 1.04, 1.25, 3.21].map(|value| of(value, None)),
             ["13 % below", "0.7 % below", "4.0 % above", "25 % above", "3.2 times"]
         );
-        assert_eq!(
-            [(0.85, 0.90), (1.01, 1.08), (1.8, 2.4)].map(within),
-            [" (10 to 15)", " (1.0 to 8.0)", " (1.8 to 2.4 times)"]
-        );
+        assert_eq!(of(0.87, Some((0.85, 0.90))), "13 % below (10 to 15)");
+        assert_eq!(of(1.04, Some((1.01, 1.08))), "4.0 % above (1.0 to 8.0)");
+    }
+
+    #[test]
+    fn change__per_cent_and_factors_never_together() {
+        assert_eq!(change(Ratio { value: 1.9, interval: Some((1.6, 2.4)) }).concat(), "1.9 times (1.6 to 2.4)");
+        assert_eq!(around((0.11, 2.1)), "0.11 to 2.1 times");
+        assert_eq!(around((0.87, 1.04)), "−13 to +4.0 %");
+        assert_eq!(around((0.999_9, 1.004)), "0.0 to +0.4 %");
     }
 }

@@ -7,7 +7,8 @@ use crate::axes::Scaled;
 use crate::figure::{Datum, Places, Plot, Series, Shape};
 use crate::looks::{colour, look, marked_of};
 
-pub(crate) fn json(plot: &Plot) -> Value {
+/// `all`: the plots of its figure.
+pub(crate) fn json(plot: &Plot, all: &[Plot]) -> Value {
     let series = plot.series.iter().zip(plot.bar_places()).map(|(series, place)| described(series, place));
     let claimed = plot.claimed.iter().map(
         |claimed| json!({ "colour": colour(claimed.scheme), "x": claimed.x, "low": claimed.low, "high": claimed.high }),
@@ -16,7 +17,7 @@ pub(crate) fn json(plot: &Plot) -> Value {
     json!({
         "title": plot.title,
         "x": axis(&plot.x.label(), &plot.x_scaled(), matches!(plot.x.places, Places::Names(_))),
-        "y": axis(&plot.y.label(), &plot.y_scaled(), false),
+        "y": axis(&plot.y.label(), &plot.y_scaled_among(all), false),
         "foot": plot.foot(),
         "series": series.collect::<Vec<Value>>(),
         "claimed": claimed.collect::<Vec<Value>>(),
@@ -72,7 +73,7 @@ mod tests {
 
     #[test]
     fn json__has_what_a_drawing_shows() {
-        let described = json(&plot(Base::ZeroOrLog, &[1.0, 30.0]));
+        let described = json(&plot(Base::ZeroOrLog, &[1.0, 30.0]), &[]);
         assert_eq!(described["y"]["label"], "FCT (ms)");
         assert_eq!(described["y"]["log"], true);
         let ticks: Vec<&str> =

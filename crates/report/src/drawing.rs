@@ -1,20 +1,13 @@
-//! Figures for print: one or two columns of a page wide, with letters of eight points.
+//! Figures for print, one or two columns of a page wide, and for a screen, a plot each: with letters of eight points.
 
 mod panel;
 #[cfg(test)]
 mod tests;
 
-use plotters::coord::Shift;
-use plotters::prelude::{
-    Circle, DrawingArea, IntoDrawingArea, PathElement, Polygon, RGBColor, Rectangle, Text, TextStyle, WHITE,
-};
-use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{Color, ShapeStyle};
-
-use crate::figure::{Figure, Shape};
+use crate::figure::{Figure, Plot, Shape};
 use crate::font::Font;
 use crate::looks::{Dash, Symbol, colour};
-use crate::sheet::{Drawing, PER_POINT, Pen, Sheet};
+use crate::sheet::{Across, Down, Drawing, Ink, PER_POINT, Paint, Point, Sheet};
 use crate::{pdf, svg};
 use panel::Panel;
 
@@ -30,8 +23,9 @@ const LINE: i32 = points(10);
 const GAP: i32 = points(3);
 const SAMPLE: i32 = points(18);
 const RADIUS: i32 = points(21) / 10;
-const INK: RGBColor = RGBColor(0x22, 0x22, 0x22);
-const RULE: RGBColor = RGBColor(0x66, 0x66, 0x66);
+const INK: Ink = (0x22, 0x22, 0x22);
+const RULE: Ink = (0x66, 0x66, 0x66);
+const WHITE: Ink = (0xff, 0xff, 0xff);
 
 /// Width of a figure on the pages of most journals and proceedings of two columns.
 #[derive(Clone, Copy)]
@@ -43,50 +37,69 @@ struct Width {
 const ONE_COLUMN: Width = Width { in_words: "3.5in", units: points(252) };
 const TWO_COLUMNS: Width = Width { in_words: "7.16in", units: points(51_552) / 100 };
 
-type Area<'a> = DrawingArea<Pen<'a>, Shift>;
-type Drawn = Result<(), Box<dyn std::error::Error>>;
-
 /// A figure as wide as one or two columns of a page.
 pub(crate) fn svg(figure: &Figure, columns: u8) -> Result<String, Box<dyn std::error::Error>> {
     let width = width(columns);
-    Ok(svg::svg(&drawn(figure, width, columns)?, width.in_words))
+    Ok(svg::svg(&drawn(figure, width.units, columns)?, width.in_words))
 }
 
 /// The same as a PDF.
 pub(crate) fn pdf(figure: &Figure, columns: u8) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
-    Ok(pdf::pdf(&drawn(figure, width(columns), columns)?))
+    Ok(pdf::pdf(&drawn(figure, width(columns).units, columns)?))
 }
 
 fn width(columns: u8) -> Width {
     if columns == 2 { TWO_COLUMNS } else { ONE_COLUMN }
 }
 
+/// One plot as a part of a page, which has its title, with the scale that it shares with others of its measure. It is so many
+/// points wide, at most 235: less than a telephone's 376 pixels, so that letters of seven points have eleven pixels there.
+pub(crate) fn inline(plot: &Plot, among: &[Plot], width: i32) -> Result<String, Box<dyn std::error::Error>> {
+    let width = points(width);
+    let font = Font::new()?;
+    let untitled = Plot { title: String::new(), ..plot.clone() };
+    let panel = Panel::new(&untitled, among, &font, width);
+    let alone = [untitled.clone()];
+    let legend = Legend::new(if panel.says_its_series() { &[] } else { &alone }, &font, width);
+    Ok(svg::inline(&on_sheet(&plot.title, &legend, &[panel], 1, width, font)?))
+}
+
 /// Plots next to and below each other, below a legend.
-fn drawn(figure: &Figure, width: Width, columns: u8) -> Result<Drawing, Box<dyn std::error::Error>> {
+fn drawn(figure: &Figure, width: i32, columns: u8) -> Result<Drawing, Box<dyn std::error::Error>> {
     let font = Font::new()?;
     let across = across(figure.plots.len(), columns);
-    let panel_width = width.units / i32::try_from(across)?;
-    let legend = Legend::new(figure, &font, width.units);
-    let panels: Vec<Panel> = figure.plots.iter().map(|plot| Panel::new(plot, &font, panel_width)).collect();
+    let legend = Legend::new(&figure.plots, &font, width);
+    let panel = |plot| Panel::new(plot, &figure.plots, &font, width / across as i32);
+    let panels: Vec<Panel> = figure.plots.iter().map(panel).collect();
+    on_sheet(&figure.title, &legend, &panels, across, width, font)
+}
+
+fn on_sheet(
+    title: &str,
+    legend: &Legend,
+    panels: &[Panel<'_>],
+    across: usize,
+    width: i32,
+    font: Font,
+) -> Result<Drawing, Box<dyn std::error::Error>> {
+    let panel_width = width / i32::try_from(across)?;
     let heights: Vec<i32> = panels.chunks(across).map(|row| row.iter().map(Panel::height).max().unwrap_or(0)).collect();
     let down = legend.height() + heights.iter().sum::<i32>();
-    let sheet = Sheet::new(&figure.title, (u32::try_from(width.units)?, u32::try_from(down)?), font);
-    let root = sheet.pen().into_drawing_area();
-    root.fill(&WHITE)?;
-    legend.draw(&root, &sheet)?;
+    let (across_units, down_units) = (u32::try_from(width)?, u32::try_from(down)?);
+    let sheet = Sheet::new(title, (across_units, down_units), font);
+    sheet.rectangle([(0, 0), (width, down)], WHITE);
+    legend.draw(&sheet);
     let mut top = legend.height();
     for (row, height) in panels.chunks(across).zip(heights) {
         for (at, panel) in (0..).zip(row) {
-            let area = root.clone().shrink((at * panel_width, top), (panel_width, height));
-            panel.draw(&area, &root, &sheet)?;
+            panel.draw(&sheet, (at * panel_width, top));
         }
         top += height;
     }
-    drop(root);
     Ok(sheet.into_drawing())
 }
 
-/// The metrics of a paper's claims, for a page of a screen.
+/// The metrics of a paper's claims, for its page.
 pub(crate) fn of_claims(figure: &Figure) -> Option<String> {
     let shown = Figure { plots: figure.plots.iter().take(MOST_PLOTS).cloned().collect(), ..figure.clone() };
     svg(&shown, if shown.plots.len() == 1 { 1 } else { 2 }).ok()
@@ -101,17 +114,18 @@ pub(crate) fn across(plots: usize, columns: u8) -> usize {
     }
 }
 
-fn style(size: i32, h_pos: HPos, v_pos: VPos) -> TextStyle<'static> {
-    TextStyle::from(("", size)).color(&INK).pos(Pos::new(h_pos, v_pos))
-}
-
-fn ink_of(scheme: usize) -> RGBColor {
+fn ink_of(scheme: usize) -> Ink {
     let part = |at: usize| u8::from_str_radix(&colour(scheme)[at..at + 2], 16).unwrap_or(0);
-    RGBColor(part(1), part(3), part(5))
+    (part(1), part(3), part(5))
 }
 
-fn stroke(colour: RGBColor, tenths_of_a_point: i32) -> ShapeStyle {
-    colour.stroke_width((tenths_of_a_point * PER_POINT / 10).unsigned_abs())
+/// The ink and the width of a line.
+fn stroke(ink: Ink, tenths_of_a_point: i32) -> (Ink, u32) {
+    (ink, (tenths_of_a_point * PER_POINT / 10).unsigned_abs())
+}
+
+fn ring(sheet: &Sheet, centre: Point, radius: i32, (ink, width): (Ink, u32)) {
+    sheet.circle(centre, radius.unsigned_abs(), Paint::Line { ink, width });
 }
 
 /// That of its longest line.
@@ -152,6 +166,8 @@ fn lines_of(font: &Font, title: &str, width: i32) -> Vec<String> {
 #[derive(Clone, Copy, PartialEq)]
 enum Sample {
     Of(usize, Shape),
+    /// A value without an interval.
+    Unsure,
     Claimed,
     Stated,
 }
@@ -160,33 +176,32 @@ impl Sample {
     fn width(self) -> i32 {
         match self {
             Sample::Of(_, Shape::Line) | Sample::Stated => SAMPLE,
-            Sample::Of(..) | Sample::Claimed => 4 * RADIUS,
+            Sample::Of(..) | Sample::Unsure | Sample::Claimed => 4 * RADIUS,
         }
     }
 
-    fn draw(self, root: &Area<'_>, sheet: &Sheet, (left, middle): (i32, i32)) -> Drawn {
+    fn draw(self, sheet: &Sheet, (left, middle): Point) {
         let centre = (left + self.width() / 2, middle);
         let line = [(left, middle), (left + self.width(), middle)];
         match self {
             Sample::Of(scheme, Shape::Line) => {
                 sheet.begin_dashes(dashes(scheme));
-                root.draw(&PathElement::new(line, stroke(ink_of(scheme), 11)))?;
+                sheet.line(line, stroke(ink_of(scheme), 11));
                 sheet.end();
-                mark(root, centre, scheme)
+                mark(sheet, centre, scheme, false);
             }
-            Sample::Of(scheme, Shape::Dots) => mark(root, centre, scheme),
+            Sample::Of(scheme, Shape::Dots) => mark(sheet, centre, scheme, false),
             Sample::Of(scheme, Shape::Bars) => {
                 let half = points(3);
-                let corners = [(centre.0 - half, middle - half), (centre.0 + half, middle + half)];
-                Ok(root.draw(&Rectangle::new(corners, ink_of(scheme).filled()))?)
+                sheet.rectangle([(centre.0 - half, middle - half), (centre.0 + half, middle + half)], ink_of(scheme));
             }
-            Sample::Of(_, Shape::Reference) => Ok(root.draw(&PathElement::new(line, stroke(INK, 15)))?),
-            Sample::Claimed => Ok(root.draw(&Circle::new(centre, CLAIMED_RADIUS, stroke(RULE, 8)))?),
+            Sample::Of(_, Shape::Reference) => sheet.line(line, stroke(INK, 15)),
+            Sample::Unsure => ring(sheet, centre, RADIUS, stroke(RULE, 7)),
+            Sample::Claimed => ring(sheet, centre, CLAIMED_RADIUS, stroke(RULE, 8)),
             Sample::Stated => {
                 sheet.begin_dashes(&STATED);
-                root.draw(&PathElement::new(line, stroke(RULE, 8)))?;
+                sheet.line(line, stroke(RULE, 8));
                 sheet.end();
-                Ok(())
             }
         }
     }
@@ -201,9 +216,9 @@ struct Legend {
 }
 
 impl Legend {
-    fn new(figure: &Figure, font: &Font, width: i32) -> Legend {
+    fn new(plots: &[Plot], font: &Font, width: i32) -> Legend {
         let mut items: Vec<(Sample, String)> = Vec::new();
-        for series in figure.plots.iter().flat_map(|plot| &plot.series) {
+        for series in plots.iter().flat_map(|plot| &plot.series) {
             let item = (Sample::Of(series.scheme, series.shape), series.label.clone());
             let is_same = |other: &(Sample, String)| match (other.0, item.0) {
                 (Sample::Of(a, _), Sample::Of(b, _)) => a == b && other.1 == item.1,
@@ -214,13 +229,16 @@ impl Legend {
             }
         }
         items.sort_by_key(|(sample, _)| match sample {
-            Sample::Of(_, Shape::Reference) | Sample::Claimed | Sample::Stated => usize::MAX,
+            Sample::Of(_, Shape::Reference) | Sample::Unsure | Sample::Claimed | Sample::Stated => usize::MAX,
             Sample::Of(scheme, _) => *scheme,
         });
-        if figure.plots.iter().any(|plot| !plot.claimed.is_empty()) {
+        if plots.iter().any(|plot| plot.marked().any(|datum| plot.is_unsure(datum))) {
+            items.push((Sample::Unsure, "hollow: no interval, too few flows or seeds".into()));
+        }
+        if plots.iter().any(|plot| !plot.claimed.is_empty()) {
             items.push((Sample::Claimed, "claimed change".into()));
         }
-        if figure.plots.iter().any(|plot| !plot.stated.is_empty()) {
+        if plots.iter().any(|plot| !plot.stated.is_empty()) {
             items.push((Sample::Stated, "claimed value".into()));
         }
         /// Between two items of a line.
@@ -248,19 +266,15 @@ impl Legend {
         LINE * self.lines.len() as i32 + 2 * GAP
     }
 
-    fn draw(&self, root: &Area<'_>, sheet: &Sheet) -> Drawn {
+    fn draw(&self, sheet: &Sheet) {
         for (at, line) in (0..).zip(&self.lines) {
             let middle = GAP + LINE * at + LINE / 2;
             for (sample, name, x) in line {
-                sample.draw(root, sheet, (*x, middle))?;
-                root.draw(&Text::new(
-                    &**name,
-                    (x + sample.width() + GAP, middle),
-                    style(TEXT, HPos::Left, VPos::Center),
-                ))?;
+                sample.draw(sheet, (*x, middle));
+                let after = (x + sample.width() + GAP, middle);
+                sheet.text(name, (TEXT, INK), (Across::Left, Down::Middle), 0, after);
             }
         }
-        Ok(())
     }
 }
 
@@ -280,7 +294,7 @@ const STATED: [i32; 2] = [points(2), points(2)];
 const CLAIMED_RADIUS: i32 = points(7) / 2;
 
 /// A scheme's symbol around a point of the page.
-fn mark(root: &Area<'_>, (x, y): (i32, i32), scheme: usize) -> Drawn {
+fn mark(sheet: &Sheet, (x, y): Point, scheme: usize, is_unsure: bool) {
     const R: i32 = RADIUS;
     /// Half of the thickness of a cross's arms.
     const T: i32 = RADIUS * 2 / 5;
@@ -288,9 +302,15 @@ fn mark(root: &Area<'_>, (x, y): (i32, i32), scheme: usize) -> Drawn {
     const S: i32 = RADIUS * 9 / 10;
     const D: i32 = RADIUS * 13 / 10;
     const U: i32 = RADIUS * 11 / 10;
-    let filled = ink_of(scheme).filled();
-    let corners: &[(i32, i32)] = match Symbol::of(scheme) {
-        Symbol::Circle => return Ok(root.draw(&Circle::new((x, y), R, filled))?),
+    let ink = ink_of(scheme);
+    let corners: &[Point] = match Symbol::of(scheme) {
+        Symbol::Circle => {
+            sheet.circle((x, y), R.unsigned_abs(), Paint::Fill(if is_unsure { WHITE } else { ink }));
+            if is_unsure {
+                ring(sheet, (x, y), R, stroke(ink, 7));
+            }
+            return;
+        }
         Symbol::Square => &[(-S, -S), (S, -S), (S, S), (-S, S)],
         Symbol::Diamond => &[(0, -D), (D, 0), (0, D), (-D, 0)],
         Symbol::Up => &[(0, -D), (U, S), (-U, S)],
@@ -327,6 +347,10 @@ fn mark(root: &Area<'_>, (x, y): (i32, i32), scheme: usize) -> Drawn {
             (-T, -T),
         ],
     };
-    let around: Vec<(i32, i32)> = corners.iter().map(|(right, down)| (x + right, y + down)).collect();
-    Ok(root.draw(&Polygon::new(around, filled))?)
+    let mut around: Vec<Point> = corners.iter().map(|(right, down)| (x + right, y + down)).collect();
+    sheet.polygon(around.clone(), if is_unsure { WHITE } else { ink });
+    if is_unsure {
+        around.push(around[0]);
+        sheet.line(around, stroke(ink, 7));
+    }
 }

@@ -1,5 +1,4 @@
-//! The content of a figure, independent of the drawing program: reports are plotly's JSON, papers and reproductions SVG, other
-//! programs CSV.
+//! The content of a figure, independent of the form in which it is drawn: SVG, PDF, pgfplots, JSON, CSV.
 
 use crate::format::{rounded, size};
 
@@ -158,6 +157,19 @@ impl Plot {
     /// Whether there is anything to draw.
     pub(crate) fn is_empty(&self) -> bool {
         self.series.is_empty()
+    }
+
+    /// Whether a value lacks the interval that others have, because too few flows or seeds make it. A ratio of 1 is that of a scheme
+    /// to itself.
+    pub(crate) fn is_unsure(&self, datum: &Datum) -> bool {
+        let is_itself = self.y.base == Base::Ratio && datum.y == 1.0;
+        datum.ends.is_none() && !is_itself && self.marked().any(|other| other.ends.is_some())
+    }
+
+    /// The values that have marks.
+    pub(crate) fn marked(&self) -> impl Iterator<Item = &Datum> {
+        let marks = self.series.iter().filter(|series| matches!(series.shape, Shape::Line | Shape::Dots));
+        marks.flat_map(|series| &series.data)
     }
 
     pub(crate) fn data(&self) -> impl Iterator<Item = &Datum> {

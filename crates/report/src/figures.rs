@@ -3,7 +3,9 @@
 use flowsieve_record::{Drops, LinkClass};
 use flowsieve_results::{ClassSummary, Metric, Ratio, ResultDir, Statistic};
 
-use crate::cases::{At, Case, Layout};
+use crate::cases::{At, Case, Layout, in_words as in_words_of};
+use crate::conclusion::is_compared;
+use crate::drawing::MOST_PLOTS;
 use crate::figure::{Base, Datum, Places, Plot, Series, Shape, Sizes, XAxis, YAxis};
 use crate::format::{rounded, size};
 use crate::group::Group;
@@ -67,6 +69,59 @@ pub(crate) fn ratio_against_x(
         title: format!("{} {} / that of {first}, {}", in_words(statistic), group.time(), group.name(dir)),
         y: YAxis { name: format!("ratio to {first}"), unit: String::new(), base: Base::Ratio },
         ..plot(x, series)
+    }
+}
+
+/// What a page shows first: the mean of each group of flows, small ones first, as a ratio to the first scheme's, or, of one
+/// scheme, to that at the first value of the x axis. All have one scale.
+pub(crate) struct Glance {
+    pub(crate) case: usize,
+    pub(crate) at: Option<usize>,
+    pub(crate) caption: String,
+    pub(crate) plots: Vec<Plot>,
+}
+
+/// One for each case and value of the x axis, or for each case if the values are compared.
+pub(crate) fn at_a_glance(dir: &ResultDir, layout: &Layout) -> Vec<Glance> {
+    let experiment = &dir.manifest().experiment;
+    let mut glances = Vec::new();
+    for (case, of_case) in layout.cases.iter().enumerate() {
+        let mut add = |at: Option<usize>, place: String, points: Vec<usize>, labels: Vec<String>| {
+            let Some(first) = labels.first().filter(|_| points.len() > 1) else { return };
+            let caption =
+                format!("Mean completion time{place} over that of {first}, paired by seed: below 1 is sooner");
+            let plots = Group::all(dir).into_iter().map(|group| means_to_first(dir, group, &points, &labels));
+            let plots = plots.filter(|plot| !plot.is_empty()).take(MOST_PLOTS).collect();
+            glances.push(Glance { case, at, caption, plots });
+        };
+        if experiment.schemes.len() > 1 {
+            for (index, at) in of_case.at.iter().enumerate() {
+                let place =
+                    at.value.as_ref().map_or(String::new(), |value| format!(" at {}", in_words_of(&layout.x, value)));
+                let labels = at.points.iter().map(|&point| scheme_of(dir, point).label).collect();
+                add(Some(index), place, at.points.clone(), labels);
+            }
+        } else if is_compared(dir, &layout.x) {
+            let labels = of_case.at.iter().map(|at| in_words_of(&layout.x, &at.name())).collect();
+            add(None, String::new(), of_case.points().collect(), labels);
+        }
+    }
+    glances
+}
+
+/// A dot for each point, compared with the first.
+fn means_to_first(dir: &ResultDir, group: Group, points: &[usize], labels: &[String]) -> Plot {
+    let first = group.at(dir, points[0]);
+    let dot = |(place, (&point, label)): (usize, (&usize, &String))| {
+        let ratio = group.at(dir, point).ratio(first, Metric::Fct, Statistic::Mean)?;
+        let datum = Datum { x: place as f64, y: ratio.value, ends: ratio.interval.filter(|_| place > 0), sizes: None };
+        Some(Series { scheme: place, name: label.clone(), label: label.clone(), shape: Shape::Dots, data: vec![datum] })
+    };
+    let x = XAxis { name: String::new(), unit: String::new(), places: Places::Names(labels.to_vec()) };
+    Plot {
+        title: group.name(dir),
+        y: YAxis { name: format!("ratio to {}", labels[0]), unit: String::new(), base: Base::Ratio },
+        ..plot(x, points.iter().zip(labels).enumerate().filter_map(dot).collect())
     }
 }
 

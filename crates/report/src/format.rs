@@ -16,7 +16,7 @@ pub(crate) struct Unit {
 impl Unit {
     const ALL: [Unit; 4] = [
         Unit { name: "ns", ps: 1e3 },
-        Unit { name: "us", ps: 1e6 },
+        Unit { name: "µs", ps: 1e6 },
         Unit { name: "ms", ps: 1e9 },
         Unit { name: "s", ps: 1e12 },
     ];
@@ -97,6 +97,12 @@ pub(crate) fn flows_of(class: &SizeClass) -> String {
     if limited { format!("flows of {}", class.name) } else { "all flows".into() }
 }
 
+/// A sentence's beginning with a capital.
+pub(crate) fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// A share as per cent.
 pub(crate) fn per_cent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
@@ -124,7 +130,7 @@ mod tests {
     fn time__unit_by_size() {
         assert_eq!(
             [0, 999, 85_300_000, 1_270_000_000, 12_000_000_000_000].map(time),
-            ["0 ns", "0.999 ns", "85.3 us", "1.27 ms", "12.0 s"]
+            ["0 ns", "0.999 ns", "85.3 µs", "1.27 ms", "12.0 s"]
         );
     }
 

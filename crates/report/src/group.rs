@@ -1,6 +1,6 @@
 //! The subject of a table or a plot: the flows of a size class, or coflows.
 
-use flowsieve_results::{ClassSummary, CoflowClass, Metric, ResultDir, Statistic};
+use flowsieve_results::{ClassSummary, CoflowClass, Metric, PointInfo, ResultDir, Statistic};
 
 use crate::cases::Case;
 use crate::format::{Unit, flows_of};
@@ -25,6 +25,17 @@ impl Group {
             by_class.clear();
         }
         classes.chain(all).chain(by_class).collect()
+    }
+
+    /// The size class that is asked for first: the smallest flows, which schedulers are about; at flow level, where these have
+    /// no queues, all of them.
+    pub(crate) fn first_asked(dir: &ResultDir) -> Group {
+        let experiment = &dir.manifest().experiment;
+        let all = experiment.classes.as_slice().len().saturating_sub(1);
+        let is_flow_level = |point: &PointInfo| point.settings.get("run.fidelity").is_some_and(|level| level == "flow");
+        let has_flows = |class: &usize| dir.summary().points.iter().any(|point| point.classes[*class].flows() > 0);
+        let smallest = (0..all).find(has_flows).filter(|_| !experiment.points.iter().any(is_flow_level));
+        Group::Class(smallest.unwrap_or(all))
     }
 
     /// Its statistics at a point.

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::cases::Layout;
 use crate::claims::claims_json;
-use crate::conclusion::sentences;
+use crate::conclusion::opening;
 use crate::doctor::doctor_json;
 use crate::naming::Naming;
 
@@ -19,7 +19,7 @@ pub fn table_json(dir: &ResultDir, layout: &Layout) -> Value {
     let mut table = json!({
         "title": experiment.title,
         "folder": dir.path(),
-        "conclusions": sentences(dir, layout, Naming::Names),
+        "conclusions": opening(dir, layout, Naming::Names),
         "points": points,
         "claims": claims_json(dir),
         "unmeasured_claims": experiment.unmeasured,

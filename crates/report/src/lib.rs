@@ -1,8 +1,8 @@
 //! Reports of results: one self-contained page, tables for the terminal, Markdown for a reproduction.
 //!
 //! A report is made from the result directory alone, without the experiment, its engine or its schemes. [`write()`] makes the
-//! page, which holds its styles, its plots' data and plotly.js, once; it loads nothing from a network. The same result gives
-//! the same bytes. Without scripts it still shows all tables.
+//! page, which holds its styles and its plots as drawings; it loads nothing from a network. The same result gives the same
+//! bytes. Without scripts it still shows everything, if not only what one chooses.
 
 mod agreement;
 mod axes;
@@ -30,7 +30,6 @@ mod outcome;
 mod over_time;
 mod page;
 mod pdf;
-mod plotly;
 mod plots_csv;
 mod reproduction;
 mod results_table;
@@ -55,6 +54,7 @@ pub use format::size;
 pub use json::table_json;
 pub use reproduction::{LeftOut, PageFigure, Texts, other_models, reproduction, reproduction_text, totals};
 pub use terminal::table;
+pub use text_table::paragraph;
 pub use ticks::ticks;
 
 /// Writes `report.html`, and the numbers of its plots as `plots.csv`, into the result's folder; returns the page's path.

@@ -18,7 +18,7 @@ pub(crate) fn colour(scheme: usize) -> &'static str {
     COLOURS[scheme % COLOURS.len()]
 }
 
-/// The look of a scheme, in the names that Plotly has for symbols and dashes.
+/// The look of a scheme, in the names that the Python package takes for symbols and dashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
     /// Red, green and blue in hexadecimal: `#004488`.

@@ -14,59 +14,75 @@ use crate::page::Shown;
 /// The most values of a line: more cannot be seen.
 const MOST_DATA: usize = 200;
 
-/// The most distinguishable lines of a plot; further ones are left out, and counted in the title.
-const MOST_LINES: usize = 8;
+/// The most links, flows or queues of a quantity; further ones are left out, and counted in the title.
+const MOST_PLACES: usize = 8;
 
 const PS_PER_MS: f64 = 1e9;
 
-/// A point, a place with or without queues, and the quantity sampled there.
-type Key = (u32, String, String);
+/// What a plot is about: the case and the value on the x axis of other plots, the quantity, its place, and the point if lines are
+/// queues.
+type Key = (usize, usize, (String, bool), String, Option<u32>);
 
-fn key(point: u32, values: &Values) -> Key {
-    let place = values.queue().map_or("", |(place, _)| place);
-    (point, place.to_owned(), values.name.clone())
+/// "backlog (bytes)" of most and least backlog, so that most comes first.
+fn quantity(name: &str) -> (String, bool) {
+    let stem = name.strip_prefix("most ").or_else(|| name.strip_prefix("least ")).unwrap_or(name);
+    (stem.to_owned(), name.starts_with("least "))
 }
 
-/// A plot for each point and quantity, with a line for each link or flow. For a quantity of queues there is one plot for each
-/// place, with a line for each queue.
+/// A plot for each quantity of a link or flow, with a line for each scheme, and for that of the queues of a place under a scheme,
+/// with a line for each queue.
 pub(crate) fn figures(dir: &ResultDir, layout: &Layout) -> Result<Vec<Shown>, ResultError> {
-    let mut lines: BTreeMap<Key, usize> = BTreeMap::new();
+    let experiment = &dir.manifest().experiment;
+    let mut many: BTreeMap<(u32, String, String), usize> = BTreeMap::new();
+    let counted = |point: u32, values: &Values| {
+        (point, values.queue().map_or(String::new(), |(place, _)| place.to_owned()), values.name.clone())
+    };
     let sampled = dir.series(|point, values| {
         if values.of.is_empty() || values.is_of_connection() {
             return false;
         }
-        let lines = lines.entry(key(point, values)).or_default();
-        *lines += 1;
-        *lines <= MOST_LINES
+        let many = many.entry(counted(point, values)).or_default();
+        *many += 1;
+        *many <= MOST_PLACES
     })?;
-    let mut plots: BTreeMap<Key, Vec<Series>> = BTreeMap::new();
+    let mut plots: BTreeMap<Key, Vec<Sampled>> = BTreeMap::new();
     for (point, values) in sampled {
-        let series = plots.entry(key(point, &values)).or_default();
-        let (number, name) = match values.queue() {
-            Some((_, queue)) => (queue, format!("queue {queue}")),
-            None => (series.len(), values.of.clone()),
-        };
-        let (data, thinned) = data(&values);
-        let name = thinned.map_or(name.clone(), |how| format!("{name} ({how})"));
-        series.push(Series { scheme: number, label: name.clone(), name, shape: Shape::Line, data });
-    }
-    let mut figures = Vec::new();
-    for (key, series) in plots {
-        let many = lines.get(&key).copied().unwrap_or(0);
-        let (point, place, name) = key;
-        // "goodput (bit/s)"
-        let named = name.strip_suffix(')').and_then(|name| name.rsplit_once(" ("));
-        let (name, unit) = named.map_or((name.clone(), String::new()), |(name, unit)| (name.into(), unit.into()));
-        let point = point as usize;
-        let of_case = |case: usize| layout.cases[case].at.iter().position(|at| at.points.contains(&point));
+        let of_case = |case: usize| layout.cases[case].at.iter().position(|at| at.points.contains(&(point as usize)));
         let Some((case, at)) = (0..layout.cases.len()).find_map(|case| Some((case, of_case(case)?))) else { continue };
-        let experiment = &dir.manifest().experiment;
-        let scheme = experiment.label_of(&experiment.points[point].scheme);
-        let mut title = vec![name.clone(), place, scheme.to_owned()];
-        title.retain(|part| !part.is_empty());
-        if many > MOST_LINES {
-            title.push(format!("the first {MOST_LINES} of {many}"));
-        }
+        let many = many.get(&counted(point, &values)).copied().unwrap_or(0);
+        let (place, of_queue) = values.queue().map_or((&*values.of, None), |(place, _)| (place, Some(point)));
+        let key = (case, at, quantity(&values.name), place.to_owned(), of_queue);
+        plots.entry(key).or_default().push(Sampled { point, values, many });
+    }
+    let scheme = |point: u32| &experiment.points[point as usize].scheme;
+    let mut figures = Vec::new();
+    for ((case, at, _, place, of_queue), sampled) in plots {
+        let mut together = 1;
+        let line = |Sampled { point, values, .. }: &Sampled| {
+            let name = match values.queue() {
+                Some((_, queue)) => format!("queue {queue}"),
+                None => scheme(*point).clone(),
+            };
+            let number = experiment.schemes.iter().position(|scheme| scheme.name == name);
+            let (data, steps) = data(values);
+            together = together.max(steps);
+            Series {
+                scheme: values.queue().map(|(_, queue)| queue).or(number).unwrap_or(0),
+                label: if of_queue.is_some() { name.clone() } else { experiment.label_of(&name).to_owned() },
+                name,
+                shape: Shape::Line,
+                data,
+            }
+        };
+        let mut series: Vec<Series> = sampled.iter().map(line).collect();
+        let Some(Sampled { values, many, .. }) = sampled.first() else { continue };
+        // "goodput (bit/s)"
+        let named = values.name.strip_suffix(')').and_then(|name| name.rsplit_once(" ("));
+        let (name, unit) = named.unwrap_or((&values.name, ""));
+        let mut title = vec![name.to_owned(), place];
+        title.extend(of_queue.map(|point| experiment.label_of(scheme(point)).to_owned()));
+        title.extend((together > 1).then(|| Thinning::of(name).in_words(together)));
+        title.extend((*many > MOST_PLACES).then(|| format!("one of the first {MOST_PLACES} of {many}")));
         let plot = Plot {
             title: title.join(", "),
             x: XAxis {
@@ -74,7 +90,7 @@ pub(crate) fn figures(dir: &ResultDir, layout: &Layout) -> Result<Vec<Shown>, Re
                 unit: "ms".into(),
                 places: Places::Numbers { is_log: false, ticks: Vec::new() },
             },
-            y: YAxis { name, unit, base: Base::ZeroOrLog },
+            y: YAxis { name: name.to_owned(), unit: in_si(unit, &mut series).to_owned(), base: Base::ZeroOrLog },
             series,
             claimed: Vec::new(),
             stated: Vec::new(),
@@ -82,6 +98,29 @@ pub(crate) fn figures(dir: &ResultDir, layout: &Layout) -> Result<Vec<Shown>, Re
         figures.push(Shown { plot, case, at: Some(at), class: None });
     }
     Ok(figures)
+}
+
+/// A series of a point, and how many its point has of this kind.
+struct Sampled {
+    point: u32,
+    values: Values,
+    many: usize,
+}
+
+/// Gives values the largest unit of their kind in which the largest is at least 1, and returns it: 4e9 bit/s are 4 Gbit/s.
+fn in_si<'a>(unit: &'a str, series: &mut [Series]) -> &'a str {
+    let units: &[(f64, &str)] = match unit {
+        "bit/s" => &[(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")],
+        "bytes" => &[(1e9, "GB"), (1e6, "MB"), (1e3, "KB")],
+        "share" => &[(0.01, "%")],
+        "s" => &[(1.0, "s"), (1e-3, "ms"), (1e-6, "µs")],
+        _ => &[],
+    };
+    let values = || series.iter().flat_map(|series| &series.data).map(|datum| datum.y);
+    let most = values().fold(0.0, f64::max);
+    let Some((each, unit)) = units.iter().find(|(each, _)| most >= *each) else { return unit };
+    series.iter_mut().flat_map(|series| &mut series.data).for_each(|datum| datum.y /= each);
+    unit
 }
 
 /// How one value stands for several steps in a row.
@@ -119,9 +158,8 @@ impl Thinning {
     }
 }
 
-/// Every value, or one for as many steps in a row as necessary, so that nothing short is lost between them; and how they were
-/// combined, if they were.
-fn data(series: &Values) -> (Vec<Datum>, Option<String>) {
+/// Every value, or one for as many steps in a row as necessary, so that nothing short is lost between them; and how many steps.
+fn data(series: &Values) -> (Vec<Datum>, usize) {
     let together = series.values.len().div_ceil(MOST_DATA).max(1);
     let thinning = Thinning::of(&series.name);
     let end = |step: usize| (series.first_step + step as u64).saturating_mul(series.step_ps) as f64 / PS_PER_MS;
@@ -130,8 +168,7 @@ fn data(series: &Values) -> (Vec<Datum>, Option<String>) {
         y: thinning.apply(values),
         ..Datum::default()
     };
-    let thinned = (together > 1).then(|| thinning.in_words(together));
-    (series.values.chunks(together).enumerate().map(datum).collect(), thinned)
+    (series.values.chunks(together).enumerate().map(datum).collect(), together)
 }
 
 #[cfg(test)]
@@ -153,7 +190,7 @@ mod tests {
         let mut values = vec![0.0; 500];
         values[301] = 9.0;
         let (long, thinned) = data(&of(values));
-        assert_eq!(thinned.as_deref(), Some("mean of 3 steps"));
+        assert_eq!(thinned, 3);
         let sent: Vec<(f64, f64)> = long.iter().filter(|datum| datum.y > 0.0).map(|datum| (datum.x, datum.y)).collect();
         assert_eq!((long.len(), sent), (167, vec![(10.0 + 303.0, 3.0)]));
         assert_eq!(long[166].x, 510.0);
@@ -173,11 +210,35 @@ mod tests {
         let ends = |name: &str| {
             let (data, thinned) = data(&of(name, values.clone()));
             let all = || data.iter().map(|datum| datum.y);
-            (all().fold(0.0, f64::max), all().fold(f64::MAX, f64::min), thinned.unwrap())
+            let thinned = Thinning::of(name).in_words(thinned);
+            (all().fold(0.0, f64::max), all().fold(f64::MAX, f64::min), thinned)
         };
         assert_eq!(ends("most backlog (bytes)"), (150_000.0, 7_000.0, "largest of 10 steps".to_owned()));
         assert_eq!(ends("least backlog (bytes)"), (7_000.0, 0.0, "smallest of 10 steps".to_owned()));
         assert_eq!(ends("goodput (bit/s)").2, "mean of 10 steps");
-        assert_eq!(data(&of("most backlog (bytes)", vec![1.0, 2.0])).1, None);
+        assert_eq!(data(&of("most backlog (bytes)", vec![1.0, 2.0])).1, 1);
+    }
+
+    #[test]
+    fn in_si__numbers_are_short() {
+        let series = |y: f64| Series {
+            scheme: 0,
+            name: String::new(),
+            label: String::new(),
+            shape: Shape::Line,
+            data: vec![Datum { y, ..Datum::default() }],
+        };
+        for (unit, y, expected) in [
+            ("bit/s", 4e9, (4.0, "Gbit/s")),
+            ("bytes", 3e5, (300.0, "KB")),
+            ("share", 0.5, (50.0, "%")),
+            ("s", 2e-5, (20.0, "µs")),
+            ("bytes", 0.0, (0.0, "bytes")),
+            ("packets", 7.0, (7.0, "packets")),
+        ] {
+            let mut all = [series(y)];
+            let unit = in_si(unit, &mut all);
+            assert!((all[0].data[0].y - expected.0).abs() < 1e-9 && unit == expected.1, "{y} {unit}");
+        }
     }
 }

@@ -8,17 +8,16 @@ use flowsieve_results::{Dimension, Experiment, Metric, ResultDir, ResultError, R
 
 use crate::cases::{At, Case, Layout, in_words as value_in_words};
 use crate::claims::{ClaimRow, claim_rows};
-use crate::conclusion::opening;
+use crate::conclusion::{SENTENCES, opening};
 use crate::configuration::{Common, Differing, in_words, settings};
-use crate::drawing;
+use crate::drawing::{self, MOST_PLOTS};
 use crate::drawn::figure;
 use crate::figure::Plot;
-use crate::figures::{against_size, against_x, drops, ratio_against_x, utilisation};
+use crate::figures::{Glance, against_size, against_x, at_a_glance, drops, ratio_against_x, utilisation};
 use crate::format::{count, time};
 use crate::group::Group;
 use crate::links::{LinkRow, RunRow, link_rows, run_row};
 use crate::naming::Naming;
-use crate::plotly;
 use crate::plots_csv::{self, Row};
 use crate::results_table::{ResultTable, result_table};
 
@@ -30,15 +29,19 @@ struct Page<'a> {
     first: &'a str,
     seeds: Vec<u64>,
     facts: Vec<(String, String)>,
-    /// The answers of the result.
-    sentences: Vec<String>,
+    /// The answers of the result: the first one, four below the picture, and the rest.
+    answers: [Vec<String>; 3],
     warnings: Vec<(String, String)>,
+    /// The size class that is shown first.
+    class: usize,
     /// The key on the x axis, and in the first column of tables.
     x: &'a str,
     cases: &'a [Case],
     claims: Vec<ClaimRow>,
-    /// The metrics of the claims, as SVG.
-    drawn: Option<String>,
+    /// The metrics of the claims.
+    drawn: Vec<(String, String)>,
+    /// What the page shows first.
+    at_a_glance: Vec<Glance>,
     results: Vec<ResultTable>,
     by_x: Vec<Shown>,
     by_size: Vec<Shown>,
@@ -49,7 +52,6 @@ struct Page<'a> {
     fabrics: Vec<(String, String)>,
     common: Vec<Common<'a>>,
     differing: Vec<Differing<'a>>,
-    plotly: &'static str,
 }
 
 /// A plot, and the choices for which the page shows it.
@@ -64,13 +66,29 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    fn json(&self) -> Option<serde_json::Value> {
-        plotly::json(&self.plot)
+    /// As SVG; `None` if there is nothing to draw.
+    fn svg(&self, among: &[Shown]) -> Option<String> {
+        let of_the_same = |other: &&Shown| (other.case, other.at, other.class) == (self.case, self.at, self.class);
+        let among: Vec<Plot> = among.iter().filter(of_the_same).map(|other| other.plot.clone()).collect();
+        svg(&self.plot, &among, 230)
     }
 }
 
-/// plotly.js, as the build script packs it.
-const PLOTLY: &str = include_str!(concat!(env!("OUT_DIR"), "/plotly.85"));
+/// A plot for the page; `None` if there is nothing to draw.
+fn svg(plot: &Plot, among: &[Plot], points: i32) -> Option<String> {
+    if plot.is_empty() { None } else { drawing::inline(plot, among, points).ok() }
+}
+
+/// With its title.
+fn titled(plot: &Plot, among: &[Plot], points: i32) -> Option<(String, String)> {
+    Some((plot.title.clone(), svg(plot, among, points)?))
+}
+
+impl Glance {
+    fn drawn(&self) -> Vec<(String, String)> {
+        self.plots.iter().filter_map(|plot| titled(plot, &self.plots, 175)).collect()
+    }
+}
 
 /// A point's rows in the tables of counts.
 struct PointRows {
@@ -95,10 +113,16 @@ pub(crate) fn write(dir: &ResultDir, layout: &Layout, over_time: Vec<Shown>) -> 
         first: experiment.schemes.first().map_or("the first scheme", |scheme| experiment.label_of(&scheme.name)),
         seeds: seeds(experiment),
         facts: facts(dir),
-        sentences: opening(dir, layout, Naming::Labels),
+        answers: answers(dir, layout),
+        class: Group::first_asked(dir).class().unwrap_or(0),
         warnings: warnings(dir),
         claims: claim_rows(dir, Naming::Labels),
-        drawn: claims.as_ref().and_then(drawing::of_claims),
+        drawn: claims
+            .iter()
+            .flat_map(|figure| figure.plots.iter().take(MOST_PLOTS))
+            .filter_map(|plot| titled(plot, &[], 230))
+            .collect(),
+        at_a_glance: at_a_glance(dir, layout),
         results: numbered()
             .flat_map(|(at, case)| groups.iter().map(move |group| result_table(dir, at, case, *group)))
             .collect(),
@@ -118,7 +142,6 @@ pub(crate) fn write(dir: &ResultDir, layout: &Layout, over_time: Vec<Shown>) -> 
         fabrics: fabrics(experiment),
         common,
         differing,
-        plotly: PLOTLY,
         x: layout.x_name(),
         cases,
     };
@@ -133,6 +156,13 @@ pub(crate) fn write(dir: &ResultDir, layout: &Layout, over_time: Vec<Shown>) -> 
     });
     dir.write_beside("plots.csv", |file| plots_csv::write(file, experiment.screened(), of_claims.chain(plots)))?;
     dir.write_beside("report.html", |file| page.write_into(file))
+}
+
+fn answers(dir: &ResultDir, layout: &Layout) -> [Vec<String>; 3] {
+    let mut first = opening(dir, layout, Naming::Labels);
+    let mut below = first.split_off(first.len().min(1));
+    let rest = below.split_off(below.len().min(SENTENCES - 1));
+    [first, below, rest]
 }
 
 fn seeds(experiment: &Experiment) -> Vec<u64> {
@@ -165,7 +195,8 @@ fn warnings(dir: &ResultDir) -> Vec<(String, String)> {
     let words = |points: Vec<u32>| {
         in_words(experiment, &points.into_iter().map(|point| point as usize).collect(), Naming::Labels)
     };
-    dir.warnings().into_iter().map(|warning| (warning.text, words(warning.points))).collect()
+    // Backticks are a terminal's quotes.
+    dir.warnings().into_iter().map(|warning| (warning.text.replace('`', ""), words(warning.points))).collect()
 }
 
 fn figures_by_x(dir: &ResultDir, layout: &Layout) -> Vec<Shown> {

@@ -4,7 +4,7 @@ use flowsieve_results::screening::{Place, Ranked, Ranking, rankings};
 use flowsieve_results::{Dimension, Experiment, PointInfo, ResultDir};
 
 use crate::cases::in_words;
-use crate::conclusion::{change, signed, within};
+use crate::conclusion::{around, change};
 use crate::naming::Naming;
 
 /// More points than this are counted instead of named.
@@ -91,9 +91,8 @@ impl<'a> Named<'a> {
                 None => format!("{name} is not ranked (unfinished flows)"),
                 Some(ratio) => match ratio.interval {
                     _ if ratio.value == 1.0 => format!("{name} as low"),
-                    None => format!("{name} {}", change(ratio.value)),
-                    Some(ends) if ratio.is_resolved() => format!("{name} {}{}", change(ratio.value), within(ends)),
-                    Some((low, high)) => format!("{name} not told from it ({} to {})", signed(low), signed(high)),
+                    Some(ends) if !ratio.is_resolved() => format!("{name} not told from it ({})", around(ends)),
+                    _ => format!("{name} {}", change(ratio).concat()),
                 },
             }
         };

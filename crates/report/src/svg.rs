@@ -1,25 +1,21 @@
-//! Writes a drawing as self-contained SVG: letters are outlines, and it names no font, file or address.
+//! Writes a drawing as self-contained SVG: letters are outlines, and it names no font, file or address. Within a page its text is
+//! text, in the page's letters.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use askama::filters::{Html, escape};
-use plotters_backend::BackendCoord;
 use ttf_parser::GlyphId;
 
 use crate::font::Font;
-use crate::sheet::{Drawing, Mark, Outline, Paint, Text};
+use crate::sheet::{Drawing, Mark, Outline, Paint, Point, Text};
 use flowsieve_files::printable;
 
 /// The drawing. `width` is the width to be shown, with its unit.
 pub(crate) fn svg(drawing: &Drawing, width: &str) -> String {
     let (across, down) = drawing.size;
     let title = shown(&drawing.title);
-    let mut writer = Writer { font: &drawing.font, body: String::new(), letters: BTreeMap::new() };
-    for mark in &drawing.marks {
-        // Writing into a String does not fail.
-        let _ = writer.mark(mark);
-    }
+    let writer = Writer::of(drawing, false);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" xmlns:xlink=\"http://www.w3.org/1999/xlink\" width=\"{width}\" \
          viewBox=\"0 0 {across} {down}\" role=\"img\" aria-label=\"{title}\">\n<title>{title}</title>\n<defs>"
@@ -31,14 +27,31 @@ pub(crate) fn svg(drawing: &Drawing, width: &str) -> String {
     svg + "</defs>\n<g fill=\"none\" stroke-linejoin=\"round\">\n" + &writer.body + "</g>\n</svg>\n"
 }
 
+/// The drawing for a page, whose styles choose its size and letters.
+pub(crate) fn inline(drawing: &Drawing) -> String {
+    let ((across, down), title) = (drawing.size, shown(&drawing.title));
+    let body = Writer::of(drawing, true).body;
+    format!("<svg viewBox=\"0 0 {across} {down}\" role=\"img\" aria-label=\"{title}\" fill=\"none\">{body}</svg>")
+}
+
 struct Writer<'a> {
     font: &'a Font,
+    is_inline: bool,
     body: String,
     /// The letters in use, with their outlines.
     letters: BTreeMap<GlyphId, String>,
 }
 
 impl Writer<'_> {
+    fn of(drawing: &Drawing, is_inline: bool) -> Writer<'_> {
+        let mut writer = Writer { font: &drawing.font, is_inline, body: String::new(), letters: BTreeMap::new() };
+        for mark in &drawing.marks {
+            // Writing into a String does not fail.
+            let _ = writer.mark(mark);
+        }
+        writer
+    }
+
     fn mark(&mut self, mark: &Mark) -> std::fmt::Result {
         match mark {
             Mark::Begin(None) => write!(self.body, "<g>"),
@@ -55,7 +68,7 @@ impl Writer<'_> {
                     }
                     Outline::Circle { x, y, radius } => format!("circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\""),
                     Outline::Path { points, closed } => {
-                        format!("path d=\"{}{}\"", path(points), if *closed { "Z" } else { "" })
+                        format!("path d=\"{}{}\"", path(points, self.is_inline), if *closed { "Z" } else { "" })
                     }
                 };
                 match *paint {
@@ -74,7 +87,31 @@ impl Writer<'_> {
 
     fn text(&mut self, text: &Text) -> std::fmt::Result {
         let Text { text, ink: (red, green, blue), at: (x, y), degrees, scale, left, down, letters } = text;
-        let turn = if *degrees == 0 { String::new() } else { format!(" rotate({degrees})") };
+        if self.is_inline {
+            // As wide as the letters of which the drawing was made, whatever the page's are; of numbers the difference is small.
+            let (length, size) = (self.font.set(&printable(text)).1, self.font.units_per_em() * scale);
+            let anchor = match left {
+                0 => "start",
+                left if *left == length => "end",
+                _ => "middle",
+            };
+            let (length, down) = (f64::from(length) * scale, down * scale);
+            let fitted = match text.len() {
+                ..6 => String::new(),
+                _ => format!(" textLength=\"{length:.0}\" lengthAdjust=\"spacingAndGlyphs\""),
+            };
+            let place = match degrees {
+                0 => format!("x=\"{x}\" y=\"{:.0}\"", f64::from(*y) + down),
+                _ => format!("transform=\"translate({x} {y}){}\" y=\"{down:.0}\"", turned(*degrees)),
+            };
+            return write!(
+                self.body,
+                "<text {place} font-size=\"{size:.0}\" text-anchor=\"{anchor}\"{fitted} \
+                 fill=\"#{red:02x}{green:02x}{blue:02x}\">{}</text>",
+                shown(text),
+            );
+        }
+        let turn = turned(*degrees);
         write!(
             self.body,
             "<g role=\"img\" aria-label=\"{}\" fill=\"#{red:02x}{green:02x}{blue:02x}\" \
@@ -91,6 +128,10 @@ impl Writer<'_> {
     }
 }
 
+fn turned(degrees: i32) -> String {
+    if degrees == 0 { String::new() } else { format!(" rotate({degrees})") }
+}
+
 /// Escapes text for XML, without the characters that XML refuses.
 fn shown(text: &str) -> String {
     let text = printable(text).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}");
@@ -98,13 +139,18 @@ fn shown(text: &str) -> String {
     escape(&text, Html).map_or_else(|never| match never {}, |text| text.to_string())
 }
 
-/// Points one after the other as the data of a path.
-fn path(points: &[BackendCoord]) -> String {
+/// Points one after the other as the data of a path; a short one says only what changes.
+fn path(points: &[Point], is_short: bool) -> String {
     let mut path = String::new();
-    for (x, y) in points {
-        let command = if path.is_empty() { 'M' } else { 'L' };
+    let mut before = None;
+    for &(x, y) in points {
         // Writing into a String does not fail.
-        let _ = write!(path, "{command}{x} {y}");
+        let _ = match before.replace((x, y)) {
+            None => write!(path, "M{x} {y}"),
+            Some((_, same)) if is_short && same == y => write!(path, "H{x}"),
+            Some((same, _)) if is_short && same == x => write!(path, "V{y}"),
+            Some(_) => write!(path, "L{x} {y}"),
+        };
     }
     path
 }

@@ -5,16 +5,13 @@ use flowsieve_results::{ClassSummary, Metric, ResultDir, Statistic};
 
 use crate::cases::{At, Case, Layout, in_words as value_in_words};
 use crate::claims::{ClaimRow, claim_rows};
-use crate::conclusion::sentences;
-use crate::configuration::{in_words, uneven};
+use crate::conclusion::{SENTENCES, opening};
+use crate::configuration::in_words;
 use crate::format::{UNTOLD, Unit, count, decimals, spread, with_decimals};
 use crate::group::Group;
 use crate::links::{flow_level_cct_ps, has_load, mean_links, run_row, shares_over};
 use crate::naming::Naming;
 use crate::text_table::{Cell, Column, TextTable, Tone, paragraph};
-
-/// More sentences than this hide the table; the page has all.
-const SENTENCES: usize = 8;
 
 /// Marks a percentile with few flows beyond it.
 const FEW_MARK: &str = "*";
@@ -25,7 +22,7 @@ pub fn table(dir: &ResultDir, layout: &Layout, colour: bool) -> String {
     let experiment = &dir.manifest().experiment;
     let first = experiment.schemes.first().map_or("", |scheme| scheme.name.as_str());
     let mut text = format!("{}\n", Tone::Heading.paint(&paragraph(&experiment.title, ""), colour));
-    let sentences = sentences(dir, layout, Naming::Names);
+    let sentences = opening(dir, layout, Naming::Names);
     if !sentences.is_empty() {
         text.push('\n');
     }
@@ -34,9 +31,6 @@ pub fn table(dir: &ResultDir, layout: &Layout, colour: bool) -> String {
     }
     if sentences.len() > SENTENCES {
         text += &format!("… {} more sentences in the report\n", sentences.len() - SENTENCES);
-    }
-    if let Some(uneven) = uneven(experiment, Naming::Names) {
-        text += &format!("{}\n", paragraph(&uneven, "  "));
     }
     for warning in dir.warnings() {
         let points = warning.points.iter().map(|&point| point as usize).collect();

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use flowsieve_record::{Drops, FlowRow, Goodput, LinkClass, PeriodicPart, PointResult};
@@ -210,36 +209,15 @@ fn write(dir: &ResultDir) -> Result<PathBuf, ResultError> {
     crate::write(dir, &layout(dir))
 }
 
-/// The page without plotly.js, and this.
-fn in_two(dir: &ResultDir) -> (String, String) {
-    let text = fs::read_to_string(write(dir).unwrap()).unwrap();
-    let (before, rest) = text.split_once("<script type=\"text/plain\" id=\"plotly\">").expect("plotly.js is there");
-    let (plotly, after) = rest.split_once("</script>").unwrap();
-    (format!("{before}{after}"), plotly.to_owned())
-}
-
-/// The page without plotly.js.
 fn page(dir: &ResultDir) -> String {
-    in_two(dir).0
+    fs::read_to_string(write(dir).unwrap()).unwrap()
 }
 
-/// As `unpacked` in report.js does it. Nothing in it ends a script or begins a comment.
 #[test]
-fn plotly__is_packed_and_whole() {
+fn write__a_report_is_small() {
     let folder = tempfile::tempdir().unwrap();
-    let (page, packed) = in_two(&made_up(folder.path(), &QUICKSTART));
-    let digits = page.split_once("const digits = \"").unwrap().1.split_once('"').unwrap().0;
-    assert_eq!(digits.len(), 85);
-    let (padding, words) = packed.split_at(1);
-    let value = |digit: u8| digits.bytes().position(|one| one == digit).unwrap() as u32;
-    let words = words.as_bytes().chunks(5);
-    let mut gzip: Vec<u8> =
-        words.flat_map(|word| word.iter().fold(0, |sum, &digit| 85 * sum + value(digit)).to_be_bytes()).collect();
-    gzip.truncate(gzip.len() - padding.parse::<usize>().unwrap());
-    let mut plotly = String::new();
-    flate2::read::GzDecoder::new(&gzip[..]).read_to_string(&mut plotly).unwrap();
-    assert!(plotly.contains("* plotly.js v") && plotly.trim_end().ends_with(';'), "{}", &plotly[plotly.len() - 99..]);
-    assert!(page.len() + packed.len() < 2_000_000, "{} B", page.len() + packed.len());
+    let page = page(&made_up(folder.path(), &QUICKSTART));
+    assert!(page.len() < 350_000, "{} B", page.len());
 }
 
 #[test]
@@ -311,28 +289,58 @@ fn write__says_what_makes_the_result_less_than_it_seems() {
     }
 }
 
-fn plots(page: &str) -> Vec<serde_json::Value> {
-    let scripts = page.split("<script type=\"application/json\">").skip(1);
-    scripts.map(|rest| serde_json::from_str(rest.split("</script>").next().unwrap()).unwrap()).collect()
+/// The drawings of a section, by its id, each with its caption.
+fn plots<'a>(page: &'a str, section: &str) -> Vec<&'a str> {
+    let from = page.find(section).unwrap();
+    let section = &page[from..from + page[from..].find("</section>").unwrap()];
+    section.split("<figcaption>").skip(1).collect()
+}
+
+/// The groups of a drawing whose titles begin so: what each shows under the pointer.
+fn titles<'a>(plot: &'a str, begin: &str) -> Vec<&'a str> {
+    let titles = plot.split("<title>").skip(1).map(|rest| rest.split("</title>").next().unwrap());
+    titles.filter(|title| title.starts_with(begin)).collect()
 }
 
 #[test]
-fn write__a_name_does_not_end_the_script_of_a_plot() {
+fn write__a_name_is_no_markup_in_a_plot() {
     let folder = tempfile::tempdir().unwrap();
-    let sweep = Sweep { schemes: &["</script>"], loads: &[0.6], seeds: 1, ..QUICKSTART };
-    assert_eq!(plots(&page(&made_up(folder.path(), &sweep)))[0]["data"][0]["name"], "</script>");
+    let sweep = Sweep { schemes: &["</svg><script>"], loads: &[0.6], seeds: 1, ..QUICKSTART };
+    let page = page(&made_up(folder.path(), &sweep));
+    assert!(
+        !page.contains("</svg><script>") && plots(&page, "id=\"fct\"")[0].contains("&#60;/svg&#62;&#60;script&#62;")
+    );
 }
 
 #[test]
-fn write__plots_are_json_with_an_interval_a_point() {
+fn write__plots_have_an_interval_a_point() {
     let folder = tempfile::tempdir().unwrap();
-    let plots = plots(&page(&made_up(folder.path(), &QUICKSTART)));
-    // Mean and p99 for four classes, and their ratios; for two loads, four by size and two of links.
-    assert_eq!(plots.len(), 16 + 8 + 4);
-    let pias = &plots[0]["data"][1];
-    assert_eq!(pias["name"], "pias");
-    assert_eq!(pias["x"], serde_json::json!([0.6, 0.8]));
-    assert_eq!(pias["error_y"]["array"].as_array().unwrap().len(), 2);
+    let page = page(&made_up(folder.path(), &QUICKSTART));
+    // Mean and p99 for four classes, and their ratios; for two loads, four by size and two of links, and one of each class.
+    assert_eq!(page.matches("<figcaption>").count(), 16 + 8 + 4 + 8);
+    let mean = plots(&page, "id=\"fct\"")[0];
+    let drawn = titles(mean, "0.");
+    assert!(drawn.len() == 6 && drawn.iter().all(|title| title.ends_with(')')), "{drawn:?}");
+}
+
+#[test]
+fn write__opens_with_small_flows_at_the_highest_load_over_one_scale() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = page(&made_up(folder.path(), &Sweep { loads: &[0.8, 0.6], flows: 500, ..QUICKSTART }));
+    let answers = &page[page.find("class=\"answers\"").unwrap()..];
+    assert!(answers.contains("<h2>At load 0.8 pias&#39;s mean FCT of flows of 0-100KB is"), "{}", &answers[..200]);
+    assert!(page.find("Read this first").unwrap() < page.find("class=\"answers\"").unwrap());
+    assert_eq!(page.matches("data-usual>0-100KB<").count() + page.matches("data-usual>0.8<").count(), 2);
+    let glance: Vec<&str> = plots(&page, "class=\"answers\"");
+    let ticks = |plot: &str| -> Vec<String> {
+        let ends = plot.split("text-anchor=\"end\"").skip(1);
+        ends.map(|rest| rest.split_once('>').unwrap().1.split('<').next().unwrap().to_owned()).collect()
+    };
+    assert_eq!(glance.len(), 8);
+    assert!(ticks(glance[0]).contains(&"1".to_owned()) && (1..4).all(|at| ticks(glance[at]) == ticks(glance[0])));
+    assert_eq!(titles(glance[0], "pias: 0.").len(), 1);
+    // The baseline is 1, and has no interval.
+    assert_eq!(titles(glance[0], "DCTCP: "), ["DCTCP: 1.00"]);
 }
 
 #[test]
@@ -462,35 +470,17 @@ fn write__nothing_finished_is_said_and_not_drawn() {
 }
 
 #[test]
-fn write__ratios_lie_around_one_on_a_logarithmic_axis_with_plain_ticks() {
-    let folder = tempfile::tempdir().unwrap();
-    let page = page(&made_up(folder.path(), &QUICKSTART));
-    // FCT, its ratio, p99, its ratio, of flows up to 100 KB.
-    let axis = &plots(&page)[1]["layout"]["yaxis"];
-    assert_eq!((&axis["type"], &axis["title"]["text"]), (&"log".into(), &"ratio to DCTCP".into()));
-    assert_eq!(axis["ticktext"], serde_json::json!(["0.4", "0.5", "0.8", "1", "1.25", "2", "2.5"]));
-    let end = |at: usize| axis["range"][at].as_f64().unwrap();
-    assert!((end(0) + end(1)).abs() < 1e-4, "{axis}");
-}
-
-#[test]
 fn write__one_load_has_bars_with_intervals() {
     let folder = tempfile::tempdir().unwrap();
     let dir = made_up(folder.path(), &Sweep { loads: &[0.6], ..QUICKSTART });
-    let plots = plots(&page(&dir));
-    let (fct, ratio) = (&plots[0], &plots[1]);
-    for plot in [fct, ratio] {
-        let bars = plot["data"].as_array().unwrap();
-        assert!(bars.len() == 3 && bars.iter().all(|bar| bar["type"] == "bar"), "{plot}");
-        assert_eq!(bars[2]["x"], serde_json::json!(["pFabric"]));
-        assert!(bars[2]["error_y"]["array"][0].as_f64().unwrap() > 0.0);
-        // Each at its own place, which it has whole.
-        assert_eq!(plot["layout"]["barmode"], "overlay");
+    let page = page(&dir);
+    let plots = plots(&page, "id=\"fct\"");
+    for (plot, intervals) in [(plots[0], 3), (plots[1], 2)] {
+        // And the paper.
+        assert_eq!(plot.matches("<rect").count(), 1 + 3, "{plot}");
+        let bars = ["DCTCP: ", "pias: ", "pFabric: "].map(|name| titles(plot, name)[0]);
+        assert_eq!(bars.iter().filter(|bar| bar.ends_with(')')).count(), intervals, "{bars:?}");
     }
-    // A bar's length is the value, or how far a ratio is from 1.
-    assert_eq!((&fct["layout"]["yaxis"]["range"][0], &fct["data"][0]["base"]), (&0.0.into(), &serde_json::Value::Null));
-    assert_eq!((&ratio["data"][0]["y"][0], &ratio["data"][0]["base"]), (&0.0.into(), &1.0.into()));
-    assert!(ratio["data"][2]["y"][0].as_f64().unwrap() < 0.0, "{ratio}");
     let csv = fs::read_to_string(folder.path().join("plots.csv")).unwrap();
     assert!(rows(&csv).iter().any(|row| row["series"] == "pfabric" && row["x"] == "pfabric"), "{csv}");
 }
@@ -499,11 +489,11 @@ fn write__one_load_has_bars_with_intervals() {
 fn write__schemes_are_called_as_papers_print_them() {
     let folder = tempfile::tempdir().unwrap();
     let page = page(&made_up(folder.path(), &QUICKSTART));
-    assert!(page.contains("At load 0.6 pias&#39;s mean FCT is 5.8 % below DCTCP&#39;s"), "the answers");
+    assert!(page.contains("At load 0.6 pias&#39;s mean FCT of all flows is 5.8 % below DCTCP&#39;s"), "the answers");
     assert!(page.contains("<th class=\"scheme\">DCTCP<small>baseline</small>"), "the results");
     assert!(page.contains("<th class=\"scheme\">pFabric<small>pfabric</small></th>"), "what commands take, once");
     assert!(page.contains("(pFabric at load 0.8)"), "the warnings");
-    assert_eq!(plots(&page)[0]["data"][0]["name"], "DCTCP");
+    assert_eq!(titles(plots(&page, "id=\"fct\"")[0], "DCTCP"), ["DCTCP"]);
     // A terminal has the names that one types.
     let dir = ResultDir::open(folder.path()).unwrap();
     assert!(!table(&dir).contains("DCTCP"));

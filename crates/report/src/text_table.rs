@@ -112,8 +112,8 @@ impl TextTable {
     }
 }
 
-/// A paragraph, broken between words if it is wider than [`WIDTH`]; its other lines begin with `indent`.
-pub(crate) fn paragraph(text: &str, indent: &str) -> String {
+/// Returns a paragraph, broken between words where it is wider than 80 columns; its other lines begin with `indent`.
+pub fn paragraph(text: &str, indent: &str) -> String {
     let options = textwrap::Options::new(WIDTH)
         .subsequent_indent(indent)
         .break_words(false)

@@ -207,7 +207,7 @@ fn claims__a_narrowed_sweep_leaves_them_unresolved() {
         lines("fourth")[0].contains("finished (bit/s) at 10.0 us, dctcp") && table.contains("Gbit/s to 1.79 Gbit/s"),
         "{table}"
     );
-    assert!(lines("eighth")[0].contains("mean finished (bit/s) from 10.0 us to 20.0 us, dctcp"), "{table}");
+    assert!(lines("eighth")[0].contains("mean finished (bit/s) from 10.0 µs to 20.0 µs, dctcp"), "{table}");
     assert!(
         lines("sixth")[0].contains("p99 FCT of all flows of workload 0 without deadlines started from 0 ns to")
             && lines("sixth")[0].contains("sent by hosts 0 to 7"),

@@ -1,21 +1,15 @@
 //! One plot of a drawing: its axes, and the data between them.
 
-use plotters::chart::{ChartBuilder, ChartContext, LabelAreaPosition};
-use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint};
-use plotters::prelude::{Cartesian2d, Circle, PathElement, RGBColor, Ranged, Rectangle, Text, WHITE};
-use plotters::style::text_anchor::{HPos, VPos};
-use plotters::style::{Color, ShapeStyle};
-
 use super::{
-    Area, CLAIMED_RADIUS, Drawn, GAP, INK, LINE, RULE, STATED, TEXT, dashes, fitting, ink_of, lines_of, mark, points,
-    stroke, style, width_of,
+    CLAIMED_RADIUS, GAP, INK, LINE, RULE, STATED, TEXT, WHITE, dashes, fitting, ink_of, lines_of, mark, points, ring,
+    stroke, width_of,
 };
 use crate::axes::Scaled;
 use crate::figure::{Claimed, Datum, Places, Plot, Series, Shape};
 use crate::font::Font;
 use crate::format::number;
 use crate::looks::marked_of;
-use crate::sheet::{Pen, Sheet};
+use crate::sheet::{Across, Down, Ink, Point, Sheet};
 
 const TICK_TEXT: i32 = points(7);
 /// The smallest readable text.
@@ -27,10 +21,15 @@ const LINE_OF_TICKS: i32 = points(8);
 const TICK: i32 = points(5) / 2;
 /// Between the axis and the words at its ticks.
 const TO_TICK_TEXT: i32 = 2 * TICK;
-const GRID: RGBColor = RGBColor(0xe2, 0xe2, 0xe2);
-const LIGHT_GRID: RGBColor = RGBColor(0xf2, 0xf2, 0xf2);
+const GRID: Ink = (0xe2, 0xe2, 0xe2);
+const LIGHT_GRID: Ink = (0xf2, 0xf2, 0xf2);
 
-type Chart<'a> = ChartContext<'a, Pen<'a>, Cartesian2d<Axis, Axis>>;
+/// The place of the data on a sheet: its first and last unit.
+struct Frame {
+    across: (i32, i32),
+    /// From below.
+    up: (i32, i32),
+}
 
 /// A tick: where along its axis, and its words.
 type Tick = (f64, String);
@@ -80,30 +79,11 @@ impl Axis {
         on_paper(self.is_log, value).max(self.from)
     }
 
-    fn words(&self, at: f64) -> String {
-        self.ticks.iter().find(|(tick, _)| *tick == at).map_or_else(String::new, |(_, words)| words.clone())
-    }
-}
-
-impl Ranged for Axis {
-    type FormatOption = DefaultFormatting;
-    type ValueType = f64;
-
-    fn map(&self, at: &f64, (first, last): (i32, i32)) -> i32 {
+    /// A place on paper within a range of a sheet.
+    fn map(&self, at: f64, (first, last): (i32, i32)) -> i32 {
         // A value that is not a finite number is outside of the range.
         let share = ((at - self.from) / (self.to - self.from)).clamp(0.0, 1.0);
         first + libm::round(share * f64::from(last - first)) as i32
-    }
-
-    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
-        match hint.weight().allow_light_points() {
-            true => self.light.clone(),
-            false => self.ticks.iter().map(|(at, _)| *at).collect(),
-        }
-    }
-
-    fn range(&self) -> std::ops::Range<f64> {
-        self.from..self.to
     }
 }
 
@@ -154,8 +134,9 @@ fn thin(axis: &mut Axis, font: &Font, width: i32) {
 }
 
 impl<'a> Panel<'a> {
-    pub(super) fn new(plot: &'a Plot, font: &Font, width: i32) -> Panel<'a> {
-        let y = Axis::new(plot.y_scaled(), fitting(font, &plot.y.label(), TEXT, plot_height(width)));
+    /// `among`: the plots of its figure.
+    pub(super) fn new(plot: &'a Plot, among: &[Plot], font: &Font, width: i32) -> Panel<'a> {
+        let y = Axis::new(plot.y_scaled_among(among), fitting(font, &plot.y.label(), TEXT, plot_height(width)));
         let words = y.ticks.iter().map(|(_, words)| width_of(font, words, TICK_TEXT)).max().unwrap_or(0);
         let name = if y.label.is_empty() { 0 } else { LINE + GAP / 2 };
         let left = GAP + name + words + TO_TICK_TEXT;
@@ -189,6 +170,13 @@ impl<'a> Panel<'a> {
         }
     }
 
+    /// Whether each series has its own place, whose name says which it is.
+    pub(super) fn says_its_series(&self) -> bool {
+        let is_place =
+            |series: &Series| series.data.len() == 1 && self.x.ticks.iter().any(|(_, name)| *name == series.label);
+        self.plot.claimed.is_empty() && self.plot.stated.is_empty() && self.plot.series.iter().all(is_place)
+    }
+
     /// Below the plot.
     fn bottom(&self) -> i32 {
         let lines = self.x.ticks.iter().map(|(_, words)| words.lines().count()).max().unwrap_or(0) as i32;
@@ -205,70 +193,72 @@ impl<'a> Panel<'a> {
         self.top() + plot_height(self.width) + self.bottom() + 2 * GAP
     }
 
-    /// Draws it into its area of the whole drawing.
-    pub(super) fn draw(&self, area: &Area<'a>, root: &Area<'_>, sheet: &Sheet) -> Drawn {
+    /// Draws it, from this corner of the sheet on.
+    pub(super) fn draw(&self, sheet: &Sheet, (left, top): Point) {
         let middle = self.left + (self.width - self.left - self.right) / 2;
         for (at, line) in (0..).zip(&self.title) {
             // A title that is longer than the plot below it is centred over everything.
             let half = width_of(sheet.font(), line, TEXT) / 2 + GAP;
             let x = middle.min(self.width - half).max(half);
-            area.draw(&Text::new(
-                &**line,
-                (x, LINE * at + LINE / 2 + GAP / 2),
-                style(TEXT, HPos::Center, VPos::Center),
-            ))?;
+            let place = (left + x, top + LINE * at + LINE / 2 + GAP / 2);
+            sheet.text(line, (TEXT, INK), (Across::Middle, Down::Middle), 0, place);
         }
-        let mut chart = ChartBuilder::on(area)
-            .margin_top(self.top())
-            .margin_right(self.right)
-            .margin_bottom(2 * GAP)
-            .margin_left(GAP)
-            .set_label_area_size(LabelAreaPosition::Left, self.left - GAP)
-            .set_label_area_size(LabelAreaPosition::Bottom, self.bottom())
-            .build_cartesian_2d(self.x.clone(), self.y.clone())?;
-        self.draw_axes(&mut chart)?;
+        let foot = top + self.top() + plot_height(self.width);
+        let frame =
+            Frame { across: (left + self.left, left + self.width - self.right - 1), up: (foot - 1, top + self.top()) };
+        self.draw_axes(&frame, sheet, left + GAP);
         for &(scheme, value) in &self.plot.stated {
-            let line = [self.x.from, self.x.to].map(|x| chart.backend_coord(&(x, self.y.on_paper(value))));
+            let y = self.y.map(self.y.on_paper(value), frame.up);
             sheet.begin_dashes(&STATED);
-            root.draw(&PathElement::new(line, stroke(ink_of(scheme), 8)))?;
+            sheet.line([(frame.across.0, y), (frame.across.1, y)], stroke(ink_of(scheme), 8));
             sheet.end();
         }
         for (series, place) in self.plot.series.iter().zip(self.plot.bar_places()) {
             sheet.begin(&series.label);
             match series.shape {
-                Shape::Bars => self.draw_bars(&chart, root, sheet, series, place)?,
-                Shape::Reference => self.draw_reference(&chart, root, sheet, series)?,
-                Shape::Line | Shape::Dots => self.draw_marks(&chart, root, sheet, series)?,
+                Shape::Bars => self.draw_bars(&frame, sheet, series, place),
+                Shape::Reference => self.draw_reference(&frame, sheet, series),
+                Shape::Line | Shape::Dots => self.draw_marks(&frame, sheet, series),
             }
             sheet.end();
         }
-        self.draw_claimed(&chart, root, sheet)
+        self.draw_claimed(&frame, sheet);
     }
 
-    fn draw_axes(&self, chart: &mut Chart<'_>) -> Drawn {
-        let (x_words, y_words) = (|at: &f64| self.x.words(*at), |at: &f64| self.y.words(*at));
-        let mut mesh = chart.configure_mesh();
-        mesh.disable_x_mesh()
-            .bold_line_style(stroke(GRID, 5))
-            .light_line_style(stroke(LIGHT_GRID, 4))
-            .axis_style(stroke(INK, 6))
-            .set_all_tick_mark_size(TICK)
-            .x_label_style(style(self.tick_size, HPos::Center, VPos::Top))
-            .y_label_style(style(TICK_TEXT, HPos::Right, VPos::Center))
-            .axis_desc_style(style(self.name_size, HPos::Center, VPos::Top))
-            .x_label_formatter(&x_words)
-            .y_label_formatter(&y_words);
-        if !self.x.label.is_empty() {
-            mesh.x_desc(&*self.x.label);
+    /// `edge`: where the name of the vertical axis is.
+    fn draw_axes(&self, &Frame { across, up }: &Frame, sheet: &Sheet, edge: i32) {
+        let (left, foot) = (across.0 - 1, up.0 + 1);
+        let lines = |places: &mut dyn Iterator<Item = f64>, look| {
+            for y in places.map(|at| self.y.map(at, up)) {
+                sheet.line([(across.0, y), (across.1, y)], look);
+            }
+        };
+        lines(&mut self.y.light.iter().copied(), stroke(LIGHT_GRID, 4));
+        let middle = up.1 + (foot - up.1) / 2;
+        sheet.text(&self.y.label, (self.name_size, INK), (Across::Middle, Down::Top), -90, (edge, middle));
+        let middle = across.0 + (across.1 + 1 - across.0) / 2;
+        let below = foot + self.bottom();
+        sheet.text(&self.x.label, (self.name_size, INK), (Across::Middle, Down::Bottom), 0, (middle, below));
+        lines(&mut self.y.ticks.iter().map(|(at, _)| *at), stroke(GRID, 5));
+        let axis = stroke(INK, 6);
+        sheet.line([(left, up.1), (left, up.0)], axis);
+        for (at, words) in &self.y.ticks {
+            let y = self.y.map(*at, up);
+            let place = (left + 1 - TO_TICK_TEXT, y);
+            sheet.text(words, (TICK_TEXT, INK), (Across::Right, Down::Middle), 0, place);
+            sheet.line([(left - TICK, y), (left, y)], axis);
         }
-        if !self.y.label.is_empty() {
-            mesh.y_desc(&*self.y.label);
+        sheet.line([(across.0, foot), (across.1, foot)], axis);
+        for (at, words) in &self.x.ticks {
+            let x = self.x.map(*at, across);
+            let place = (x, foot + TO_TICK_TEXT);
+            sheet.text(words, (self.tick_size, INK), (Across::Middle, Down::Top), 0, place);
+            sheet.line([(x, foot), (x, foot + TICK)], axis);
         }
-        Ok(mesh.draw()?)
     }
 
-    fn at(&self, chart: &Chart<'_>, x: f64, y: f64) -> (i32, i32) {
-        chart.backend_coord(&(self.x.on_paper(x), self.y.on_paper(y)))
+    fn at(&self, frame: &Frame, x: f64, y: f64) -> Point {
+        (self.x.map(self.x.on_paper(x), frame.across), self.y.map(self.y.on_paper(y), frame.up))
     }
 
     /// The text that a value shows under the pointer.
@@ -278,49 +268,48 @@ impl<'a> Panel<'a> {
         format!("{x}: {} {}{ends}", number(datum.y), self.plot.y.unit).replace("  ", " ").trim_end().to_owned()
     }
 
-    fn draw_marks(&self, chart: &Chart<'_>, root: &Area<'_>, sheet: &Sheet, series: &Series) -> Drawn {
+    fn draw_marks(&self, frame: &Frame, sheet: &Sheet, series: &Series) {
         let ink = ink_of(series.scheme);
-        let aside = self.aside(chart, series);
+        let aside = self.aside(frame, series);
         if series.shape == Shape::Line {
             let at = |datum: &Datum| {
-                let (x, y) = self.at(chart, datum.x, datum.y);
+                let (x, y) = self.at(frame, datum.x, datum.y);
                 (x + aside, y)
             };
             let line: Vec<(i32, i32)> = series.data.iter().map(at).collect();
             sheet.begin_dashes(dashes(series.scheme));
-            root.draw(&PathElement::new(line, stroke(ink, 11)))?;
+            sheet.line(line, stroke(ink, 11));
             sheet.end();
         }
         for datum in series.data.iter().step_by(marked_of(series.data.len())) {
-            let (x, y) = self.at(chart, datum.x, datum.y);
+            let (x, y) = self.at(frame, datum.x, datum.y);
             let x = x + aside;
             sheet.begin(&self.in_words(datum));
-            self.draw_interval(chart, root, (x, datum), stroke(ink, 7))?;
-            mark(root, (x, y), series.scheme)?;
+            self.draw_interval(frame, sheet, (x, datum), stroke(ink, 7));
+            mark(sheet, (x, y), series.scheme, self.plot.is_unsure(datum));
             sheet.end();
         }
-        Ok(())
     }
 
     /// The interval of a value, around a place of the page.
-    fn draw_interval(&self, chart: &Chart<'_>, root: &Area<'_>, (x, datum): (i32, &Datum), look: ShapeStyle) -> Drawn {
+    fn draw_interval(&self, frame: &Frame, sheet: &Sheet, (x, datum): (i32, &Datum), look: (Ink, u32)) {
         const CAP: i32 = points(5) / 2;
-        let Some((low, high)) = datum.ends else { return Ok(()) };
-        let [low, high] = [low, high].map(|end| self.at(chart, datum.x, end).1);
+        let Some((low, high)) = datum.ends else { return };
+        let [low, high] = [low, high].map(|end| self.at(frame, datum.x, end).1);
         let interval = [(x - CAP, low), (x + CAP, low), (x, low), (x, high), (x - CAP, high), (x + CAP, high)];
-        Ok(root.draw(&PathElement::new(interval, look))?)
+        sheet.line(interval, look);
     }
 
     /// How far a line with intervals is shifted sideways, so that intervals at one place do not cover each other: a point or
     /// so.
-    fn aside(&self, chart: &Chart<'_>, series: &Series) -> i32 {
+    fn aside(&self, frame: &Frame, series: &Series) -> i32 {
         const MOST: i32 = points(8) / 5;
         let beside: Vec<&Series> = self.plot.series.iter().filter(|other| other.shape == Shape::Line).collect();
         let has_intervals = beside.iter().flat_map(|series| &series.data).any(|datum| datum.ends.is_some());
         let Some(place) = beside.iter().position(|other| std::ptr::eq(*other, series)).filter(|_| has_intervals) else {
             return 0;
         };
-        let places: Vec<i32> = series.data.iter().map(|datum| self.at(chart, datum.x, datum.y).0).collect();
+        let places: Vec<i32> = series.data.iter().map(|datum| self.at(frame, datum.x, datum.y).0).collect();
         let room = places.windows(2).map(|pair| pair[1] - pair[0]).min().unwrap_or(MOST);
         let lines = i32::try_from(beside.len()).unwrap_or(i32::MAX).max(1);
         let step = MOST.min(room * 3 / 5 / lines);
@@ -328,57 +317,47 @@ impl<'a> Panel<'a> {
     }
 
     /// The bars of one series, next to those of others.
-    fn draw_bars(
-        &self,
-        chart: &Chart<'_>,
-        root: &Area<'_>,
-        sheet: &Sheet,
-        series: &Series,
-        (bar, bars): (usize, usize),
-    ) -> Drawn {
+    fn draw_bars(&self, frame: &Frame, sheet: &Sheet, series: &Series, (bar, bars): (usize, usize)) {
         /// Share of the room of a name.
         const SHARE: f64 = 0.8;
         let width = SHARE / bars.max(1) as f64;
         for datum in &series.data {
             let left = datum.x - SHARE / 2.0 + width * bar as f64;
-            let corners = [self.at(chart, left, self.plot.foot()), self.at(chart, left + width, datum.y)];
+            let corners = [self.at(frame, left, self.plot.foot()), self.at(frame, left + width, datum.y)];
             let middle = i32::midpoint(corners[0].0, corners[1].0);
             sheet.begin(&self.in_words(datum));
-            root.draw(&Rectangle::new(corners, ink_of(series.scheme).filled()))?;
+            sheet.rectangle(corners, ink_of(series.scheme));
             // With a light edge it is seen on a dark bar as well.
             for look in [stroke(WHITE, 21), stroke(INK, 8)] {
-                self.draw_interval(chart, root, (middle, datum), look)?;
+                self.draw_interval(frame, sheet, (middle, datum), look);
             }
             sheet.end();
         }
-        Ok(())
     }
 
-    fn draw_reference(&self, chart: &Chart<'_>, root: &Area<'_>, sheet: &Sheet, series: &Series) -> Drawn {
+    fn draw_reference(&self, frame: &Frame, sheet: &Sheet, series: &Series) {
         /// Share of the room of a name, a little more than the bars have.
         const HALF: f64 = 0.43;
         for datum in &series.data {
             sheet.begin(&self.in_words(datum));
-            let line = [datum.x - HALF, datum.x + HALF].map(|x| self.at(chart, x, datum.y));
-            root.draw(&PathElement::new(line, stroke(INK, 15)))?;
+            let line = [datum.x - HALF, datum.x + HALF].map(|x| self.at(frame, x, datum.y));
+            sheet.line(line, stroke(INK, 15));
             sheet.end();
         }
-        Ok(())
     }
 
-    fn draw_claimed(&self, chart: &Chart<'_>, root: &Area<'_>, sheet: &Sheet) -> Drawn {
+    fn draw_claimed(&self, frame: &Frame, sheet: &Sheet) {
         for &Claimed { scheme, x, low, high } in &self.plot.claimed {
-            let [low, high] = [low, high].map(|end| self.at(chart, x, end));
+            let [low, high] = [low, high].map(|end| self.at(frame, x, end));
             let look = stroke(ink_of(scheme), 8);
             sheet.begin("claimed change");
             if low != high {
-                root.draw(&PathElement::new([low, high], stroke(RULE, 5)))?;
-                root.draw(&Circle::new(low, CLAIMED_RADIUS, look))?;
+                sheet.line([low, high], stroke(RULE, 5));
+                ring(sheet, low, CLAIMED_RADIUS, look);
             }
-            root.draw(&Circle::new(high, CLAIMED_RADIUS, look))?;
+            ring(sheet, high, CLAIMED_RADIUS, look);
             sheet.end();
         }
-        Ok(())
     }
 }
 

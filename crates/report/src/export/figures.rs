@@ -200,8 +200,9 @@ impl Figures {
 
     /// All plots as data, from which other programs draw them: axes with ticks, and series with their looks and intervals.
     pub fn json(&self) -> Value {
+        let all: Vec<Plot> = self.plots.iter().map(|labelled| labelled.plot.clone()).collect();
         let plot = |labelled: &Labelled| {
-            let mut described = description::json(&labelled.plot);
+            let mut described = description::json(&labelled.plot, &all);
             for (name, text) in [("case", &labelled.case), ("at", &labelled.at), ("class", &labelled.class)] {
                 described[name] = text.clone().into();
             }

@@ -7,7 +7,7 @@ use flowsieve_results::{Metric, ResultDir, Statistic};
 
 use super::{Selection, value};
 use crate::cases::{At, Case, Layout};
-use crate::format::{UNTOLD, number};
+use crate::format::{UNTOLD, capitalised, number};
 use crate::group::Group;
 
 /// Text as LaTeX shows it.
@@ -88,7 +88,7 @@ fn latex_table(
     let is_wide = columns == 2 && schemes.len() <= MOST_WIDE;
     let table = Table { dir, case, group, measure: (metric, statistic), scale, is_wide };
     writeln!(text, "\\begin{{{float}}}[t]\n  \\centering\n  \\small\n  \\setlength{{\\tabcolsep}}{{4pt}}")?;
-    let caption = escaped(&about.join(", "));
+    let caption = escaped(&capitalised(&about.join(", ")));
     let seeds = format!("{seeds} seeds");
     writeln!(
         text,

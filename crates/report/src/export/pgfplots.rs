@@ -5,6 +5,7 @@ use std::fmt::{self, Write};
 use super::latex::escaped;
 use crate::axes::Scaled;
 use crate::figure::{Base, Datum, Figure, Plot, Series, Shape};
+use crate::format::capitalised;
 use crate::looks::{Dash, Symbol, colour, marked_of};
 
 /// All plots of a result's figure, each as a float of one column; or as one float across two columns, with `across` plots next
@@ -13,19 +14,19 @@ pub(super) fn latex(figure: &Figure, columns: u8, across: usize) -> String {
     let mut text = String::from("% \\usepackage{pgfplots} \\pgfplotsset{compat=1.16}\n");
     // Writing into a String does not fail.
     let _ = if columns == 2 {
-        float(&mut text, "figure*", &figure.plots, across, &figure.title)
+        float(&mut text, "figure*", &figure.plots, &figure.plots, across, &figure.title)
     } else {
         figure.plots.iter().try_for_each(|plot| {
             let caption =
                 if figure.title.is_empty() { &plot.title } else { &format!("{}: {}", figure.title, plot.title) };
-            float(&mut text, "figure", &[Plot { title: String::new(), ..plot.clone() }], 1, caption)
+            float(&mut text, "figure", &[Plot { title: String::new(), ..plot.clone() }], &figure.plots, 1, caption)
         })
     };
     text
 }
 
-/// Plots below their legend.
-fn float(text: &mut String, float: &str, plots: &[Plot], across: usize, caption: &str) -> fmt::Result {
+/// Plots below their legend; `all` are those of the figure.
+fn float(text: &mut String, float: &str, plots: &[Plot], all: &[Plot], across: usize, caption: &str) -> fmt::Result {
     writeln!(text, "\\begin{{{float}}}[t]\n  \\centering\n  \\small")?;
     let width = WIDTH / across as f64;
     writeln!(
@@ -48,12 +49,12 @@ fn float(text: &mut String, float: &str, plots: &[Plot], across: usize, caption:
     }
     writeln!(text, "\\par")?;
     for (at, plot) in plots.iter().enumerate() {
-        axis(text, plot)?;
+        axis(text, plot, all)?;
         if at + 1 < plots.len() {
             writeln!(text, "{}", if (at + 1) % across == 0 { "  \\par" } else { "  \\hfill" })?;
         }
     }
-    writeln!(text, "  \\caption{{{}.}}\n\\end{{{float}}}", escaped(caption))
+    writeln!(text, "  \\caption{{{}.}}\n\\end{{{float}}}", escaped(&capitalised(caption)))
 }
 
 /// Share of the page: pgfplots may put slightly more around an axis than it reckons.
@@ -109,12 +110,12 @@ fn sample(series: &Series) -> String {
     }
 }
 
-fn axis(text: &mut String, plot: &Plot) -> fmt::Result {
+fn axis(text: &mut String, plot: &Plot, all: &[Plot]) -> fmt::Result {
     writeln!(text, "  \\begin{{tikzpicture}}\n    \\begin{{axis}}[title={{{}}},", escaped(&plot.title))?;
     writeln!(text, "      xlabel={{{}}}, ylabel={{{}}},", escaped(&plot.x.label()), escaped(&plot.y.label()))?;
     // Bars on a logarithmic axis would stand on its end by themselves.
     let foot = if plot.y.base == Base::Ratio { ", log origin y=0" } else { "" };
-    writeln!(text, "      {}{foot},", scaled("y", &plot.y_scaled()))?;
+    writeln!(text, "      {}{foot},", scaled("y", &plot.y_scaled_among(all)))?;
     writeln!(text, "      {}, x tick label style={{align=center}}]", scaled("x", &plot.x_scaled()))?;
     for (series, (bar, bars)) in plot.series.iter().zip(plot.bar_places()) {
         match series.shape {
