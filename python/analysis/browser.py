@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from selenium import webdriver
-from selenium.common.exceptions import TimeoutException
+from selenium.common.exceptions import TimeoutException, WebDriverException
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
@@ -41,6 +41,10 @@ def found() -> tuple[str, str] | None:
 
 class Stalled(Exception):
     """The browser draws no frames, though the page answers: it does so now and then, until a page is opened anew."""
+
+
+class Broken(Exception):
+    """There is a browser, but it does not start: damaged, or not the driver's version."""
 
 
 class Page:
@@ -159,7 +163,10 @@ def opened(profile: Path):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     # With the driver named, selenium looks for none.
-    driver = webdriver.Chrome(options=options, service=Service(executable_path=both[1]))
+    try:
+        driver = webdriver.Chrome(options=options, service=Service(executable_path=both[1]))
+    except WebDriverException as error:
+        raise Broken(f"{both[0]} does not start: {error.msg}") from error
     try:
         yield Page(driver)
     finally:

@@ -2,6 +2,7 @@
 
 import json
 import math
+from contextlib import ExitStack
 from ctypes import byref, c_uint
 from collections import Counter
 from pathlib import Path
@@ -25,8 +26,18 @@ if browser.found() is None:
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
-    with browser.opened(tmp_path_factory.mktemp("profile")) as page:
+    with ExitStack() as stack:
+        try:
+            page = stack.enter_context(browser.opened(tmp_path_factory.mktemp("profile")))
+        except browser.Broken as why:
+            pytest.skip(f"no report was opened: {why}")
         yield page
+
+
+def test_browser__that_is_damaged_is_told_from_a_report_that_is(monkeypatch, tmp_path):
+    monkeypatch.setattr(browser, "found", lambda: ("/bin/false", "/bin/false"))
+    with pytest.raises(browser.Broken, match="/bin/false does not start"), browser.opened(tmp_path):
+        pass
 
 
 @pytest.fixture
@@ -127,7 +138,7 @@ def test_plots__are_drawn_under_every_choice(show, quickstart):
               return [plot.clientWidth > 200, marks.filter((box) => box.width > 0 && box.height > 0).length];
             });"""
         )
-        assert len(plots) >= 14 and all(wide and marks >= 4 for wide, marks in plots), (choice, plots)
+        assert len(plots) >= 14 and all(wide and marks >= 2 for wide, marks in plots), (choice, plots)
         seen += len(plots)
     assert seen > 60
 
@@ -228,7 +239,10 @@ def test_plots__ratios_have_plain_ticks_around_one(show, quickstart):
 
 
 def test_one_load__has_bars_with_intervals(show, made):
-    page = show(made("quickstart", "--set", "flows=200", "--set", "load=0.6", "--seeds", "3"))
+    result = made("quickstart", "--set", "flows=200", "--set", "load=0.6", "--seeds", "3")
+    page = show(result)
+    # Small flows are too few for an interval of their p99.
+    page.open(result / "report.html", "#class=all")
     plots = page.run(
         """return [...document.querySelectorAll("#fct figure:not([hidden]) .plot")].map((plot) => {
           const bars = [...plot.querySelectorAll("g > rect")];
