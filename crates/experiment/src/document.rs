@@ -263,7 +263,17 @@ impl Reader<'_> {
             (Raw::List(values), _) => values,
             single => vec![single],
         };
-        self.document.axes.push(axis((workload, key), values, origin)?);
+        // The other values of a sweep say what else is wrong.
+        let (mut good, several) = (Vec::new(), values.len());
+        for (raw, at) in values {
+            match key.map_or(Ok(()), |key| key.kind.read(key.name, &raw, &at).map(|_| ())) {
+                Ok(()) => good.push((raw, at)),
+                Err(wrong) => self.faults.push(wrong),
+            }
+        }
+        if several == 0 || !good.is_empty() {
+            self.document.axes.push(axis((workload, key), good, origin)?);
+        }
         Ok(())
     }
 }

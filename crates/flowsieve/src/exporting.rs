@@ -5,16 +5,19 @@ use crate::options::{ExportOptions, Format, What};
 use crate::output::to_output;
 use flowsieve_experiment::Error;
 use flowsieve_files::for_terminal;
+use flowsieve_report::Layout;
 use flowsieve_report::export::{self, ExportError, SafeCsv, Selection};
-use flowsieve_report::{CompareError, Layout};
 use flowsieve_results::ResultDir;
+use flowsieve_settings::{Origin, SettingsError};
 use std::io::{self, IsTerminal, Write};
 
 /// What cannot be exported, as an error with the names that there are.
 pub fn refused(error: ExportError) -> Error {
     match error {
         ExportError::Class { name, valid } => {
-            CompareError::UnknownValue { key: "class".to_owned(), name, values: valid }.into()
+            let origin = Origin::CommandLine(format!("--class {name}").into());
+            let wrong = SettingsError::new(origin, format!("this result has no class `{name}`"));
+            wrong.expected(valid.join(", ")).names(name, valid).into()
         }
         ExportError::Key(error) => error.into(),
         ExportError::Result(error) => error.into(),

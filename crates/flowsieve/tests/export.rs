@@ -103,7 +103,7 @@ fn export__tables_have_the_numbers_of_the_result() {
             &["--what", "figure", "--x", "time"],
             "no link, flow, host or controller was sampled; expected `sample_interval`",
         ),
-        (&["--what", "figure", "--class", "elephants"], "expected one of 0-100KB"),
+        (&["--what", "figure", "--class", "elephants"], "expected 0-100KB"),
         (&["--what", "figure", "--x", "size", "--class", "all"], "a figure by flow size takes no `--class`"),
         (&["--what", "figure", "--at", "load=0.9"], "expected one of 0.5, 0.8"),
     ] {

@@ -417,23 +417,18 @@ fn verify__of_a_result_says_what_differs_and_what_made_it() {
     );
     assert!(other.err.contains(&format!("model {MODEL}: the order of packets")), "{}", other.err);
     // Another experiment under the same description: it says which columns of which runs.
-    forge(&result, "flows = 40", "flows = 39");
+    forge(&result, "seeds = 2\\n", "seeds = 2\\n[schemes.pias]\\nqueues = 2\\n");
     let other = flowsieve(folder.path(), &["verify", "results/small"]);
     assert_eq!(other.status, 1, "{}{}", other.out, other.err);
     let line = |file: &str| other.out.lines().find(|line| line.starts_with(file)).unwrap_or_default().to_owned();
-    assert!(
-        line("flows.parquet: ").contains("`fct_ps`") && line("flows.parquet: ").contains("seed 2`"),
-        "{}",
-        other.out
-    );
-    assert!(line("summary.csv: ").contains("`flows`") && line("summary.csv: ").contains(", all`"), "{}", other.out);
-    assert!(line("manifest.json: ").contains("`workload.flows`"), "{}", other.out);
+    let flows = line("flows.parquet: ");
+    assert!(flows.contains("`fct_ps`") && flows.contains(" in `pias, load 0.5, seed 1`, "), "{}", other.out);
+    assert!(!flows.contains("`bytes`") && !flows.contains("dctcp"), "{}", other.out);
+    assert!(line("summary.csv: ").contains("`pias, load 0.8, all`"), "{}", other.out);
+    assert!(line("manifest.json: ").contains("`pias, load 0.5`"), "{}", other.out);
     forge(&result, &earlier, &model);
     let said = refused(folder.path(), &["verify", "results/small"]);
-    assert!(
-        said.contains("cannot be made again here: workload.flows is 40 in ") && said.contains(", and not 39"),
-        "{said}"
-    );
+    assert!(said.contains("cannot be made again here: ") && said.contains(" in pias, load 0.5, and not "), "{said}");
     fs::write(result.join("summary.csv"), "damaged").unwrap();
     assert!(refused(folder.path(), &["verify", "results/small"]).contains("its bytes are not those that were written"));
 }

@@ -141,16 +141,19 @@ impl Digests {
             if other.files.get(name).is_none_or(|found| found == digest) {
                 continue;
             }
-            let of = |expected: &Digests| expected.tables.get(name).unwrap_or(&none).clone();
-            let (here, there) = (of(self), of(other));
+            let here = self.tables.get(name).unwrap_or(&none);
+            let there = other.tables.get(name).unwrap_or(&none);
             let columns = unequal(&here.columns, &there.columns);
             let rows = unequal(&here.rows, &there.rows);
             said.push(match (columns.is_empty(), rows.is_empty()) {
-                (true, true) if here == none => format!("{name}: its bytes differ"),
+                (true, true) if *here == none => format!("{name}: its bytes differ"),
                 (true, true) => {
                     format!("{name}: its bytes differ, and its columns are equal: it is written in another way")
                 }
-                _ => format!("{name}: {} in {}", some(&columns), some(&rows)),
+                _ => {
+                    let columns = some(&columns, here.columns.len(), "columns");
+                    format!("{name}: {columns} in {}", some(&rows, here.rows.len(), "rows"))
+                }
             });
         }
         said
@@ -173,7 +176,11 @@ fn unequal(one: &BTreeMap<String, String>, other: &BTreeMap<String, String>) -> 
     names
 }
 
-fn some(names: &[String]) -> String {
+/// Names some of `all`, or says that it is all.
+fn some(names: &[String], all: usize, what: &str) -> String {
+    if names.len() > NAMED && names.len() == all {
+        return format!("all {all} {what}");
+    }
     let more = names.len().saturating_sub(NAMED);
     let named = names.iter().take(NAMED).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     if more > 0 { format!("{named} and {more} more") } else { named }

@@ -421,7 +421,7 @@ fn plan__says_all_faults_of_a_file_at_once() {
     let error = refused(&text, Path::new("")).unwrap();
     let (said, line) = (error.render(false), error.to_string());
     assert_eq!(said.matches("error: ").count(), wrong.len(), "{said}");
-    for part in ["`host_link` = 10G", "did you mean `queues`?", "`load` = 50", "flows"] {
+    for part in ["`host_link` = \"10G\"", "did you mean `queues`?", "`load` = 50", "flows"] {
         assert!(said.contains(part), "{part}: {said}");
     }
     assert_eq!(line.lines().count(), wrong.len(), "{line}");

@@ -106,7 +106,6 @@ def test_lists__are_tables_and_lists() -> None:
     schemes = fs.list_schemes()
     assert "name" in schemes.columns and schemes.to_polars()["name"].to_list() == [each["name"] for each in schemes]
     assert json.loads(json.dumps(schemes)) == schemes == list(schemes) and repr(schemes).startswith("schemes: ")
-    assert not fs.list_formats("no such word") and "0 rows" in repr(fs.list_formats("no such word"))
     thresholds = fs.thresholds(workload="web-search", queues=3, load=[0.5, 0.8], method="background")
     assert thresholds.to_arrow().column("load").to_pylist() == thresholds.to_pandas()["load"].to_list() == [0.5, 0.8]
     assert "[1947640, 9735280]" in repr(thresholds) and "{'" not in thresholds._repr_html_()
