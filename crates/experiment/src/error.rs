@@ -16,8 +16,8 @@ pub enum Error {
     /// A setting is wrong.
     #[error("{error}")]
     Setting {
-        /// The error, with its place.
-        error: SettingsError,
+        /// The error, with its place, and those behind it.
+        error: Box<SettingsError>,
         /// The file that it is in, for the excerpt.
         experiment_text: Option<Box<ExperimentText>>,
     },
@@ -102,7 +102,7 @@ impl From<SettingsError> for Error {
         if let (None, Some((what, expected))) = (&error.expected, error.problem.rsplit_once("; expected ")) {
             (error.expected, error.problem) = (Some(expected.to_owned()), what.to_owned());
         }
-        Error::Setting { error, experiment_text: None }
+        Error::Setting { error: Box::new(error), experiment_text: None }
     }
 }
 
@@ -152,7 +152,7 @@ impl Error {
     pub fn expecting(self, expected: String) -> Error {
         match self {
             Error::Setting { error, experiment_text } => {
-                Error::Setting { error: error.expected(expected), experiment_text }
+                Error::Setting { error: Box::new(error.expected(expected)), experiment_text }
             }
             Error::InFile(error) => Error::InFile(Box::new(error.expected(expected))),
             other => other,

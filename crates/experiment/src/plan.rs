@@ -251,7 +251,7 @@ fn plan_document(input: &ExperimentText, folder: &Folder, changes: &Changes, eng
         };
         let is_new = |key| !faults.is_empty() && !faults.iter().any(|fault| is_about(fault, key));
         if error.table().is_some() && error.key().is_some_and(is_new) {
-            faults.push(error.clone());
+            faults.push(*error.clone());
         }
     }
     SettingsError::joined(faults).map_or(planned, |error| Err(error.into()))
@@ -320,7 +320,7 @@ fn plan_read(
             // Another point may have another fault.
             Err(Error::Setting { error, .. }) => {
                 if !faults.iter().any(|known| (&known.origin, known.key()) == (&error.origin, error.key())) {
-                    faults.push(error);
+                    faults.push(*error);
                 }
             }
             Err(error) => return Err(error),

@@ -33,11 +33,10 @@ fn cargo(arguments: &[&str]) -> String {
 fn chosen(expression: &str) -> Vec<&'static str> {
     let any = |part: &str| {
         let part = part.replace('/', " OR ");
-        let found = part.split(" OR ").find_map(|one| {
+        part.split(" OR ").find_map(|one| {
             let one = one.trim_matches(['(', ')', ' ']);
             ALLOWED.into_iter().find(|allowed| *allowed == one)
-        });
-        found
+        })
     };
     expression.split(" AND ").map(any).collect::<Option<_>>().unwrap_or_default()
 }
