@@ -185,7 +185,11 @@ fn sentence(place: &str, what: &str, asked: &Asked, sides: &[Side<'_>], naming: 
     let mut others: Vec<(&Side<'_>, Option<Ratio>)> = others.iter().map(|side| (side, ratio(side))).collect();
     // What is not judged comes last.
     let value = |(side, ratio): &(&Side<'_>, Option<Ratio>)| match ratio {
-        Some(ratio) if side.summary.unfinished() == 0 => ratio.value,
+        Some(ratio)
+            if side.summary.unfinished() == 0 && side.summary.untold(Metric::Fct, asked.statistic).is_none() =>
+        {
+            ratio.value
+        }
         _ => f64::INFINITY,
     };
     others.sort_by(|a, b| value(a).total_cmp(&value(b)));
@@ -251,6 +255,9 @@ fn found(side: &Side<'_>, first: &Side<'_>, statistic: Statistic, ratio: Option<
     let unfinished = side.summary.unfinished() + first.summary.unfinished();
     if unfinished > 0 {
         return Found::NotCompared(format!(" ({} unfinished)", count(unfinished)));
+    }
+    if let Some(why) = [side, first].into_iter().find_map(|one| one.summary.untold(Metric::Fct, statistic)) {
+        return Found::NotCompared(format!(" ({})", why.in_words()));
     }
     let Some(ratio) = ratio else { return Found::NotCompared(" (nothing finished in the same seed)".into()) };
     match ratio.interval {
