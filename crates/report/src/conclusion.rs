@@ -10,6 +10,7 @@ use crate::format::count;
 use crate::group::Group;
 use crate::naming::Naming;
 use crate::screening;
+use crate::text_table::UNBROKEN;
 
 /// More sentences than this hide what comes after them; the page has all.
 pub(crate) const SENTENCES: usize = 5;
@@ -269,7 +270,7 @@ fn found(side: &Side<'_>, first: &Side<'_>, statistic: Statistic, ratio: Option<
         Some(ends) => {
             let seeds = side.summary.seeds.len().max(first.summary.seeds.len());
             let advice = match side.summary.more_seeds(first.summary, Metric::Fct, statistic, MOST_SEEDS) {
-                Some(more) if naming == Naming::Names => format!("try --seeds {}", seeds + more),
+                Some(more) if naming == Naming::Names => format!("try --seeds{UNBROKEN}{}", seeds + more),
                 Some(more) => format!("try {} seeds", seeds + more),
                 None => format!("even {} seeds would not be enough", count(MOST_SEEDS as u64)),
             };
