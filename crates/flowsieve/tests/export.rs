@@ -130,7 +130,7 @@ fn export__over_time_what_was_sampled_a_plot_for_each_link_or_flow() {
     let plots: BTreeSet<String> = rows.iter().map(|row| row[..row.len() - 15].join(",")).collect();
     assert_eq!(
         plots,
-        BTreeSet::from(["\"goodput, flow 3\"".to_owned(), "\"goodput, flow 5\"".to_owned()]),
+        BTreeSet::from(["\"goodput, flow 3, load 0.8\"".to_owned(), "\"goodput, flow 5, load 0.8\"".to_owned()]),
         "{}",
         csv.out
     );
@@ -165,7 +165,7 @@ fn export__over_time_what_was_sampled_a_plot_for_each_link_or_flow() {
     let plots = std::fs::read_to_string(folder.path().join("results/small/plots.csv")).unwrap();
     assert!(
         plots.contains("goodput, flow 5")
-            && plots.contains(",goodput,Gbit/s,")
+            && plots.contains(",goodput,Mbit/s,")
             && plots.contains(",pias,measured,time,ms,"),
         "{plots}"
     );

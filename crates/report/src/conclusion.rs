@@ -10,6 +10,7 @@ use crate::format::count;
 use crate::group::Group;
 use crate::naming::Naming;
 use crate::screening;
+use crate::text_table::UNBROKEN;
 
 /// More sentences than this hide what comes after them; the page has all.
 pub(crate) const SENTENCES: usize = 5;
@@ -185,7 +186,11 @@ fn sentence(place: &str, what: &str, asked: &Asked, sides: &[Side<'_>], naming: 
     let mut others: Vec<(&Side<'_>, Option<Ratio>)> = others.iter().map(|side| (side, ratio(side))).collect();
     // What is not judged comes last.
     let value = |(side, ratio): &(&Side<'_>, Option<Ratio>)| match ratio {
-        Some(ratio) if side.summary.unfinished() == 0 => ratio.value,
+        Some(ratio)
+            if side.summary.unfinished() == 0 && side.summary.untold(Metric::Fct, asked.statistic).is_none() =>
+        {
+            ratio.value
+        }
         _ => f64::INFINITY,
     };
     others.sort_by(|a, b| value(a).total_cmp(&value(b)));
@@ -252,6 +257,9 @@ fn found(side: &Side<'_>, first: &Side<'_>, statistic: Statistic, ratio: Option<
     if unfinished > 0 {
         return Found::NotCompared(format!(" ({} unfinished)", count(unfinished)));
     }
+    if let Some(why) = [side, first].into_iter().find_map(|one| one.summary.untold(Metric::Fct, statistic)) {
+        return Found::NotCompared(format!(" ({})", why.in_words()));
+    }
     let Some(ratio) = ratio else { return Found::NotCompared(" (nothing finished in the same seed)".into()) };
     match ratio.interval {
         Some((1.0, 1.0)) => Found::Same,
@@ -262,7 +270,7 @@ fn found(side: &Side<'_>, first: &Side<'_>, statistic: Statistic, ratio: Option<
         Some(ends) => {
             let seeds = side.summary.seeds.len().max(first.summary.seeds.len());
             let advice = match side.summary.more_seeds(first.summary, Metric::Fct, statistic, MOST_SEEDS) {
-                Some(more) if naming == Naming::Names => format!("try --seeds {}", seeds + more),
+                Some(more) if naming == Naming::Names => format!("try --seeds{UNBROKEN}{}", seeds + more),
                 Some(more) => format!("try {} seeds", seeds + more),
                 None => format!("even {} seeds would not be enough", count(MOST_SEEDS as u64)),
             };

@@ -9,6 +9,7 @@ use crate::claims::claims_json;
 use crate::conclusion::opening;
 use crate::doctor::doctor_json;
 use crate::naming::Naming;
+use crate::text_table::UNBROKEN;
 
 const PS_PER_US: f64 = 1e6;
 
@@ -16,10 +17,11 @@ const PS_PER_US: f64 = 1e6;
 pub fn table_json(dir: &ResultDir, layout: &Layout) -> Value {
     let experiment = &dir.manifest().experiment;
     let points: Vec<Value> = (0..experiment.points.len()).map(|point| point_json(dir, point)).collect();
+    let conclusions = opening(dir, layout, Naming::Names);
     let mut table = json!({
         "title": experiment.title,
         "folder": dir.path(),
-        "conclusions": opening(dir, layout, Naming::Names),
+        "conclusions": conclusions.iter().map(|said| said.replace(UNBROKEN, " ")).collect::<Vec<_>>(),
         "points": points,
         "claims": claims_json(dir),
         "unmeasured_claims": experiment.unmeasured,

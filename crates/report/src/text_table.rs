@@ -112,6 +112,9 @@ impl TextTable {
     }
 }
 
+/// A blank at which no line is broken, so that an option keeps its value.
+pub(crate) const UNBROKEN: char = '\u{a0}';
+
 /// Returns a paragraph, broken between words where it is wider than 80 columns; its other lines begin with `indent`.
 pub fn paragraph(text: &str, indent: &str) -> String {
     let options = textwrap::Options::new(WIDTH)
@@ -120,7 +123,7 @@ pub fn paragraph(text: &str, indent: &str) -> String {
         .word_separator(textwrap::WordSeparator::AsciiSpace)
         .word_splitter(textwrap::WordSplitter::NoHyphenation)
         .wrap_algorithm(textwrap::WrapAlgorithm::FirstFit);
-    textwrap::fill(&printable(text), options)
+    textwrap::fill(&printable(text), options).replace(UNBROKEN, " ")
 }
 
 #[cfg(test)]
@@ -159,5 +162,9 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[0].chars().count() <= WIDTH && lines[1].starts_with("  "), "{text}");
         assert!(lines.iter().any(|line| line.trim() == "y".repeat(90)), "{text}");
+        assert_eq!(
+            paragraph(&format!("{} --seeds{UNBROKEN}12", "x".repeat(72)), ""),
+            format!("{}\n--seeds 12", "x".repeat(72))
+        );
     }
 }

@@ -62,6 +62,8 @@ def test_compare_and_doctor__are_the_commands(result: fs.Result) -> None:
     assert compared.data[0]["scheme"] == "pias" and "<table>" in compared._repr_html_()
     assert said("doctor", str(result.path)) == str(result.doctor())
     assert result.conclusions()[0] in " ".join(str(result).split())
+    # Advice is in the words of Python.
+    assert "--" not in " ".join(result.conclusions()) and "--seeds" not in str(result)
     with pytest.raises(fs.ExperimentError, match="did you mean `pias`"):
         result.compare("pia", "dctcp")
     small = result.compare("pias", "dctcp", class_="0-100KB")
