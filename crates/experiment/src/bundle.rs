@@ -21,8 +21,9 @@ use crate::plan::{Changes, Plan};
 use crate::points::Point;
 use crate::scale::Scale;
 use crate::source::Source;
+use crate::verify::{self, Proof};
 use flowsieve_files::Existing;
-use flowsieve_results::{COMMIT, Digests, Experiment, PointInfo, ResultDir};
+use flowsieve_results::{COMMIT, Digests, Experiment};
 use flowsieve_settings::{Address, Settings, Value};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -169,58 +170,6 @@ pub fn write_text(path: &Path, existing: Existing, text: &str) -> Result<(), Err
     whole_file(path, existing, |out| out.write_all(text.as_bytes()).map_err(failed(path)))
 }
 
-/// What a bundle carries so that its result can be verified.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Proof<'a> {
-    /// The commit of the program that packs.
-    pub commit: Option<&'a str>,
-    /// The plan's result.
-    pub result: Option<&'a ResultDir>,
-}
-
-impl Proof<'_> {
-    /// The digests of the result, which has to be the plan's.
-    fn expected(&self, plan: &Plan) -> Result<Option<Digests>, Error> {
-        let Some(result) = self.result else { return Ok(None) };
-        let found = &result.manifest().experiment;
-        if found.without_commit() != plan.experiment {
-            return Err(Error::File {
-                path: result.path().display().to_string(),
-                problem: format!(
-                    "is not the result of this plan: {}; expected what `flowsieve run` makes of it with the same file, --set, \
-                     --seeds and --scale",
-                    differs(&plan.experiment, found)
-                ),
-            });
-        }
-        Ok(Some(Digests::of(result)?))
-    }
-}
-
-/// How the experiment of a result differs from a planned one, in words.
-pub fn differs(plan: &Experiment, found: &Experiment) -> String {
-    let versions = |of: &Experiment| {
-        let all = of.versions.iter().filter(|(name, _)| *name != COMMIT);
-        all.map(|(name, version)| format!("{name} {version}")).collect::<Vec<_>>().join(", ")
-    };
-    let points = |of: &Experiment| of.points.iter().map(PointInfo::in_words).collect::<Vec<_>>().join("; ");
-    let seeds = |of: &Experiment| of.points.iter().map(|point| point.parts.len()).sum::<usize>().to_string();
-    for (what, of) in [("versions", &versions as &dyn Fn(&Experiment) -> String), ("points", &points), ("runs", &seeds)]
-    {
-        if of(plan) != of(found) {
-            return format!("its {what} are {}, and not {}", of(found), of(plan));
-        }
-    }
-    for (point, other) in plan.points.iter().zip(&found.points) {
-        let names = point.settings.keys().chain(other.settings.keys());
-        if let Some(name) = names.into_iter().find(|name| point.settings.get(*name) != other.settings.get(*name)) {
-            let value = |of: &PointInfo| of.settings.get(name).cloned().unwrap_or_else(|| "not set".to_owned());
-            return format!("{name} is {} in {}, and not {}", value(other), other.in_words(), value(point));
-        }
-    }
-    "its text or its changes are others".to_owned()
-}
-
 /// Writes a planned experiment as a bundle, with the changes that were planned.
 ///
 /// # Errors
@@ -302,7 +251,9 @@ fn write(
     sources: &BTreeMap<String, PathBuf>,
     out: impl Write,
 ) -> Result<(), Error> {
-    let (text, readme) = (&experiment.text, list.readme(experiment));
+    let files: Vec<_> = list.files.iter().map(|file| (&*file.path, &*file.blake3)).collect();
+    let (text, readme) =
+        (&experiment.text, verify::readme(experiment, &list.versions, list.expected.is_some(), &files));
     let mut archive = tar::Builder::new(out);
     let mut append = |name: &str, bytes: u64, content: &mut dyn Read| {
         let mut header = tar::Header::new_ustar();
@@ -339,30 +290,6 @@ pub fn failed(path: &Path) -> impl FnOnce(io::Error) -> Error {
 }
 
 impl List {
-    /// What somebody reads who unpacks it.
-    fn readme(&self, experiment: &Experiment) -> String {
-        let version = |name: &str| self.versions.get(name).map_or("unknown", String::as_str);
-        let (points, runs) =
-            (experiment.points.len(), experiment.points.iter().map(|point| point.parts.len()).sum::<usize>());
-        let proof = match &self.expected {
-            Some(_) => {
-                "It has digests of the result. `flowsieve verify` with this file makes the runs again and says whether they give \
-                        the same bytes."
-            }
-            None => "It has no digests of a result. `flowsieve pack --result` adds them.",
-        };
-        let files: String = self.files.iter().map(|file| format!("- `{}` is `{}`\n", file.path, file.blake3)).collect();
-        let files = if files.is_empty() { String::new() } else { format!("\nFiles that it names:\n\n{files}") };
-        format!(
-            "# {}\n\nAn experiment of Flowsieve: {points} points, {runs} runs. `flowsieve run` with this file makes its result.\n\
-             {proof}\n\nPacked by flowsieve {}, model {}, commit {}. Another model gives other results.\n{files}",
-            experiment.title,
-            version("flowsieve"),
-            version("model"),
-            version(COMMIT)
-        )
-    }
-
     fn bytes(&self) -> u64 {
         self.files.iter().fold(0, |sum, file| sum.saturating_add(file.bytes))
     }

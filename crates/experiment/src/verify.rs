@@ -1,6 +1,6 @@
 //! Makes the runs of a bundle or a result again, and says whether they give the same bytes.
 
-use crate::bundle::{self, Unpacked, differs, failed};
+use crate::bundle::{self, Unpacked, failed};
 use crate::engine::Engines;
 use crate::error::Error;
 use crate::execute::{How, Show, execute};
@@ -9,7 +9,8 @@ use crate::folder::Folder;
 use crate::plan::{Changes, MODEL, Plan, changed_since};
 use crate::scale::Scale;
 use crate::source::Source;
-use flowsieve_results::{COMMIT, Digests, Experiment, ResultDir};
+use flowsieve_results::{COMMIT, Digests, Experiment, PointInfo, ResultDir};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// An experiment with what its result has to be.
@@ -101,6 +102,58 @@ impl Claimed {
     }
 }
 
+/// What a bundle carries so that its result can be verified.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Proof<'a> {
+    /// The commit of the program that packs.
+    pub commit: Option<&'a str>,
+    /// The plan's result.
+    pub result: Option<&'a ResultDir>,
+}
+
+impl Proof<'_> {
+    /// The digests of the result, which has to be the plan's.
+    pub(crate) fn expected(&self, plan: &Plan) -> Result<Option<Digests>, Error> {
+        let Some(result) = self.result else { return Ok(None) };
+        let found = &result.manifest().experiment;
+        if found.without_commit() != plan.experiment {
+            return Err(Error::File {
+                path: result.path().display().to_string(),
+                problem: format!(
+                    "is not the result of this plan: {}; expected what `flowsieve run` makes of it with the same file, --set, \
+                     --seeds and --scale",
+                    differs(&plan.experiment, found)
+                ),
+            });
+        }
+        Ok(Some(Digests::of(result)?))
+    }
+}
+
+/// How the experiment of a result differs from a planned one, in words.
+fn differs(plan: &Experiment, found: &Experiment) -> String {
+    let versions = |of: &Experiment| {
+        let all = of.versions.iter().filter(|(name, _)| *name != COMMIT);
+        all.map(|(name, version)| format!("{name} {version}")).collect::<Vec<_>>().join(", ")
+    };
+    let points = |of: &Experiment| of.points.iter().map(PointInfo::in_words).collect::<Vec<_>>().join("; ");
+    let seeds = |of: &Experiment| of.points.iter().map(|point| point.parts.len()).sum::<usize>().to_string();
+    for (what, of) in [("versions", &versions as &dyn Fn(&Experiment) -> String), ("points", &points), ("runs", &seeds)]
+    {
+        if of(plan) != of(found) {
+            return format!("its {what} are {}, and not {}", of(found), of(plan));
+        }
+    }
+    for (point, other) in plan.points.iter().zip(&found.points) {
+        let names = point.settings.keys().chain(other.settings.keys());
+        if let Some(name) = names.into_iter().find(|name| point.settings.get(*name) != other.settings.get(*name)) {
+            let value = |of: &PointInfo| of.settings.get(name).cloned().unwrap_or_else(|| "not set".to_owned());
+            return format!("{name} is {} in {}, and not {}", value(other), other.in_words(), value(point));
+        }
+    }
+    "its text or its changes are others".to_owned()
+}
+
 /// The changes that a result's manifest lists.
 fn changes(found: &Experiment) -> Changes {
     let mut changes = Changes::default();
@@ -116,4 +169,32 @@ fn changes(found: &Experiment) -> Changes {
         }
     }
     changes
+}
+
+/// What somebody reads who unpacks a bundle, with these files by path and digest.
+pub(crate) fn readme(
+    experiment: &Experiment,
+    versions: &BTreeMap<String, String>,
+    proves: bool,
+    files: &[(&str, &str)],
+) -> String {
+    let version = |name: &str| versions.get(name).map_or("unknown", String::as_str);
+    let (points, runs) =
+        (experiment.points.len(), experiment.points.iter().map(|point| point.parts.len()).sum::<usize>());
+    let proof = if proves {
+        "It has digests of the result. `flowsieve verify` with this file makes the runs again and says whether they give the \
+         same bytes."
+    } else {
+        "It has no digests of a result. `flowsieve pack --result` adds them."
+    };
+    let files: String = files.iter().map(|(path, digest)| format!("- `{path}` is `{digest}`\n")).collect();
+    let files = if files.is_empty() { String::new() } else { format!("\nFiles that it names:\n\n{files}") };
+    format!(
+        "# {}\n\nAn experiment of Flowsieve: {points} points, {runs} runs. `flowsieve run` with this file makes its result.\n\
+         {proof}\n\nPacked by flowsieve {}, model {}, commit {}. Another model gives other results.\n{files}",
+        experiment.title,
+        version("flowsieve"),
+        version("model"),
+        version(COMMIT)
+    )
 }
