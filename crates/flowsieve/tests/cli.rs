@@ -127,8 +127,11 @@ fn compare__only_flows_of_a_class() {
     let text = flowsieve(folder.path(), &["compare", "results/small", "--class", "0-100KB"]).out;
     let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("0.")).collect();
     assert!(rows.len() == 4 && rows.iter().all(|row| row.contains("   0-100KB  ")), "{text}");
-    let wrong = flowsieve(folder.path(), &["compare", "results/small", "--class", "0-100kB"]);
+    let wrong = flowsieve(folder.path(), &["compare", "results/small", "--class", "0-10kB"]);
     assert!(wrong.status == 2 && wrong.err.contains("did you mean `0-100KB`?"), "{}", wrong.err);
+    // Names are the same in any case of their letters.
+    let other = flowsieve(folder.path(), &["compare", "results/small", "--class", "0-100kb"]).out;
+    assert_eq!(other, text);
 }
 
 /// One scheme, two marking thresholds: what the first example asks.

@@ -72,6 +72,9 @@ const EXAMPLES: &[(&str, As)] = &[
     ("flowsieve join quickstart --set flows=200 --parts one two --out whole", Whole),
     ("flowsieve join quickstart --set flows=200 --parts one --out part --run-missing", Whole),
     ("flowsieve pack nos2/fig06 --scale smoke -o fig06.flowsieve", Whole),
+    ("flowsieve pack quickstart --result results/quickstart -o quickstart.flowsieve", With("--scale smoke")),
+    ("flowsieve verify quickstart.flowsieve", Whole),
+    ("flowsieve verify results/quickstart", Whole),
     ("flowsieve reproduce nos2 --scale quick --dry-run", Whole),
     // All of its runs were measured before.
     ("flowsieve reproduce nos2 --scale quick --from-measured", Whole),

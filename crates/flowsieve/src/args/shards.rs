@@ -71,9 +71,11 @@ pub(crate) struct Join {
 #[command(after_help = "Example:
   flowsieve pack nos2/fig06 --scale smoke -o fig06.flowsieve
       then `flowsieve run fig06.flowsieve`, `plan` and `join` work on any machine, with the same keys and results
+  flowsieve pack quickstart --result results/quickstart -o quickstart.flowsieve
+      with digests of a result: `flowsieve verify quickstart.flowsieve` makes the runs again and compares
 
 It holds the experiment, each file that it names (lists, distributions, forests, edge lists) and your changes. With
---result it also proves what comes out: `flowsieve verify fig06.flowsieve` makes the runs again and compares.")]
+--result it also proves what comes out.")]
 pub(crate) struct Pack {
     #[command(flatten)]
     pub(crate) of: Planned,
@@ -90,7 +92,7 @@ pub(crate) struct Pack {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  flowsieve verify fig06.flowsieve
+  flowsieve verify quickstart.flowsieve
       makes the runs of a bundle that was packed with --result
   flowsieve verify results/quickstart
       makes those of a result; files that it names are looked for from the current folder on

@@ -161,7 +161,8 @@ pub(crate) fn rows(command: &Command) -> Vec<Vec<Option<String>>> {
 fn row(arg: &Arg) -> Vec<Option<String>> {
     let value =
         arg.get_value_names().map(|names| names.iter().map(|name| name.to_string()).collect::<Vec<_>>().join(" "));
-    let value = value.unwrap_or_else(|| arg.get_id().as_str().to_uppercase());
+    // A bar would end the cell.
+    let value = value.unwrap_or_else(|| arg.get_id().as_str().to_uppercase()).replace('|', " or ");
     let name = match arg.get_long() {
         None => format!("`{value}`"),
         Some(long) if is_switch(arg) => format!("`--{long}`"),
