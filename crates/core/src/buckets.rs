@@ -38,13 +38,30 @@ mod tests {
         assert!(bucket(u32::MAX.into()) < 1 << 12);
     }
 
+    /// By HdrHistogram 7 with two significant digits: least and middle value of a value's bucket.
+    #[test]
+    fn bucket__is_hdr_histograms() {
+        let known = [
+            (0, 0, 0),
+            (255, 255, 255),
+            (256, 256, 257),
+            (257, 256, 257),
+            (1_003, 1_000, 1_002),
+            (1_004, 1_004, 1_006),
+        ];
+        for (value, least_of, middle_of) in known {
+            assert_eq!((least(bucket(value)), middle(bucket(value))), (least_of, middle_of), "{value}");
+        }
+        assert_eq!(least(bucket(u64::MAX)), u64::MAX << 56);
+    }
+
     proptest! {
         #[test]
-        fn bucket__is_hdr_histograms(value in (0u32..64).prop_flat_map(|bits| 0..=u64::MAX >> bits)) {
-            let library = hdrhistogram::Histogram::<u64>::new(2).unwrap();
-            prop_assert_eq!(least(bucket(value)), library.lowest_equivalent(value));
-            prop_assert_eq!(middle(bucket(value)), library.median_equivalent(value));
-            prop_assert_eq!(bucket(library.next_non_equivalent(value >> 1)), bucket(value >> 1) + 1);
+        fn bucket__holds_a_value_and_follows_the_one_below(value in (0u32..64).prop_flat_map(|bits| 0..=u64::MAX >> bits)) {
+            let of = bucket(value);
+            prop_assert!(least(of) <= value && value - least(of) <= least(of) / STEPS);
+            prop_assert!(least(of) <= middle(of) && bucket(middle(of)) == of && bucket(least(of)) == of);
+            prop_assert!(of == 0 || bucket(least(of) - 1) == of - 1);
         }
     }
 }

@@ -203,6 +203,8 @@ enum Look {
 /// The widths of the numbers of a port and of a queue, which are to the right.
 const OF_PORT: [usize; 7] = [8, 7, 10, 8, 6, 8, 6];
 const OF_QUEUE: [usize; 3] = [10, 8, 10];
+/// The least width of a name.
+const LEAST_NAME: usize = 16;
 
 impl<'a> Screen<'a> {
     fn new(lab: &'a str, info: &'a Info, now: View) -> Screen<'a> {
@@ -287,6 +289,7 @@ impl<'a> Screen<'a> {
         let queues = chosen.map_or(0, |link| queues_of(&self.now.ports[link]));
         // The queues take at most half of what the ports could have.
         let below = (queues + 2).min(height.saturating_sub(3) / 2);
+        let below = if below < 2 { 0 } else { below };
         self.page = height.saturating_sub(5 + below).max(1);
         self.first = self.first.clamp((self.chosen + 1).saturating_sub(self.page), self.chosen);
         let plain = |line: &str| (Look::Plain, line.to_owned());
@@ -301,7 +304,7 @@ impl<'a> Screen<'a> {
         if let Some(link) = chosen {
             self.queues(width, below, link, &mut lines);
         }
-        lines.truncate(height.saturating_sub(1));
+        lines.resize_with(height.saturating_sub(1), || plain(""));
         let order = match self.order {
             Order::Fabric => "fabric",
             Order::Drops => "drops",
@@ -326,7 +329,7 @@ impl<'a> Screen<'a> {
         row(width, &name(of), OF_PORT, numbers)
     }
 
-    /// Adds the queues of a port, as many as fit into this many lines with an empty one and titles.
+    /// Adds the queues of a port, as many as fit into this many lines with an empty one and titles; none into no lines.
     fn queues(&self, width: usize, height: usize, link: usize, lines: &mut Vec<(Look, String)>) {
         let Some(fit) = height.checked_sub(2) else { return };
         let port = &self.now.ports[link];
@@ -361,9 +364,9 @@ fn safe(text: &str) -> String {
     for_terminal(text, false).into_owned()
 }
 
-/// Writes a name and numbers of these widths, a blank apart, to the end of a line.
+/// Writes a name and numbers of these widths, a blank apart, to the end of a line; where they do not fit, the last are beyond it.
 fn row<const N: usize>(width: usize, name: &str, widths: [usize; N], numbers: [String; N]) -> String {
-    let rest = width.saturating_sub(widths.iter().map(|width| width + 1).sum());
+    let rest = width.saturating_sub(widths.iter().map(|width| width + 1).sum()).max(LEAST_NAME);
     let name: String = safe(name).chars().take(rest).collect();
     let mut text = format!("{name:<rest$}");
     for (number, width) in numbers.iter().zip(widths) {
