@@ -204,7 +204,7 @@ fn claims__a_narrowed_sweep_leaves_them_unresolved() {
     // Those of `dctcp` alone are there.
     let lines = |id: &str| table.lines().filter(|line| line.starts_with(id)).map(String::from).collect::<Vec<_>>();
     assert!(
-        lines("fourth")[0].contains("finished (bit/s) at 10.0 us, dctcp") && table.contains("Gbit/s to 1.79 Gbit/s"),
+        lines("fourth")[0].contains("finished (bit/s) at 10.0 µs, dctcp") && table.contains("Gbit/s to 1.79 Gbit/s"),
         "{table}"
     );
     assert!(lines("eighth")[0].contains("mean finished (bit/s) from 10.0 µs to 20.0 µs, dctcp"), "{table}");
