@@ -128,7 +128,7 @@ impl Agreement {
     pub fn in_words(&self) -> String {
         let width = self.rows.iter().map(|row| row.point.len()).max().unwrap_or(0).max(6);
         let mut text = format!(
-            "FCT in us: simulator / Linux; then Linux over simulator, and Linux's second run over its first\n\n{:width$}  {:>12} {:>6}  \
+            "FCT in µs: simulator / Linux; then Linux over simulator, and Linux's second run over its first\n\n{:width$}  {:>12} {:>6}  \
              {:>17}  {:>17}  {:>17}  {:>17}  {:>5} {:>6} {:>7}  {:>5} {:>6}\n",
             "scheme", "flows of", "number", "mean", "p50", "p95", "p99", "mean", "median", "typical", "mean", "median"
         );

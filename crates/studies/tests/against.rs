@@ -47,9 +47,9 @@ fn replay__two_flows_by_hand() {
     insta::assert_snapshot!(text, @r"
     by-hand: dctcp
     flows of         flows  mean FCT there  mean FCT here  difference  typical ratio
-    0-2KB                1          1.2 us         2.4 us   +100.00 %         2.0000
-    >2KB                 1          3.6 us         3.6 us     +0.00 %         1.0000
-    all                  2          2.4 us         3.0 us    +25.00 %         1.4142
+    0-2KB                1          1.2 µs         2.4 µs   +100.00 %         2.0000
+    >2KB                 1          3.6 µs         3.6 µs     +0.00 %         1.0000
+    all                  2          2.4 µs         3.0 µs    +25.00 %         1.4142
     correlation of the logarithms of FCT: 1.00000
     ");
 }
@@ -63,10 +63,10 @@ fn replay__what_is_wrong_is_said() {
         (head, EXPERIMENT, "has no flow"),
         ("", EXPERIMENT, "has no flow"),
         ("bytes,src,dst,start_us\n1,0,1,0\n", EXPERIMENT, "missing field `fct_us`"),
-        (&format!("{head}1460,0,1,-1,2.4\n"), EXPERIMENT, "by-hand.csv:2: a flow that starts at -1 us"),
+        (&format!("{head}1460,0,1,-1,2.4\n"), EXPERIMENT, "by-hand.csv:2: a flow that starts at -1 µs"),
         (&format!("{head}1460,0,1,0,2.4\n1460,0,1,0,NaN\n"), EXPERIMENT, "by-hand.csv:3: "),
-        (&format!("{head}1460,0,1,inf,2.4\n"), EXPERIMENT, "starts at inf us"),
-        (&format!("{head}1460,0,1,0,0\n"), EXPERIMENT, "takes 0 us"),
+        (&format!("{head}1460,0,1,inf,2.4\n"), EXPERIMENT, "starts at inf µs"),
+        (&format!("{head}1460,0,1,0,0\n"), EXPERIMENT, "takes 0 µs"),
         (&format!("{head}-5,0,1,0,2.4\n"), EXPERIMENT, "by-hand.csv:2: "),
         (&format!("{head}1460,0,7,0,2.4\n"), EXPERIMENT, "7"),
         (good, &two_schemes, "has 2 points; expected one scheme"),

@@ -44,7 +44,7 @@ fn timeline__of_two_senders_that_meet() {
 
     let text = timeline.text();
     assert!(text.starts_with("Flow 1 under dctcp"), "{text}");
-    assert!(text.contains("2.4 us  the packet waited for switch0 to host2"), "{text}");
+    assert!(text.contains("2.4 µs  the packet waited for switch0 to host2"), "{text}");
     assert!(text.contains("flow 0 (2), its own (1)"), "{text}");
 }
 

@@ -43,12 +43,12 @@ impl Timeline {
         let (from, to) = &self.ends;
         let picked = self.picked.as_ref().map_or(String::new(), |picked| format!(", {picked},"));
         writeln!(text, "Flow {}{picked} under {}: {from} to {to}, {} bytes", self.flow, self.run, self.bytes)?;
-        let start = format!("begins at {} us", us(self.start_ps));
+        let start = format!("begins at {} µs", us(self.start_ps));
         match self.fct_ps {
             Some(fct_ps) => {
                 let slowdown = fct_ps as f64 / self.ideal_ps.max(1) as f64;
                 let (fct, ideal) = (us(fct_ps), us(self.ideal_ps));
-                writeln!(text, "{start}; FCT {fct} us, {slowdown:.2} times the ideal of {ideal} us")?;
+                writeln!(text, "{start}; FCT {fct} µs, {slowdown:.2} times the ideal of {ideal} µs")?;
             }
             None => writeln!(text, "{start}; not finished when the run ended")?,
         }
@@ -65,7 +65,7 @@ impl Timeline {
         self.write_links(text)?;
         self.write_packets(text)?;
         if let Some(until) = self.kept_until_ps {
-            writeln!(text, "\nThe packets sent ahead of its own are known up to {} us.", us(until))?;
+            writeln!(text, "\nThe packets sent ahead of its own are known up to {} µs.", us(until))?;
         }
         Ok(())
     }
@@ -75,7 +75,7 @@ impl Timeline {
             return writeln!(text, "Not all of its packets arrived.\n");
         };
         writeln!(text, "Where the time went until packet {}, its last, had arrived:", time.segment)?;
-        let mut line = |what: &str, ps: u64, more: &str| writeln!(text, "{:>12} us  {what}{more}", us(ps));
+        let mut line = |what: &str, ps: u64, more: &str| writeln!(text, "{:>12} µs  {what}{more}", us(ps));
         line(&format!("{} sent its packets", self.ends.0), time.own_ps, "")?;
         if time.others_ps > 0 {
             let whose = format!(": {}", of(&time.others, self.flow));
@@ -131,7 +131,7 @@ impl Timeline {
             }
         }
         let width = links.iter().map(|total| total.name.len()).max().unwrap_or(0).max(4);
-        writeln!(text, "{:width$}  packets  wait, us: mean  longest  marked  behind (packets)", "link")?;
+        writeln!(text, "{:width$}  packets  wait, µs: mean  longest  marked  behind (packets)", "link")?;
         for total in &links {
             let mut behind: Vec<Ahead> =
                 total.behind.iter().map(|(&(flow, acks), &packets)| Ahead { flow, acks, packets }).collect();
@@ -167,7 +167,7 @@ impl Timeline {
                 self.packets.len()
             )?;
         }
-        writeln!(text, "packet  left host, us  waited at (us)")?;
+        writeln!(text, "packet  left host, µs  waited at (µs)")?;
         for sent in shown {
             let left = sent.crossings.first().map_or("-".to_owned(), |first| us(first.sent_ps));
             let waits = sent.crossings.iter().filter_map(|crossing| {

@@ -135,7 +135,7 @@ impl Recorded {
             let flow = row.map_err(|error| wrong(error.to_string()))?;
             let (start, fct) = (flow.start_us, flow.fct_us);
             if !(start >= 0.0 && start.is_finite() && fct > 0.0 && fct.is_finite()) {
-                return Err(wrong(format!("a flow that starts at {start} us and takes {fct} us")).into());
+                return Err(wrong(format!("a flow that starts at {start} µs and takes {fct} µs")).into());
             }
             flows.push(flow);
         }
@@ -200,7 +200,7 @@ pub fn table(agreements: &[Agreement]) -> String {
             let difference = format!("{:+.2} %", 100.0 * (class.here_us / class.theirs_us - 1.0)).replace('-', "−");
             let _ = writeln!(
                 text,
-                "{:<12} {:>9}  {:>11.1} us {:>11.1} us  {difference:>10}  {:>13.4}",
+                "{:<12} {:>9}  {:>11.1} µs {:>11.1} µs  {difference:>10}  {:>13.4}",
                 class.class, class.flows, class.theirs_us, class.here_us, class.typical
             );
         }

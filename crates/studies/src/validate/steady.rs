@@ -134,7 +134,7 @@ fn samples(result: &PointResult, flows: u32) -> Vec<Sample> {
 /// Formats one row per line of the comparisons, and the number that pass.
 pub fn table(outcomes: &[SteadyOutcome]) -> String {
     let mut text =
-        String::from("DCTCP in its steady state, in packets: long flows over 10 Gbit/s with 100 us and K = 40.\n\n");
+        String::from("DCTCP in its steady state, in packets: long flows over 10 Gbit/s with 100 µs and K = 40.\n\n");
     let _ = writeln!(text, "{:<5} {:>5}  {:<22} {:>9} {:>10}", "", "flows", "", "analysis", "simulated");
     for outcome in outcomes {
         for line in &outcome.lines {
