@@ -263,7 +263,7 @@ class Result:
         >>> import flowsieve as fs
         >>> exp = fs.Experiment.builtin("quickstart").set({"ecn_threshold": ["30KB", "60KB"]}, flows=40, load=0.5, scheme="dctcp")
         >>> print(exp.run().compare(60_000, 30_000, vary="ecn_threshold"))  # doctest: +ELLIPSIS
-        network.ecn_threshold = 60KB / 30KB: FCT over the same flows, paired by seed...
+        ecn_threshold = 60KB / 30KB: FCT over the same flows, paired by seed...
         """
         raw = self._raw
         experiment, vary = self.experiment, options.get("vary")

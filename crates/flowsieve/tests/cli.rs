@@ -142,12 +142,12 @@ fn compare__values_of_a_swept_setting() {
     let run = flowsieve(folder.path(), &[&["run", "small.toml", "--out", "out"], &swept[..]].concat());
     assert_eq!(run.status, 0, "{}", run.err);
     // The conclusion stands first, and the setting in the first column.
-    let sentence = "The mean FCT of flows of 0-100KB with network.ecn_threshold =";
+    let sentence = "The mean FCT of flows of 0-100KB with ecn_threshold =";
     assert!(run.out.lines().nth(2).unwrap().starts_with(sentence), "{}", run.out);
     assert!(run.out.contains("\necn_threshold  scheme"), "{}", run.out);
     assert!(run.out.lines().all(|line| line.chars().count() <= 80 || line.starts_with("Report: ")), "{}", run.out);
     let alone = flowsieve(folder.path(), &["compare", "out"]);
-    assert!(alone.out.starts_with("network.ecn_threshold = 65pkt / 20pkt: FCT over the same flows"), "{}", alone.out);
+    assert!(alone.out.starts_with("ecn_threshold = 65pkt / 20pkt: FCT over the same flows"), "{}", alone.out);
     assert_eq!(flowsieve(folder.path(), &["compare", "out", "--vary", "ecn_threshold"]).out, alone.out);
     let pair = ["compare", "out", "--vary", "ecn_threshold", "30KB", "65pkt", "--json"];
     let pair = json(folder.path(), &pair);

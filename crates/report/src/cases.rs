@@ -1,7 +1,7 @@
 //! The points of a result in the order of a report: by case (what is swept besides scheme and x axis), by the value on the x
 //! axis, by scheme.
 
-use flowsieve_results::{Dimension, Experiment};
+use flowsieve_results::{Dimension, Experiment, without_section};
 
 /// How the points of an experiment are laid out.
 #[derive(Clone, Debug, PartialEq)]
@@ -96,7 +96,7 @@ impl Layout {
 
     /// The x axis in words.
     pub(crate) fn x_name(&self) -> &str {
-        self.x.name()
+        without_section(self.x.name())
     }
 
     /// A case in words; empty if it is the only one.
@@ -139,7 +139,7 @@ pub(crate) fn in_words(dimension: &Dimension, value: &str) -> String {
     match dimension {
         Dimension::Scheme => value.to_owned(),
         Dimension::Load => format!("load {value}"),
-        Dimension::Key(key) => format!("{key} = {value}"),
+        Dimension::Key(key) => format!("{} = {value}", without_section(key)),
     }
 }
 

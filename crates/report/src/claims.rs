@@ -161,7 +161,7 @@ fn what<'a>(claim: &'a Claim, called: impl Fn(&'a str) -> &'a str) -> String {
         text += &format!(", load {}", loads.join(", "));
     }
     for axis in &claim.at {
-        text += &format!(", {} = {}", axis.key, axis.value);
+        text += &format!(", {}", axis.in_words());
     }
     if let Some(workload) = &claim.stand_in {
         text += &format!(", on {workload} in place of the paper's trace");

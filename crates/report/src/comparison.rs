@@ -4,7 +4,7 @@ use flowsieve_results::claims::Measured;
 use flowsieve_results::compare::{ByFlow, ClassComparison, Comparison, compare};
 use flowsieve_results::{
     Axis, Claim, Dimension, Expected, Experiment, Figure, Metric, Only, Ratio, ResultDir, ResultError, SizeClass,
-    Statistic,
+    Statistic, without_section,
 };
 use serde::Serialize;
 
@@ -170,7 +170,7 @@ fn of_pair(dir: &ResultDir, varied: &Dimension, value: &str, baseline: &str) -> 
         scheme: (*varied == Dimension::Scheme).then(|| value.to_owned()),
         value: value.to_owned(),
         baseline: baseline.to_owned(),
-        x: layout.x_name().to_owned(),
+        x: layout.x.name().to_owned(),
         points,
         over_loads,
         first_answers,
@@ -262,7 +262,7 @@ impl Compared {
     /// As text.
     pub fn text(&self, colour: bool) -> String {
         let Compared { varied, value, baseline, .. } = self;
-        let of = if self.scheme.is_some() { String::new() } else { format!("{varied} = ") };
+        let of = if self.scheme.is_some() { String::new() } else { format!("{} = ", without_section(varied)) };
         let what = format!("{of}{value} / {baseline}: FCT over the same flows, paired by seed, with 95 % intervals");
         let mut text = format!("{}\n", Tone::Heading.paint(&paragraph(&what, "  "), colour));
         let mut cases: Vec<&str> = self.points.iter().map(|pair| pair.case.as_str()).collect();
@@ -315,7 +315,7 @@ impl Compared {
     }
 
     fn columns(&self, pairs: &[&Pair], others: Vec<Column>) -> Vec<Column> {
-        let x = (pairs.len() > 1).then(|| Column::words(self.x.split_once('.').map_or(&*self.x, |(_, name)| name)));
+        let x = (pairs.len() > 1).then(|| Column::words(without_section(&self.x)));
         x.into_iter().chain([Column::words("flows of")]).chain(others).collect()
     }
 

@@ -2,7 +2,9 @@
 //! key compared with its first value, and which schemes meet deadlines.
 
 use flowsieve_results::claims::{Measured, Quantity};
-use flowsieve_results::{ClassSummary, Count, Dimension, Figure, Metric, Ratio, ResultDir, Statistic};
+use flowsieve_results::{
+    ClassSummary, Count, Dimension, Figure, Metric, Ratio, ResultDir, Statistic, without_section,
+};
 
 use crate::cases::{At, Case, Layout, in_words};
 use crate::configuration::uneven;
@@ -98,7 +100,7 @@ fn answers(
             sides.map(|(name, &point)| Side { name, summary: asked.group.at(dir, point) }).collect();
         let what = match compared {
             Dimension::Scheme => String::new(),
-            other => format!("with {} = ", other.name()),
+            other => format!("with {} = ", without_section(other.name())),
         };
         sentence(
             &place(&layout, case, at, |name| naming.scheme(experiment, name).to_owned()),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use flowsieve_results::{Experiment, PointInfo};
+use flowsieve_results::{Axis, Experiment, PointInfo};
 
 use crate::naming::Naming;
 
@@ -124,7 +124,7 @@ pub(crate) fn in_words(experiment: &Experiment, points: &BTreeSet<usize>, naming
 fn attributes(experiment: &Experiment, index: usize, naming: Naming) -> Vec<String> {
     let point = &experiment.points[index];
     let load = point.load.map_or_else(|| "no load".into(), |load| format!("load {load}"));
-    let axes = point.axes.iter().map(|axis| format!("{} = {}", axis.key, axis.value));
+    let axes = point.axes.iter().map(Axis::in_words);
     [naming.scheme(experiment, &point.scheme).to_owned(), load].into_iter().chain(axes).collect()
 }
 

@@ -68,7 +68,7 @@ impl<'a> Panel<'a> {
     }
 
     fn title(&self) -> String {
-        let axes: String = self.axes.iter().map(|axis| format!(", {} = {}", axis.key, axis.value)).collect();
+        let axes: String = self.axes.iter().map(|axis| format!(", {}", axis.in_words())).collect();
         format!("{}{axes}", of_what(self.claims[0]))
     }
 

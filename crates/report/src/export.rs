@@ -8,7 +8,7 @@ mod safe_csv;
 
 use std::io::{self, Write};
 
-use flowsieve_results::{Estimate, Metric, Ratio, ResultDir, ResultError, Statistic, Untold};
+use flowsieve_results::{Estimate, Metric, Ratio, ResultDir, ResultError, Statistic, Untold, without_section};
 
 use crate::cases::{Layout, UnknownKey};
 use crate::group::Group;
@@ -252,7 +252,7 @@ fn of_output(error: csv::Error) -> io::Error {
 pub fn flows_csv(dir: &ResultDir, out: &mut dyn Write) -> io::Result<()> {
     let experiment = &dir.manifest().experiment;
     let axes: Vec<&str> = experiment.points.first().map_or(Vec::new(), |point| {
-        point.axes.iter().map(|axis| axis.key.split_once('.').map_or(&*axis.key, |(_, name)| name)).collect()
+        point.axes.iter().map(|axis| without_section(&axis.key)).collect()
     });
     let mut csv = csv::Writer::from_writer(out);
     let columns = "seed,flow,src,dst,traffic_class,bytes,start_ps,fct_ps,ideal_ps,slowdown,retransmissions,timeouts,\

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use askama::Template;
-use flowsieve_results::{Dimension, Experiment, Metric, ResultDir, ResultError, Run, Statistic, Verdict};
+use flowsieve_results::{
+    Dimension, Experiment, Metric, ResultDir, ResultError, Run, Statistic, Verdict, without_section,
+};
 
 use crate::cases::{At, Case, Layout, in_words as value_in_words};
 use crate::claims::{ClaimRow, claim_rows};
@@ -185,7 +187,7 @@ fn facts(dir: &ResultDir) -> Vec<(String, String)> {
     ];
     let swept = manifest.experiment.dimensions().into_iter().filter(|(dimension, _)| *dimension != Dimension::Scheme);
     for (dimension, values) in swept {
-        facts.insert(1, (format!("values of {}", dimension.name()), count(values.len() as u64)));
+        facts.insert(1, (format!("values of {}", without_section(dimension.name())), count(values.len() as u64)));
     }
     facts
 }

@@ -444,7 +444,7 @@ fn section(
                 format!("{} {}", text(found.value), spread(found.value, found.interval, text)).trim_end().to_owned()
             }
         };
-        let axes: String = info.axes.iter().map(|axis| format!(", {} = {}", axis.key, axis.value)).collect();
+        let axes: String = info.axes.iter().map(|axis| format!(", {}", axis.in_words())).collect();
         let load = info.load.map_or("–".to_owned(), |load| load.to_string());
         let [mean, p99, slowdown] = TABLE;
         let of_seeds = if there < all { format!(", {there} of {all} seeds") } else { String::new() };

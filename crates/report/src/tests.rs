@@ -414,8 +414,8 @@ fn figures__swept_values_are_numbers_in_a_unit_and_cases_are_said() {
     let mut layout = layout_by("load");
     crate::export::keep(&dir, &mut layout, &["rtt=20us".into()]).unwrap();
     let kept = figures_csv(&dir, &layout, false, "p99 slowdown");
-    assert!(kept.len() == 3 * 2 * 4 && kept.iter().all(|row| row["case"] == "topology.rtt = 20us"), "{kept:?}");
-    assert!(kept[0]["plot"].ends_with("topology.rtt = 20us") && kept[0]["y_unit"].is_empty(), "{:?}", kept[0]);
+    assert!(kept.len() == 3 * 2 * 4 && kept.iter().all(|row| row["case"] == "rtt = 20us"), "{kept:?}");
+    assert!(kept[0]["plot"].ends_with("rtt = 20us") && kept[0]["y_unit"].is_empty(), "{:?}", kept[0]);
 }
 
 #[test]

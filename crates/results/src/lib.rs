@@ -66,6 +66,7 @@ pub use flow_sketch::FlowSketch;
 pub use lock::Alone;
 pub use manifest::{
     Axis, CallCost, EXACT, Experiment, Manifest, PartId, PointInfo, Record, Run, RunInfo, SAMPLE, SCHEMA, SchemeInfo,
+    without_section,
 };
 pub use reader::{ResultDir, refuse_other_model};
 pub use replacing::refuse_loss;

@@ -36,6 +36,18 @@ pub struct Axis {
     pub value: String,
 }
 
+impl Axis {
+    /// As sentences and tables have it: `rtt = 81.6us`.
+    pub fn in_words(&self) -> String {
+        format!("{} = {}", without_section(&self.key), self.value)
+    }
+}
+
+/// The name of a setting as people say it: `rtt` for `topology.rtt`, and `core.buffer` for `network.core.buffer`.
+pub fn without_section(key: &str) -> &str {
+    key.split_once('.').map_or(key, |(_, name)| name)
+}
+
 /// One combination of the sweep.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PointInfo {
@@ -65,7 +77,7 @@ pub struct PointInfo {
 impl PointInfo {
     /// Its scheme, load and other swept values.
     pub fn in_words(&self) -> String {
-        let axes = self.axes.iter().map(|axis| format!(", {} = {}", axis.key, axis.value));
+        let axes = self.axes.iter().map(|axis| format!(", {}", axis.in_words()));
         let load = self.load.map(|load| format!(", load {load}"));
         self.scheme.clone() + &load.into_iter().chain(axes).collect::<String>()
     }
