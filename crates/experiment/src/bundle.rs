@@ -372,6 +372,9 @@ pub fn unpack(path: &Path) -> Result<Unbundled, Error> {
     let refuse = |problem: String| Error::File { path: name.clone(), problem: format!("is not a bundle: {problem}") };
     let broken = |error: io::Error| refuse(format!("cut or damaged: {error}"));
     let file = flowsieve_files::open(path, MAX_BUNDLE_BYTES).map_err(failed(path))?;
+    if !is_bundle(path) {
+        return Err(refuse("it begins otherwise; expected one of `flowsieve pack`".to_owned()));
+    }
     let mut archive = tar::Archive::new(io::BufReader::new(file));
     let mut entries = flowsieve_files::regular_entries(&mut archive).map_err(broken)?;
     let mut next = |expected: &str, most: u64| -> Result<Vec<u8>, Error> {

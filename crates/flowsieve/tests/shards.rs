@@ -387,6 +387,7 @@ fn verify__of_a_bundle_proves_its_result() {
         ("damaged.flowsieve", "the digests of its result are damaged"),
         ("bare.flowsieve", "holds no digests of a result; expected one of `flowsieve pack EXPERIMENT --result DIR`"),
         ("nowhere.flowsieve", "No such file"),
+        ("again/summary.csv", "is not a bundle: it begins otherwise; expected one of `flowsieve pack`"),
     ] {
         let said = refused(there.path(), &["verify", what]);
         assert!(said.contains(why), "{said}");
