@@ -397,7 +397,8 @@ class ListTable(list[dict[str, Any]], Table):
         return len(self) > 0
 
     # What a list is, but for its looks.
-    __repr__ = Table.__repr__
+    def __repr__(self) -> str:
+        return Table.__repr__(self)
 
     def to_polars(self) -> polars.DataFrame:
         made: polars.DataFrame = library("polars").DataFrame(list(self), infer_schema_length=None)
