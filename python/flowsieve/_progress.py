@@ -55,9 +55,9 @@ class _Notebook:
 
 def place() -> Shown:
     """Where progress is to stand in this process."""
-    if "ipykernel" in sys.modules:
-        display = sys.modules["IPython.display"].display if "IPython.display" in sys.modules else None
-        return _Lines(sys.stderr) if display is None else _Notebook(display)
+    # A process may import a kernel and run none.
+    if "ipykernel" in sys.modules and sys.modules["IPython"].get_ipython() is not None:
+        return _Notebook(sys.modules["IPython.display"].display)
     return _Terminal(sys.stderr) if sys.stderr.isatty() else _Lines(sys.stderr)
 
 

@@ -409,7 +409,7 @@ fn figures__swept_values_are_numbers_in_a_unit_and_cases_are_said() {
     let rows = figures_csv(&dir, &layout_by("rtt"), false, "mean fct");
     // Three schemes at two round-trip times, two loads and four classes.
     assert_eq!(rows.len(), 3 * 2 * 2 * 4);
-    assert!(rows.iter().all(|row| row["x_name"] == "topology.rtt" && row["x_unit"] == "ps"));
+    assert!(rows.iter().all(|row| row["x_name"] == "rtt" && row["x_unit"] == "ps"));
     assert_eq!((&*rows[0]["x"], &*rows[0]["case"]), ("20000000", "load 0.6"));
     let mut layout = layout_by("load");
     crate::export::keep(&dir, &mut layout, &["rtt=20us".into()]).unwrap();

@@ -77,7 +77,16 @@ pub struct PointInfo {
 impl PointInfo {
     /// Its scheme, load and other swept values.
     pub fn in_words(&self) -> String {
-        let axes = self.axes.iter().map(|axis| format!(", {}", axis.in_words()));
+        self.with_axes(Axis::in_words)
+    }
+
+    /// The same with whole names of settings, by which kept measurements know it.
+    pub(crate) fn whole_name(&self) -> String {
+        self.with_axes(|axis| format!("{} = {}", axis.key, axis.value))
+    }
+
+    fn with_axes(&self, words: impl Fn(&Axis) -> String) -> String {
+        let axes = self.axes.iter().map(|axis| format!(", {}", words(axis)));
         let load = self.load.map(|load| format!(", load {load}"));
         self.scheme.clone() + &load.into_iter().chain(axes).collect::<String>()
     }

@@ -92,7 +92,7 @@ def test_load__errors_are_those_of_the_program(program: fs.Program, result: fs.R
     for call in (
         lambda: exp.set({"lod": 0.5}).plan(),
         lambda: exp.set(load=-1).run(tmp_path / "out"),
-        lambda: program.explain("nothing"),
+        lambda: program.explain("no-such-name"),
     ):
         with pytest.raises(fs.ExperimentError) as error:
             call()

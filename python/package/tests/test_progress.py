@@ -38,6 +38,9 @@ def run(line: _progress.Line) -> None:
 def test_line__on_a_terminal_and_in_a_log(is_terminal: bool, written: str, monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Screen(is_terminal)
     monkeypatch.setattr(sys, "stderr", screen)
+    # A kernel that is imported and does not run is no notebook.
+    monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
+    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: None))
     run(_progress.Line())
     assert screen.getvalue() == written
 
@@ -50,6 +53,7 @@ def test_line__in_a_notebook_is_one_display(monkeypatch: pytest.MonkeyPatch) -> 
         return types.SimpleNamespace(update=lambda data, raw: shown.append(data["text/plain"]))
 
     monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
+    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=object))
     monkeypatch.setitem(sys.modules, "IPython.display", types.SimpleNamespace(display=display))
     run(_progress.Line())
     assert shown[-1] == "3/3 runs, 100 %" and len(shown) == 4 and not any("\r" in text for text in shown)

@@ -152,7 +152,7 @@ def compiled_from() -> set[str]:
     paths = [Path(path.replace("\\ ", " ")) for path in re.split(r"(?<!\\)\s+", noted.read_text().split(": ", 1)[1].strip())]
     paths = [Path(os.path.normpath(path)) for path in paths]
     inside = [path.relative_to(ROOT) for path in paths if path.is_relative_to(ROOT) and not path.is_dir()]
-    return {str(path) for path in inside if path.parts[0] != "target"}
+    return {str(path) for path in inside if path.parts[0] not in ("target", ".git")}
 
 
 def test_sdist__has_every_file_of_the_build(sdist: Path) -> None:

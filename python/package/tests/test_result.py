@@ -328,7 +328,7 @@ def test_plots__schemes_differ_in_grey() -> None:
 def test_plots__look_as_in_the_report(result: fs.Result) -> None:
     report = (result.path / "report.html").read_text()
     for scheme in range(2):
-        assert fs.plot.look(scheme)["color"] in report
+        assert fs.plot.look(scheme)["color"].lower() in report
     assert [fs.plot.look(scheme)["color"] for scheme in range(2)] == ["#004488", "#DDAA33"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gc
+import html
 import json
 import math
 import re
@@ -129,7 +130,7 @@ def test_html__is_a_table_with_intervals_and_escapes(result: fs.Result) -> None:
         assert re.search(r"<td[^>]*>[\d.]+ \([\d.]+–[\d.]+\)</td>", shown)
         assert "_low" not in shown
     whole = result._repr_html_()
-    assert all(f"<li>{sentence}</li>".replace("'", "&#x27;") in whole for sentence in result.conclusions())
+    assert all(f"<li>{html.escape(sentence)}</li>" in whole for sentence in result.conclusions())
     assert "<script" not in _show.table(["a"], [{"a": "<script>"}], 1, "<script>")
 
 

@@ -26,7 +26,7 @@ def test_wheel__brings_a_command_that_works_without_anything_else() -> None:
     done = subprocess.run([ROOT / "scripts" / "try_wheel.sh", wheel()], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     version, title = done.stdout.splitlines()
-    assert re.fullmatch(r"flowsieve \d+\.\d+\.\d+", version) and title.startswith("Web search")
+    assert re.fullmatch(r"flowsieve \d+\.\d+\.\d+ \(([0-9a-f]{12}\+?|unknown)\)", version) and title.startswith("Web search")
 
 
 def test_try_wheel__says_what_is_no_wheel(tmp_path: Path) -> None:

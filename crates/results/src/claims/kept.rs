@@ -155,7 +155,7 @@ impl Kept {
         let parts = (0..experiment.points.len()).flat_map(|point| seeds.iter().map(move |&seed| (point, seed)));
         let keys: BTreeMap<String, usize> = parts.map(|(point, seed)| (key(point, seed, &self.model), point)).collect();
         let by_key: BTreeSet<usize> = self.runs.keys().filter_map(|key| keys.get(key).copied()).collect();
-        let words = experiment.points.iter().map(PointInfo::in_words).zip(0..);
+        let words = experiment.points.iter().map(PointInfo::whole_name).zip(0..);
         let by_words: BTreeMap<String, usize> = words.filter(|(_, point)| !by_key.contains(point)).collect();
         let renamed = std::mem::take(&mut self.runs).into_values().filter_map(|run| {
             let point = *keys.get(&run.key).or_else(|| by_words.get(&run.point))?;
@@ -180,7 +180,7 @@ impl Kept {
         let experiment = &result.manifest().experiment;
         let measured = Measured::of(self.quantities.clone(), result.manifest(), result.summary());
         for (point, info) in experiment.points.iter().enumerate() {
-            let label = info.in_words();
+            let label = info.whole_name();
             for (part, row) in info.parts.iter().zip(measured.rows(point)) {
                 let Row { seed, flows, controls, values } = row.clone();
                 let run = KeptRun { key: part.key.clone(), point: label.clone(), seed, flows, controls, values };
