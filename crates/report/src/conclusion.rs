@@ -2,9 +2,7 @@
 //! key compared with its first value, and which schemes meet deadlines.
 
 use flowsieve_results::claims::{Measured, Quantity};
-use flowsieve_results::{
-    ClassSummary, Count, Dimension, Figure, Metric, Ratio, ResultDir, Statistic, without_section,
-};
+use flowsieve_results::{ClassSummary, Count, Dimension, Figure, Metric, Ratio, ResultDir, Statistic, without_section};
 
 use crate::cases::{At, Case, Layout, in_words};
 use crate::configuration::uneven;

@@ -251,9 +251,10 @@ fn of_output(error: csv::Error) -> io::Error {
 /// A row for each flow that the result keeps, with the settings that distinguish its point.
 pub fn flows_csv(dir: &ResultDir, out: &mut dyn Write) -> io::Result<()> {
     let experiment = &dir.manifest().experiment;
-    let axes: Vec<&str> = experiment.points.first().map_or(Vec::new(), |point| {
-        point.axes.iter().map(|axis| without_section(&axis.key)).collect()
-    });
+    let axes: Vec<&str> = experiment
+        .points
+        .first()
+        .map_or(Vec::new(), |point| point.axes.iter().map(|axis| without_section(&axis.key)).collect());
     let mut csv = csv::Writer::from_writer(out);
     let columns = "seed,flow,src,dst,traffic_class,bytes,start_ps,fct_ps,ideal_ps,slowdown,retransmissions,timeouts,\
         deadline_ps,coflow";

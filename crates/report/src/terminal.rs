@@ -131,8 +131,7 @@ fn at_flow_level(dir: &ResultDir, layout: &Layout, case: &Case, unit: Unit) -> S
 
 /// The first columns of a table: the x axis, unless it has one value, and the scheme.
 fn first_columns(layout: &Layout, case: &Case) -> Vec<Column> {
-    let x = (case.at.len() > 1)
-        .then(|| Column::words(layout.x_name()));
+    let x = (case.at.len() > 1).then(|| Column::words(layout.x_name()));
     x.into_iter().chain([Column::words("scheme")]).collect()
 }
 
