@@ -16,7 +16,7 @@ use crate::text_table::UNBROKEN;
 pub(crate) const SENTENCES: usize = 5;
 
 /// More seeds than this are not advised.
-pub(crate) const MOST_SEEDS: usize = 1_000;
+pub(crate) const MOST_SEEDS: usize = 100;
 
 /// One of the compared schemes or values.
 struct Side<'a> {
