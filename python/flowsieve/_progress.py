@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, Protocol, Union
 
 Listener = Callable[[int, int, float, int, Union[float, None], Union[float, None]], None]
@@ -55,9 +56,10 @@ class _Notebook:
 
 def place() -> Shown:
     """Where progress is to stand in this process."""
-    # A process may import a kernel and run none.
-    if "ipykernel" in sys.modules and sys.modules["IPython"].get_ipython() is not None:
-        return _Notebook(sys.modules["IPython.display"].display)
+    # A process may import a kernel and run none; one that runs has loaded IPython.
+    shell = sys.modules.get("IPython")
+    if "ipykernel" in sys.modules and shell is not None and shell.get_ipython() is not None:
+        return _Notebook(import_module("IPython.display").display)
     return _Terminal(sys.stderr) if sys.stderr.isatty() else _Lines(sys.stderr)
 
 

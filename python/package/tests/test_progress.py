@@ -38,11 +38,18 @@ def run(line: _progress.Line) -> None:
 def test_line__on_a_terminal_and_in_a_log(is_terminal: bool, written: str, monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Screen(is_terminal)
     monkeypatch.setattr(sys, "stderr", screen)
-    # A kernel that is imported and does not run is no notebook.
-    monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
-    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: None))
     run(_progress.Line())
     assert screen.getvalue() == written
+
+
+@pytest.mark.parametrize("ipython", [None, types.SimpleNamespace(get_ipython=lambda: None)])
+def test_line__where_a_kernel_is_imported_and_none_runs_is_no_display(ipython: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Screen(False)
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    run(_progress.Line())
+    assert screen.getvalue() == "0/3 runs, 0 %\n3/3 runs, 100 %\n"
 
 
 def test_line__in_a_notebook_is_one_display(monkeypatch: pytest.MonkeyPatch) -> None:
