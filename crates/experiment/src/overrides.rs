@@ -83,6 +83,12 @@ pub enum Target {
     Key(Table, &'static Key),
 }
 
+/// The names that a change takes without a path: those of settings that have one place, and `scheme`.
+pub fn names(keys: &Keys) -> impl Iterator<Item = &'static str> {
+    let all = keys.iter().map(|key| key.name).chain([document::SCHEME]);
+    all.filter(|name| target(keys, name, &Origin::Default).is_ok())
+}
+
 /// Resolves a name or path.
 pub fn target(keys: &Keys, path: &str, origin: &Origin) -> Result<Target, SettingsError> {
     let parts: Vec<&str> = path.split('.').collect();
@@ -96,9 +102,11 @@ pub fn target(keys: &Keys, path: &str, origin: &Origin) -> Result<Target, Settin
             Some(key) if !matches!(key.section, Section::Link | Section::Event) && key.name != "base" => {
                 Ok(Target::Key(Table::Section(key.section), key))
             }
-            _ => Err(SettingsError::new(origin.clone(), format!("unknown setting `{name}`"))
+            Some(key) => Err(SettingsError::new(origin.clone(), format!("`{name}` has no place in a change"))
+                .expected(format!("`{name}` in {} of the experiment's file", document::home(key)))),
+            None => Err(SettingsError::new(origin.clone(), format!("unknown setting `{name}`"))
                 .expected("a setting's name or path (see `flowsieve list settings`)")
-                .names(*name, keys.iter().map(|key| key.name).chain([document::SCHEME]))),
+                .names(*name, names(keys))),
         },
         ["sweep", name] => Ok(Target::Sweep(document::sweepable(keys, name, origin)?)),
         ["schemes", variant, name] => key_of(Table::Scheme((*variant).to_owned()), name),

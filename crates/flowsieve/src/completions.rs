@@ -10,7 +10,7 @@ use clap::{Arg, Command, CommandFactory};
 use clap_complete::Shell;
 use flowsieve_convert::{self as convert};
 use flowsieve_experiment::engine::Engines;
-use flowsieve_experiment::lookup;
+use flowsieve_experiment::{lookup, overrides};
 use flowsieve_results::ResultDir;
 use flowsieve_settings::Kind;
 use flowsieve_studies::explain;
@@ -53,9 +53,9 @@ impl Names {
     fn of(engines: &Engines) -> Names {
         let experiments: Vec<String> =
             lookup::found(Path::new(lookup::ROOT)).iter().map(|path| lookup::name(path)).collect();
-        let keys = engines.keys().iter().map(|key| key.name).chain(["scheme"]);
+        let keys: Vec<&str> = overrides::names(engines.keys()).collect();
         let mut values: Vec<String> = Vec::new();
-        for key in engines.keys().iter() {
+        for key in engines.keys().iter().filter(|key| keys.contains(&key.name)) {
             let names = match key.kind {
                 Kind::Choice(names) | Kind::SizeListOr(names) => names.names(),
                 Kind::Flag => vec!["true", "false"],
@@ -68,7 +68,7 @@ impl Names {
         Names {
             papers: papers(&experiments),
             experiments,
-            keys: keys.map(|name| format!("{name}=")).collect(),
+            keys: keys.into_iter().map(|name| format!("{name}=")).collect(),
             values,
             workloads: explain::workloads(),
             formats: convert::formats().iter().map(|format| format.name.to_owned()).collect(),

@@ -13,6 +13,9 @@ const BY_SIGNAL: i32 = 128;
 /// Number of finished runs, and of all runs.
 static KEPT: Mutex<Option<(usize, usize)>> = Mutex::new(None);
 
+/// What becomes of finished runs, of all, in words.
+type Words = fn(usize, usize) -> String;
+
 /// Records that this many runs are kept.
 pub(crate) fn keeps(runs: usize, of: usize) {
     *KEPT.lock().unwrap_or_else(PoisonError::into_inner) = Some((runs, of));
@@ -21,6 +24,11 @@ pub(crate) fn keeps(runs: usize, of: usize) {
 /// Makes Ctrl-C, SIGTERM and the end of the terminal end the process with a sentence. Runs under way are dropped: a
 /// part is complete or absent. A signal that the command's starter wants ignored (`nohup`) stays ignored.
 pub(crate) fn answer() -> Result<(), Error> {
+    answer_with(|runs, of| format!("stopped: {runs} of {of} runs are kept; repeat the command for the others"))
+}
+
+/// Does so for a command that makes something else of its runs.
+pub(crate) fn answer_with(words: Words) -> Result<(), Error> {
     static ANSWERED: Once = Once::new();
     let ignored = ignored_signals();
     let answered: Vec<i32> = match ignored {
@@ -35,7 +43,7 @@ pub(crate) fn answer() -> Result<(), Error> {
         done = Signals::new(answered).map(|mut signals| {
             std::thread::spawn(move || {
                 if let Some(signal) = signals.forever().next() {
-                    end(signal);
+                    end(signal, words);
                 }
             });
         });
@@ -43,14 +51,9 @@ pub(crate) fn answer() -> Result<(), Error> {
     done.map_err(|error| Error::Input(format!("cannot listen for Ctrl-C: {error}")))
 }
 
-fn end(signal: i32) -> ! {
+fn end(signal: i32, words: Words) -> ! {
     let kept = *KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    tell(match kept {
-        Some((runs, of)) => {
-            format!("\nstopped: {runs} of {of} runs are kept; repeat the command for the others")
-        }
-        None => "\nstopped before the first run".to_owned(),
-    });
+    tell(kept.map_or("\nstopped before the first run".to_owned(), |(runs, of)| format!("\n{}", words(runs, of))));
     bundle::remove_unpacked();
     #[cfg(target_os = "linux")]
     flowsieve_engines::linux::remove_own();

@@ -14,7 +14,7 @@ pub(crate) fn verify(args: &Verify, engines: &Engines) -> Result<(), Error> {
     let jobs = args.threads.jobs(args.jobs);
     announce(&claimed.plan, jobs);
     claimed.made_by_another(engines).iter().for_each(tell);
-    interruption::answer()?;
+    interruption::answer_with(|runs, of| format!("stopped after {runs} of {of} runs: nothing is verified"))?;
     let how = How { jobs, threads: args.threads.count(), fresh: true, replace: false };
     let out = args.out.as_deref();
     let differences = shown(&claimed.plan, |show| claimed.differences(engines, out, how, show))?;

@@ -25,6 +25,9 @@ fn completions__of_bash_know_names() {
     };
     assert_eq!(complete("flowsieve run quick"), "quickstart");
     assert_eq!(complete("flowsieve run quickstart --set ecn_th"), "ecn_threshold=");
+    // A single link's and an event's have no place in a change.
+    assert_eq!(complete("flowsieve run quickstart --set loss"), "loss_detection=");
+    assert_eq!(complete("flowsieve run quickstart --set faile"), "");
     // bash splits words at `=`.
     assert_eq!(complete("flowsieve run quickstart --set scheme = pfabric-p"), "pfabric-predicted");
     assert_eq!(complete("flowsieve run quickstart --set scheme = pias,pfabric-p"), "pias,pfabric-predicted");

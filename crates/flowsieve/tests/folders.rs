@@ -184,20 +184,28 @@ fn report__that_cannot_be_written_is_status_1_with_the_rest_kept() {
 /// these arguments of env(1): the parent of the tests may ignore signals, which a child inherits.
 #[cfg(unix)]
 fn signalled(with: &[&str], signals: &[&str]) -> (Option<i32>, String, tempfile::TempDir) {
-    use std::io::{BufRead, BufReader, Read};
     let folder = folder();
+    let run = ["run", "small.toml", "--seeds", "1000", "--jobs", "1"];
+    let (code, rest) = signalled_at(folder.path(), &run, "2/4000: ", with, signals);
+    (code, rest, folder)
+}
+
+/// Does so for a command, once it says a line that begins with this.
+#[cfg(unix)]
+fn signalled_at(folder: &Path, command: &[&str], at: &str, with: &[&str], signals: &[&str]) -> (Option<i32>, String) {
+    use std::io::{BufRead, BufReader, Read};
     let mut child = std::process::Command::new("env")
         .args(with)
         .arg(assert_cmd::cargo::cargo_bin("flowsieve"))
-        .current_dir(folder.path())
-        .args(["run", "small.toml", "--seeds", "1000", "--jobs", "1"])
+        .current_dir(folder)
+        .args(command)
         .stderr(std::process::Stdio::piped())
         .stdout(std::process::Stdio::null())
         .spawn()
         .unwrap();
     let mut err = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
-    while !line.starts_with("2/4000: ") {
+    while !line.starts_with(at) {
         line.clear();
         assert_ne!(err.read_line(&mut line).unwrap(), 0, "it ended before");
     }
@@ -207,7 +215,7 @@ fn signalled(with: &[&str], signals: &[&str]) -> (Option<i32>, String, tempfile:
     }
     let mut rest = String::new();
     err.read_to_string(&mut rest).unwrap();
-    (child.wait().unwrap().code(), rest, folder)
+    (child.wait().unwrap().code(), rest)
 }
 
 #[cfg(unix)]
@@ -218,6 +226,18 @@ fn run__that_a_signal_ends_says_what_is_kept_with_the_status_of_the_signal() {
         assert_eq!(code, Some(status), "{rest}");
         assert!(rest.contains(" of 4000 runs are kept; repeat the command"), "{rest}");
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn verify__that_a_signal_ends_keeps_nothing_and_says_so() {
+    let folder = folder();
+    let run = flowsieve(folder.path(), &["run", "small.toml", "--seeds", "50"]);
+    assert_eq!(run.status, 0, "{}", run.err);
+    let verify = ["verify", "results/small", "--jobs", "1"];
+    let (code, rest) = signalled_at(folder.path(), &verify, "2/200: ", &["--default-signal"], &["INT"]);
+    assert_eq!(code, Some(130), "{rest}");
+    assert!(rest.ends_with(" of 200 runs: nothing is verified\n") && !rest.contains("kept"), "{rest}");
 }
 
 #[cfg(target_os = "linux")]

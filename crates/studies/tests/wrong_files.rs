@@ -368,7 +368,7 @@ fn messages__of_some_errors() {
         let message = error.render(false).replace(&format!("{}/", folder.path().display()), "");
         let _ = writeln!(all, "## {}\n{message}\n", case.0);
     }
-    for set in ["quues=8", "queues=65", "schemes.pias.queus=4"] {
+    for set in ["quues=8", "loss=0.01", "queues=65", "schemes.pias.queus=4"] {
         let _ = writeln!(all, "## --set {set}\n{}\n", refused_set(set).render(false));
     }
     insta::assert_snapshot!(all);

@@ -3,7 +3,6 @@
 use clap::{Arg, ArgAction, Command};
 use flowsieve_experiment::engine::Engines;
 use flowsieve_experiment::overrides;
-use flowsieve_settings::Origin;
 use std::any::TypeId;
 use std::ffi::OsStr;
 use std::fmt::Write;
@@ -34,10 +33,8 @@ pub(crate) fn python(groups: &[(&str, Command)]) -> String {
 
 /// The text of `_settings.py`: what `set` takes by keyword. It has `seeds` by itself.
 pub(crate) fn settings(engines: &Engines) -> String {
-    let origin = Origin::Default;
-    let is_taken = |name: &&str| *name != "seeds" && overrides::target(engines.keys(), name, &origin).is_ok();
-    let names = engines.keys().iter().map(|key| key.name).chain(["scheme"]).filter(is_taken);
-    names.filter(|name| !KEYWORDS.contains(name)).fold(
+    let names = overrides::names(engines.keys()).filter(|name| *name != "seeds" && !KEYWORDS.contains(name));
+    names.fold(
         String::from(
             "\"\"\"The settings of experiments by their names. `make generate` writes this file from their declarations.\"\"\"\n\n\
              from typing import Any, TypedDict\n\n\nclass Settings(TypedDict, total=False):\n",
