@@ -79,8 +79,12 @@ pub fn changed_since(model: u32) -> Vec<String> {
 /// Returns the revision of those settings whose results alone have changed, so that the parts of all others stay valid.
 fn revision(settings: &BTreeMap<String, String>) -> &'static str {
     let is = |key: &str, value: &str| settings.get(key).is_some_and(|found| found == value);
+    let one_of = |key: &str, values: &[&str]| values.iter().any(|value| is(key, value));
     // Later revisions first: a part from before the last that concerns it is no longer valid.
-    if settings.get("scheme.controller").is_some_and(|controller| controller.starts_with("survival")) {
+    if is("run.fidelity", "flow") && one_of("scheme.base", &["fair-queueing", "nagle"]) && !is("run.fct_end", "arrival")
+    {
+        "flows that are acknowledged end with their last ACK\n"
+    } else if settings.get("scheme.controller").is_some_and(|controller| controller.starts_with("survival")) {
         "thresholds by what messages have sent are those of the least slowdown\n"
     } else if is("workload.pattern", "incast") {
         "requests of incast are coflows\n"
@@ -600,5 +604,11 @@ mod tests {
             assert!(revision(&settings("all-to-all", controller)).contains("slowdown"));
             assert!(revision(&settings("incast", controller)).contains("slowdown"));
         }
+        let flow_level = |base: &str, end: &str| {
+            let settings = [("run.fidelity", "flow"), ("scheme.base", base), ("run.fct_end", end)];
+            BTreeMap::from(settings.map(|(key, value)| (key.to_owned(), value.to_owned())))
+        };
+        assert!(revision(&flow_level("nagle", "ack")).contains("last ACK"));
+        assert_eq!([("nagle", "arrival"), ("ps", "ack")].map(|(base, end)| revision(&flow_level(base, end))), ["", ""]);
     }
 }

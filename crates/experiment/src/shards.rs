@@ -86,6 +86,8 @@ pub struct Listing {
     pub title: String,
     /// Scheme, load and swept settings of each point, in words.
     pub points: Vec<String>,
+    /// The effective configuration of each point: all that its result depends on, beside the seed.
+    pub settings: Vec<BTreeMap<String, String>>,
     /// The runs in the order in which they start, each key once.
     pub runs: Vec<Listed>,
     /// Estimated packet-hops of all runs together.
@@ -184,6 +186,7 @@ impl Plan {
             versions: self.experiment.versions.clone(),
             title: self.experiment.title.clone(),
             points: self.points.iter().map(crate::points::Point::label).collect(),
+            settings: self.experiment.points.iter().map(|point| point.settings.clone()).collect(),
             packet_hops: runs.iter().map(|run| run.packet_hops).sum(),
             runs,
             warnings: self.warnings.clone(),

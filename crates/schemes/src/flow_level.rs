@@ -179,9 +179,6 @@ fn meanings() -> [(&'static str, Meaning); 13] {
     ]
 }
 
-/// The schemes whose senders learn nothing from receivers.
-const OPEN_LOOP: [&str; 3] = [textbook::PS.name, fair_queueing::BIT_BY_BIT.name, fair_queueing::NAGLE.name];
-
 /// Reads the meaning of a built-in scheme from the settings of a variant of it.
 pub fn read(builtin: &str, scope: &Scope<'_>) -> Result<FlowLevel, SettingsError> {
     let meanings = meanings();
@@ -191,7 +188,8 @@ pub fn read(builtin: &str, scope: &Scope<'_>) -> Result<FlowLevel, SettingsError
         return Err(scope.common().error(&FIDELITY, problem).expected(format!("one of {}", names.join(", "))));
     };
     let spreads = spreads(scope)?;
-    let answers = !OPEN_LOOP.contains(&builtin);
+    // Of the schemes with a meaning here, one sends open loop, so that its senders learn nothing from receivers.
+    let answers = builtin != textbook::PS.name;
     let without = FlowLevel { rates: *rates, order: None, queues: None, spreads, answers };
     let Some(order) = *order else {
         let rates = scope.read_or(&RATES, *rates)?;
@@ -265,6 +263,17 @@ mod tests {
             assert!(error.contains(&format!("`{}` has no meaning at flow level", entry.name)), "{error}");
         }
         assert_eq!(refused.count() + meanings().len(), REGISTRY.len() + ONLY.len());
+    }
+
+    #[test]
+    fn answers__of_every_scheme_whose_receivers_acknowledge() {
+        let settings = none_given();
+        let silent: Vec<&str> = meanings()
+            .iter()
+            .map(|(name, _)| *name)
+            .filter(|name| !read(name, &settings.scheme(name)).unwrap().answers)
+            .collect();
+        assert_eq!(silent, ["ps"]);
     }
 
     #[test]
