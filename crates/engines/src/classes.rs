@@ -7,9 +7,8 @@
 use std::sync::Arc;
 
 use flowsieve_fabric::topology::Fabric;
-use flowsieve_schemes::Entry;
 use flowsieve_schemes::own::{self, Failure, Program};
-use flowsieve_schemes::{Context, Follows, REGISTRY, Scheme, WorkloadFacts};
+use flowsieve_schemes::{Context, Follows, Scheme, SchemeFile, WorkloadFacts, registry};
 use flowsieve_settings::declare;
 use flowsieve_settings::{Key, Place, Scope, Section, Setting, SettingsError, Table};
 use flowsieve_workload::{Flow, Predict, Prediction};
@@ -40,7 +39,7 @@ pub(crate) struct Builder<'a> {
     pub(crate) seed: u64,
     pub(crate) fabric: &'a Fabric,
     /// Finds the built-in scheme of a name.
-    pub(crate) find: &'a dyn Fn(&str) -> Option<&'static Entry>,
+    pub(crate) find: &'a dyn Fn(&str) -> Option<SchemeFile>,
     /// The program that has code for taggers and controllers, if there is one.
     pub(crate) program: Option<&'a dyn Program>,
     /// Where that code notes that the run must end.
@@ -52,11 +51,12 @@ impl Builder<'_> {
     pub(crate) fn build(&self) -> Result<Built, Error> {
         let (point, settings) = (self.point, &self.point.settings);
         let scope = settings.scheme(&point.variant.name);
-        let entry = self.entry(&scope, &point.variant.base)?;
+        let file = self.file(&scope, &point.variant.base)?;
+        let scope = file.scope(scope);
         let Some(names) = scope.optional(&CLASSES)? else {
             return Ok(Built {
-                predictions: predictions::read(&scope, entry.knows, self.workload, (self.seed, &point.folder))?,
-                scheme: self.scheme(entry, scope)?,
+                predictions: predictions::read(&scope, file.knows, self.workload, (self.seed, &point.folder))?,
+                scheme: self.scheme(&file, scope)?,
             });
         };
         if names.is_empty() {
@@ -68,11 +68,11 @@ impl Builder<'_> {
             return Err(wrong.expecting(expected));
         }
         self.refuse_own_hosts(&scope)?;
-        let mut scheme = self.scheme(entry, scope.clone())?;
+        let mut scheme = self.scheme(&file, scope.clone())?;
         let (mut classes, mut by_class) = (Vec::new(), Vec::new());
         for (class, name) in names.iter().enumerate() {
             let of_class = settings.scheme(name).of_class(class);
-            let entry = self.entry(&of_class, name).map_err(|mut error| {
+            let file = self.file(&of_class, name).map_err(|mut error| {
                 // Without its own table, the scheme is named by the list of classes alone.
                 if !of_class.is_given(&BASE) {
                     error.origin = scope.error(&CLASSES, "").origin;
@@ -80,8 +80,9 @@ impl Builder<'_> {
                 }
                 error
             })?;
-            by_class.push(predictions::read(&of_class, entry.knows, self.workload, (self.seed, &point.folder))?);
-            let other = self.scheme(entry, of_class)?;
+            let of_class = file.scope(of_class);
+            by_class.push(predictions::read(&of_class, file.knows, self.workload, (self.seed, &point.folder))?);
+            let other = self.scheme(&file, of_class)?;
             refuse_unlike(&scope, &scheme, name, &other)?;
             classes.extend(other.classes.into_iter().take(1));
         }
@@ -104,18 +105,18 @@ impl Builder<'_> {
         }
     }
 
-    fn entry(&self, scope: &Scope<'_>, default: &str) -> Result<&'static Entry, SettingsError> {
+    fn file(&self, scope: &Scope<'_>, default: &str) -> Result<SchemeFile, SettingsError> {
         let base = scope.read_or(&BASE, default.to_owned())?;
         (self.find)(&base).ok_or_else(|| {
             let problem = format!("there is no scheme `{base}`");
             let error = scope.error(&BASE, problem).expected("a built-in scheme, or one with a `base` in its table");
-            error.names(base, REGISTRY.iter().map(|entry| entry.name))
+            error.names(base, registry::names())
         })
     }
 
-    fn scheme(&self, entry: &Entry, scope: Scope<'_>) -> Result<Scheme, SettingsError> {
+    fn scheme(&self, file: &SchemeFile, scope: Scope<'_>) -> Result<Scheme, SettingsError> {
         let context = Context { scope, workload: &Carried { workload: self.workload, fabric: self.fabric } };
-        let mut scheme = entry.scheme(&context)?;
+        let mut scheme = file.scheme(&context)?;
         own::give(&mut scheme, &context.scope, self.program, self.failure)?;
         Ok(scheme)
     }

@@ -12,8 +12,9 @@ use flowsieve_fabric::topology::{Fabric, events};
 use flowsieve_fluid::{self as fluid, Discipline, Network};
 use flowsieve_record::PointResult;
 use flowsieve_results::SchemeInfo;
-use flowsieve_schemes::flow_level::{self, FIDELITY, Fidelity, FlowLevel, ONLY, Rates};
-use flowsieve_schemes::parameters::{self, ParameterSet};
+use flowsieve_schemes::flow_level::{self, FIDELITY, Fidelity, FlowLevel, Rates};
+use flowsieve_schemes::parameters;
+use flowsieve_schemes::registry::{self, ONLY_AT_FLOW_LEVEL};
 use flowsieve_settings::{Key, Scope, Settings, SettingsError};
 use flowsieve_sim::FctEnd;
 use flowsieve_workload::Flow;
@@ -22,7 +23,7 @@ use crate::coflow_weights;
 use crate::foreign;
 use crate::memory;
 use crate::simulator::refusals::refuse_beyond_time;
-use crate::simulator::{MAX_TIME, given_or_usual_end, need_coflows};
+use crate::simulator::{FCT_END, MAX_TIME, need_coflows};
 use crate::usual;
 use crate::workload::{ARRIVALS, Extent, FLOWS, Hosts, LOAD, MEASURE, QUERIES, Workload, key_of_collectives};
 use flowsieve_experiment::Error;
@@ -44,7 +45,7 @@ impl Framing {
         Ok(Framing {
             segment: parameters::segment(scope)?.get(),
             header: parameters::header(scope)?.into(),
-            overhead: ParameterSet::read(scope)?.wire_overhead(scope)?.into(),
+            overhead: parameters::wire_overhead(scope)?.into(),
         })
     }
 
@@ -74,7 +75,7 @@ impl Engine for FlowRates {
     }
 
     fn schemes(&self) -> Vec<SchemeInfo> {
-        ONLY.iter().map(crate::info).collect()
+        ONLY_AT_FLOW_LEVEL.iter().map(crate::info).collect()
     }
 
     fn carries(&self, settings: &Settings) -> Result<bool, Error> {
@@ -86,7 +87,7 @@ impl Engine for FlowRates {
     }
 
     fn read_scheme(&self, scheme: &str, settings: &Settings) {
-        let _ = usual::read(ONLY.iter(), scheme, settings);
+        let _ = usual::read(ONLY_AT_FLOW_LEVEL.iter(), scheme, settings);
     }
 
     fn read(&self, point: &Point, seed: u64) -> Result<Reading, Error> {
@@ -214,7 +215,10 @@ impl<'a> Run<'a> {
     fn read(point: &Point, seed: u64, fabric: &'a Fabric, workload: &'a Workload) -> Result<Run<'a>, Error> {
         let settings = &point.settings;
         let scope = settings.scheme(&point.variant.name);
-        let level = flow_level::read(&scope.read_or(&BASE, point.variant.base.clone())?, &scope)?;
+        let base = scope.read_or(&BASE, point.variant.base.clone())?;
+        let file = registry::all().find(|scheme| scheme.name == base);
+        let scope = file.map_or(scope.clone(), |file| file.scope(scope));
+        let level = flow_level::read(&base, &scope)?;
         refuse_loss(settings, fabric)?;
         refuse_unknown_starts(settings, workload, seed)?;
         if level.order.is_some() || level.queues.is_some() {
@@ -224,7 +228,7 @@ impl<'a> Run<'a> {
             discipline: discipline(point, &scope, level)?,
             spreads: level.spreads,
             framing: Framing::read(&scope)?,
-            ends_with_ack: given_or_usual_end(&settings.common())? == FctEnd::Ack && level.answers,
+            ends_with_ack: settings.common().read(&FCT_END)? == FctEnd::Ack && level.answers,
             max_time: settings.common().optional(&MAX_TIME)?.map_or(Time::NEVER, Time),
             label: format!("{}, seed {seed}", point.label()),
             fabric,

@@ -27,7 +27,7 @@ use flowsieve_experiment::Error;
 use flowsieve_experiment::engine::Engines;
 use flowsieve_fabric::topology::FABRIC_SETTINGS;
 use flowsieve_results::SchemeInfo;
-use flowsieve_schemes::Entry;
+use flowsieve_schemes::{Entry, SchemeFile};
 use flowsieve_settings::Key;
 
 pub use flow_level::FlowRates;
@@ -36,13 +36,13 @@ pub use simulator::{Packets, check_name, flows};
 pub use usual::WORKLOAD as USUAL_WORKLOAD;
 
 /// Describes a scheme for experiments.
-fn info(entry: &Entry) -> SchemeInfo {
+fn info(scheme: &SchemeFile) -> SchemeInfo {
     SchemeInfo {
-        name: entry.name.to_owned(),
-        label: entry.label.to_owned(),
-        paper: entry.paper.to_owned(),
-        summary: entry.summary.to_owned(),
-        knows: entry.knows.in_words().to_owned(),
+        name: scheme.name.clone(),
+        label: scheme.label.clone(),
+        paper: scheme.paper.clone(),
+        summary: scheme.summary.clone(),
+        knows: scheme.knows.in_words().to_owned(),
     }
 }
 
@@ -77,7 +77,7 @@ pub fn built_in() -> Engines {
 ///
 /// # Errors
 /// Fails if a name is taken, or cannot be used in an experiment.
-pub fn with(schemes: &'static [Entry], settings: &'static [&'static Key]) -> Result<Engines, Error> {
+pub fn with(schemes: &[Entry], settings: &'static [&'static Key]) -> Result<Engines, Error> {
     of(Packets::new(schemes, settings)?)
 }
 

@@ -67,7 +67,7 @@ pub(crate) fn read(
         return Ok(None);
     }
     let list = workload.predictions();
-    let name = match (&list, scope.is_given(&BOUNDS)) {
+    let name = match (&list, scope.is_given_or_own(&BOUNDS)) {
         (Some(_), _) => scope.read_or(&BOUNDS, BoundsName::List)?,
         (None, true) => scope.read(&BOUNDS)?,
         (None, false) => {

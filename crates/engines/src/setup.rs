@@ -21,7 +21,7 @@ use flowsieve_experiment::{Error, Point};
 use flowsieve_fabric::topology::{Fabric, events};
 use flowsieve_schemes::Scheme;
 use flowsieve_schemes::own::Failure;
-use flowsieve_schemes::parameters::ParameterSet;
+use flowsieve_schemes::parameters;
 use flowsieve_settings::{Settings, SettingsError};
 use flowsieve_sim::{Flows, Measure};
 use flowsieve_workload::{Flow, Predict};
@@ -123,7 +123,7 @@ impl Packets {
         let has_own = Cell::new(false);
         let find = |name: &str| {
             has_own.set(has_own.get() || self.is_own(name));
-            self.entries().find(|entry| entry.name == name)
+            self.files().find(|scheme| scheme.name == name).cloned()
         };
         let (program, failure) = (self.program(), Failure::default());
         let builder =
@@ -190,5 +190,5 @@ fn announcements(scheme: &Scheme, workload: &Workload, seed: u64) -> Option<Arc<
 
 fn wire_overhead(settings: &Settings, point: &Point) -> Result<u16, SettingsError> {
     let scope = settings.scheme(&point.variant.name);
-    ParameterSet::read(&scope)?.wire_overhead(&scope)
+    parameters::wire_overhead(&scope)
 }

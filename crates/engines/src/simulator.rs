@@ -26,13 +26,12 @@ use flowsieve_record::PointResult;
 use flowsieve_results::timeline::Timeline;
 use flowsieve_results::{CallCost, SchemeInfo, TraceFiles};
 use flowsieve_schemes::feeds::Feeds;
-use flowsieve_schemes::flow_level::{FIDELITY, Fidelity, ONLY};
+use flowsieve_schemes::flow_level::{FIDELITY, Fidelity};
 use flowsieve_schemes::own::{self, Program};
-use flowsieve_schemes::parameters::ParameterSet;
 use flowsieve_schemes::scheme::Class;
-use flowsieve_schemes::{Entry, Knows, REGISTRY, Scheme};
+use flowsieve_schemes::{Entry, Knows, REGISTRY, Scheme, SchemeFile, registry, sets};
 use flowsieve_settings::declare;
-use flowsieve_settings::{Key, MAX_TIME_PS, Origin, Scope, Section, Setting, Settings, SettingsError};
+use flowsieve_settings::{Key, Keys, MAX_TIME_PS, Origin, Section, Setting, Settings, SettingsError};
 use flowsieve_sim::sample::Sampling;
 use flowsieve_sim::trace::Tracing;
 use flowsieve_sim::{FRUITLESS_TIMEOUTS, FctEnd, Flows, Measure, Partitioning, RunSpec, SimError};
@@ -62,7 +61,7 @@ declare! {
 /// is identified by its settings and by the program that made it: after a change of the scheme it is made again.
 #[derive(Clone, Default)]
 pub struct Packets {
-    own: &'static [Entry],
+    own: Arc<[SchemeFile]>,
     /// The settings that the custom schemes declare.
     settings: &'static [&'static Key],
     unguarded: bool,
@@ -74,17 +73,20 @@ impl Packets {
     /// Builds the engine with these schemes, and the settings that they declare.
     ///
     /// # Errors
-    /// Fails if a name is taken, or cannot be used in an experiment.
-    pub fn new(own: &'static [Entry], settings: &'static [&'static Key]) -> Result<Packets, Error> {
-        for (index, entry) in own.iter().enumerate() {
-            let name = entry.name;
+    /// Fails if a name is taken, or cannot be used in an experiment, or if a scheme's file is wrong.
+    pub fn new(entries: &[Entry], settings: &'static [&'static Key]) -> Result<Packets, Error> {
+        let keys = Keys::joined(&[&crate::keys(), settings]);
+        let mut own: Vec<SchemeFile> = Vec::new();
+        for Entry { name, file, own: build } in entries {
             check_name(name)?;
-            if own[..index].iter().any(|other| other.name == name) {
+            if own.iter().any(|other| other.name == *name) {
                 let problem = format!("two schemes are called `{name}`");
                 return Err(SettingsError::new(Origin::Default, problem).expected(OTHER_NAME).into());
             }
+            let find = |name: &str| registry::all().chain(&own).find(|scheme| scheme.name == name).cloned();
+            own.push(SchemeFile::read(name, file, *build, &keys, &find)?);
         }
-        Ok(Packets { own, settings, ..Packets::default() })
+        Ok(Packets { own: own.into(), settings, ..Packets::default() })
     }
 
     /// Lets runs go on, however far they exceed their estimate.
@@ -102,12 +104,12 @@ impl Packets {
     }
 
     /// Returns every scheme that a point may name, including those of the flow level, which say so.
-    pub(crate) fn entries(&self) -> impl Iterator<Item = &'static Entry> {
-        REGISTRY.iter().chain(ONLY).chain(self.own)
+    pub(crate) fn files(&self) -> impl Iterator<Item = &SchemeFile> {
+        registry::all().chain(self.own.iter())
     }
 
     pub(crate) fn is_own(&self, name: &str) -> bool {
-        self.own.iter().any(|entry| entry.name == name)
+        self.own.iter().any(|scheme| scheme.name == name)
     }
 
     fn run_of(&self, point: &Point, seed: u64) -> Result<Run, Error> {
@@ -142,7 +144,7 @@ impl Packets {
 /// Fails if a built-in scheme has it, or if it cannot be used in an experiment.
 pub fn check_name(name: &str) -> Result<(), Error> {
     document::check_variant_name(name, &Origin::Default)?;
-    if Packets::default().entries().any(|other| other.name == name) {
+    if registry::names().any(|other| other == name) {
         let problem = format!("there is a built-in scheme `{name}`");
         return Err(SettingsError::new(Origin::Default, problem).expected(OTHER_NAME).into());
     }
@@ -158,7 +160,7 @@ impl Engine for Packets {
     }
 
     fn schemes(&self) -> Vec<SchemeInfo> {
-        REGISTRY.iter().chain(self.own).map(crate::info).collect()
+        REGISTRY.iter().chain(self.own.iter()).map(crate::info).collect()
     }
 
     fn carries(&self, settings: &Settings) -> Result<bool, Error> {
@@ -166,11 +168,11 @@ impl Engine for Packets {
     }
 
     fn read_scheme(&self, scheme: &str, settings: &Settings) {
-        let _ = usual::read(self.entries(), scheme, settings);
+        let _ = usual::read(self.files(), scheme, settings);
     }
 
     fn feeds(&self, scheme: &str, settings: &Settings) -> Option<TagFeeds> {
-        let feeds = Feeds::of(&usual::read(self.entries(), scheme, settings)?)?;
+        let feeds = Feeds::of(&usual::read(self.files(), scheme, settings)?)?;
         Some(TagFeeds { tags: feeds.of_tags(), ports: feeds.of_ports() })
     }
 
@@ -191,7 +193,7 @@ impl Engine for Packets {
         for placed in workload.parts().iter().filter_map(|(_, part)| part.placed.as_ref()) {
             placed.say(&mut loads, &mut warnings);
         }
-        let scaled = ParameterSet::read(&point.settings.common())? == ParameterSet::Scaled;
+        let scaled = !sets::of(&point.settings.common())?.scaled.is_empty();
         let (wire_overhead, at_once) = (*wire_overhead, workload.at_once());
         warnings.extend(defeats::defeats(&Planned { scheme, fabric, wire_overhead, scaled, at_once }));
         let (trace, cut) = run.expected_trace().unzip();
@@ -330,16 +332,6 @@ pub fn flows(point: &Point, seed: u64) -> Result<(Workload, Flowing, Vec<String>
     Ok((workload, flows, hosts.names.needed_in_lists()))
 }
 
-/// Returns when flows end by default: as in the parameter set.
-fn usual_end(scope: &Scope<'_>) -> Result<FctEnd, SettingsError> {
-    Ok(if ParameterSet::read(scope)?.is_linux() { FctEnd::Arrival } else { FctEnd::Ack })
-}
-
-/// Reads when flows end.
-pub(crate) fn given_or_usual_end(scope: &Scope<'_>) -> Result<FctEnd, SettingsError> {
-    scope.read_or(&FCT_END, usual_end(scope)?)
-}
-
 /// Reads when flows end, and says so where it follows from the workload or the scheme: flows of queries must end as queries
 /// do, so that the coflow of a query ends with it, and without ACKs no flow ends with one.
 fn fct_end(
@@ -355,10 +347,10 @@ fn fct_end(
         Extent::Queries => "a query ends when its last answer has arrived at its client".to_owned(),
         Extent::Collectives => "a collective goes on when a message has arrived".to_owned(),
         _ if scheme.classes.iter().any(never) => format!("`{}` has no ACKs with which flows could end", scheme.name),
-        _ => return Ok((given_or_usual_end(&scope)?, None)),
+        _ => return Ok((scope.read(&FCT_END)?, None)),
     };
-    let follows = !scope.is_given(&FCT_END) && usual_end(&scope)? != FctEnd::Arrival;
-    if scope.read_or(&FCT_END, FctEnd::Arrival)? != FctEnd::Arrival {
+    let follows = !scope.is_given(&FCT_END) && scope.usual(&FCT_END)? != Some(FctEnd::Arrival);
+    if scope.given_or(&FCT_END, FctEnd::Arrival)? != FctEnd::Arrival {
         let error = scope.error(&FCT_END, why);
         return Err(error.expected("fct_end = \"arrival\" in [run]: a flow ends when its last byte has arrived"));
     }

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use flowsieve_schemes::{Context, Entry, Scheme, WorkloadFacts};
+use flowsieve_schemes::{Context, Scheme, SchemeFile, WorkloadFacts};
 use flowsieve_settings::Settings;
 use flowsieve_workload::{SizeDistribution, builtin};
 
@@ -29,10 +29,10 @@ impl WorkloadFacts for Usual {
 
 /// Builds a scheme, which reads its settings. If a setting is missing, the scheme has read others until then.
 pub(crate) fn read<'a>(
-    mut entries: impl Iterator<Item = &'a Entry>,
+    mut schemes: impl Iterator<Item = &'a SchemeFile>,
     scheme: &str,
     settings: &Settings,
 ) -> Option<Scheme> {
-    let entry = entries.find(|entry| entry.name == scheme)?;
-    (entry.build)(&Context { scope: settings.scheme(scheme), workload: &Usual }).ok()
+    let file = schemes.find(|file| file.name == scheme)?;
+    file.scheme(&Context { scope: settings.scheme(scheme), workload: &Usual }).ok()
 }

@@ -35,7 +35,7 @@ use collectives::Collective;
 use extent::refuse_window;
 use files::List;
 use flowsieve_experiment::{Error, Folder};
-use flowsieve_schemes::parameters::{self, ParameterSet};
+use flowsieve_schemes::parameters;
 use flowsieve_schemes::{Follows, WorkloadFacts};
 use flowsieve_settings::declare;
 use flowsieve_settings::{Key, Scope, Section, Setting, Settings, SettingsError};
@@ -165,7 +165,7 @@ impl Workload {
     /// Returns the workload of a lab that sends nothing itself.
     pub(crate) fn idle(settings: &Settings) -> Result<Workload, SettingsError> {
         let scope = settings.common();
-        let framing = framing(&scope, ParameterSet::read(&scope)?)?;
+        let framing = framing(&scope)?;
         let none = Arc::new(List::new("no flows", FlowList::default()));
         Ok(Workload::of(Origin::Listed(none), Extent::Flows(0), framing))
     }
@@ -191,15 +191,14 @@ impl Workload {
         files: &Files,
         (folder, seed): (&Path, u64),
     ) -> Result<Workload, Error> {
-        let set = ParameterSet::read(scope)?;
-        let framing = framing(scope, set)?;
+        let framing = framing(scope)?;
         if let Some(path) = scope.optional(&LIST)? {
             Screen::refuse(scope, "a `list`")?;
             refuse_beside(scope, &LIST, &[&SIZES, &CDF, &RECORDED, &FLOWS, &DURATION, &QUERIES])?;
             refuse_beside(scope, &LIST, &[&COFLOWS])?;
             let list = files.list(scope, &LIST, &folder.join(path), &hosts.names)?;
             scope.note("workload.list.digest", &list.digest);
-            let (list, paced) = listed::at_load(scope, list, files, (hosts, &framing, set))?;
+            let (list, paced) = listed::at_load(scope, list, files, (hosts, &framing))?;
             // The list itself gives the number.
             let extent = listed::extent(scope, &list)?;
             let classes = classes(scope)?;
@@ -229,7 +228,7 @@ impl Workload {
             refuse_beside(scope, key_of_collectives(), &[&RECORDED])?;
             return Ok(Workload::of(Origin::Collective(Box::new(collective)), Extent::Collectives, framing));
         }
-        let drawn = traffic::read(&reader, hosts, &framing, set)?;
+        let drawn = traffic::read(&reader, hosts, &framing)?;
         if drawn.closed.is_some() && recorded.is_some() {
             let problem = "`recorded` with arrivals = \"closed-loop\", where flows have no order";
             return Err(scope.error(&RECORDED, problem).expected("other arrivals, or `sizes`").into());
@@ -498,14 +497,14 @@ impl Workload {
 }
 
 /// Reads the framing of packets, without a scheme's own settings.
-fn framing(scope: &Scope<'_>, set: ParameterSet) -> Result<Framing, SettingsError> {
+fn framing(scope: &Scope<'_>) -> Result<Framing, SettingsError> {
     let header = parameters::header(scope)?;
     Ok(Framing {
         payload_bytes: parameters::segment(scope)?.into(),
         header_bytes: header.into(),
-        overhead_bytes: set.wire_overhead(scope)?.into(),
+        overhead_bytes: parameters::wire_overhead(scope)?.into(),
         ack_bytes: header.into(),
-        data_packets_per_ack: set.ack_every(scope)?,
+        data_packets_per_ack: parameters::ack_every(scope)?,
         ungranted_packets: 0,
     })
 }

@@ -29,9 +29,10 @@
 //! is not tested. `reading` justifies that reading in a sentence. `contradicts` says what else in the paper contradicts the
 //! claim, with the calculation. `why` is the cause, in one sentence, if the claim does not hold.
 
-use crate::document::{Wrong, entries, raw_value, tables};
+use crate::document::{Wrong, tables};
 use crate::experiment_text::ExperimentText;
 use flowsieve_results::{Claim, Experiment, Unmeasured};
+use flowsieve_settings::toml::{entries, raw_value};
 use flowsieve_settings::{Keys, Origin, Raw, one_of};
 use toml_edit::Item;
 

@@ -8,6 +8,7 @@ use crate::claims::{self, Claims};
 use crate::error::Error;
 use crate::experiment_text::ExperimentText;
 use crate::scale::ScaleTable;
+use flowsieve_settings::toml::{Span, entries, not_toml, raw_item};
 use flowsieve_settings::{Key, Keys, Origin, Place, Raw, Section, Settings, SettingsError, Table, one_of};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -98,10 +99,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn read(mut self) -> Result<(Document, Vec<Wrong>), Wrong> {
-        let parsed = toml_edit::Document::parse(&*self.input.text).map_err(|error| {
-            let problem = error.message().lines().collect::<Vec<_>>().join("; ");
-            Wrong::new(self.input.origin(error.span()), format!("this is not TOML: {problem}"))
-        })?;
+        let parsed = toml_edit::Document::parse(&*self.input.text).map_err(|error| not_toml(self.input, &error))?;
         self.each(parsed.as_table(), Reader::top);
         let axes = std::mem::take(&mut self.document.axes);
         for axis in &axes {
@@ -343,25 +341,6 @@ pub(crate) fn swept_path(
     known_key(keys, &table, name, origin.clone()).map(|key| (Some(workload.to_owned()), Some(key)))
 }
 
-/// Returns an item's value, and its place.
-pub(crate) fn raw_item(input: &ExperimentText, item: &Item) -> (Raw, Origin) {
-    let origin = input.origin(item.span());
-    match item {
-        Item::Value(value) => (raw_value(value, &|span| input.origin(span)), origin),
-        Item::Table(_) => (Raw::Other("a table"), origin),
-        Item::ArrayOfTables(_) => (Raw::Other("a list of tables"), origin),
-        Item::None => (Raw::Other("nothing"), origin),
-    }
-}
-
-pub(crate) type Span = Option<std::ops::Range<usize>>;
-
-/// Lists a table's entries: name, the name's span, item.
-pub(crate) fn entries(table: &dyn TableLike) -> Vec<(&str, Span, &Item)> {
-    let span = |name: &str| table.get_key_value(name).and_then(|(key, _)| key.span());
-    table.iter().map(|(name, item)| (name, span(name), item)).collect()
-}
-
 fn table<'a>(name: &str, item: &'a Item, origin: &Origin) -> Result<&'a dyn TableLike, Wrong> {
     item.as_table_like()
         .ok_or_else(|| Wrong::new(origin.clone(), format!("`{name}` is not a table")).expected(format!("[{name}]")))
@@ -382,21 +361,6 @@ pub(crate) fn tables<'a>(
             items.iter().map(|value| inline(value).ok_or_else(wrong)).collect()
         }
         _ => Err(wrong()),
-    }
-}
-
-/// Returns a TOML value without its decoration.
-pub fn raw_value(value: &Value, origin: &dyn Fn(Span) -> Origin) -> Raw {
-    match value {
-        Value::String(text) => Raw::Text(text.value().clone()),
-        Value::Integer(number) => Raw::Integer(*number.value()),
-        Value::Float(number) => Raw::Float(*number.value()),
-        Value::Boolean(flag) => Raw::Flag(*flag.value()),
-        Value::Datetime(_) => Raw::Other("a date"),
-        Value::InlineTable(_) => Raw::Other("a table"),
-        Value::Array(items) => {
-            Raw::List(items.iter().map(|item| (raw_value(item, origin), origin(item.span()))).collect())
-        }
     }
 }
 

@@ -18,7 +18,7 @@ pub mod document;
 pub mod engine;
 mod error;
 pub mod execute;
-mod experiment_text;
+pub mod experiment_text;
 mod file_error;
 mod folder;
 pub mod joining;

@@ -4,7 +4,7 @@
 //! catalogue without the extension, such as `quickstart` or `nos2/fig06`.
 
 use crate::error::Error;
-use crate::experiment_text::ExperimentText;
+use crate::experiment_text;
 pub use flowsieve_builtin::{ROOT, is_builtin};
 use flowsieve_settings::{Origin, SettingsError};
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ pub fn experiment(named: &Path) -> Result<PathBuf, Error> {
 /// Fails if there is none of that name.
 pub fn text(name: &str) -> Result<String, Error> {
     let path = Path::new(ROOT).join(name).with_extension("toml");
-    Ok(ExperimentText::read(&path)?.text.to_string())
+    Ok(experiment_text::read(&path)?.text.to_string())
 }
 
 /// Returns where the catalogue is: in the given folder, else in `experiments`, else built in.

@@ -192,7 +192,7 @@ fn parts_of(text: &str) -> impl Iterator<Item = &str> {
 
 fn toml_value(text: &str, origin: &Origin) -> Option<Raw> {
     let value: toml_edit::Value = text.parse().ok()?;
-    Some(document::raw_value(&value, &|_| origin.clone()))
+    Some(flowsieve_settings::toml::raw_value(&value, &|_| origin.clone()))
 }
 
 fn sweep(document: &mut Document, axis: Axis) {

@@ -13,7 +13,7 @@
 
 use crate::engine::Engines;
 use crate::error::Error;
-use crate::experiment_text::ExperimentText;
+use crate::experiment_text;
 use crate::lookup::is_builtin;
 use crate::plan::{self, Changes, Plan};
 use crate::resolve::{Resolving, left_out, open_claims};
@@ -172,7 +172,7 @@ fn read_text(path: &Path) -> Result<String, Error> {
     if !flowsieve_builtin::is_file(path) {
         return Ok(String::new());
     }
-    Ok(ExperimentText::read(path)?.text.to_string())
+    Ok(experiment_text::read(path)?.text.to_string())
 }
 
 /// Reads measured values from a file, of the file system or built in; empty if there is none.

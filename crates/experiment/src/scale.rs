@@ -13,11 +13,12 @@
 //! Without such a table a scale is a share of the flows.
 
 use crate::claims::Given;
-use crate::document::{Document, Span, Wrong, entries, known_key, raw_item};
+use crate::document::{Document, Wrong, known_key};
 use crate::error::Error;
 use crate::experiment_text::ExperimentText;
 use crate::overrides;
 use crate::points::Point;
+use flowsieve_settings::toml::{Span, entries, raw_item};
 use flowsieve_settings::{Key, Keys, Origin, Raw, Scaled, Section, Settings, Table, Value, one_of};
 use toml_edit::{Item, TableLike};
 

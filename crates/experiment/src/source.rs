@@ -3,7 +3,7 @@
 use crate::bundle;
 use crate::engine::Engines;
 use crate::error::Error;
-use crate::experiment_text::ExperimentText;
+use crate::experiment_text::{self, ExperimentText};
 use crate::folder::Folder;
 use crate::lookup;
 use crate::plan::{self, Changes, Plan};
@@ -30,7 +30,7 @@ impl Source {
         if bundle::is_bundle(&path) {
             return Ok(bundle::unpack(&path)?.source);
         }
-        let text = ExperimentText::read(&path)?;
+        let text = experiment_text::read(&path)?;
         Ok(Source::new(text, Folder::at(path.parent().unwrap_or(Path::new("")))))
     }
 

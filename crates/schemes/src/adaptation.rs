@@ -139,13 +139,9 @@ impl Solver for Rule {
 }
 
 /// Returns the rule of the controller of a scheme whose packets are tagged with `levels` levels, if it has a controller.
-pub(crate) fn controller(
-    context: &Context<'_>,
-    default: Option<Rule>,
-    levels: usize,
-) -> Result<Option<Rule>, SettingsError> {
+pub(crate) fn controller(context: &Context<'_>, levels: usize) -> Result<Option<Rule>, SettingsError> {
     let scope = &context.scope;
-    let Some(rule) = scope.read_or(&CONTROLLER, default)? else { return Ok(None) };
+    let Some(rule) = scope.read_or(&CONTROLLER, None)? else { return Ok(None) };
     if rule == Rule::TwoLevel && levels != 2 {
         return Err(
             scope.invalid(&CONTROLLER, format!("another rule for {levels} levels, since it computes one threshold"))
@@ -156,12 +152,12 @@ pub(crate) fn controller(
 
 /// Returns the rule of the controller of a scheme whose packets also have the age of their messages, if it has a controller:
 /// one whose levels have a rank by age. If none is given or the scheme's own, it is not part of the configuration.
-pub(crate) fn by_age(context: &Context<'_>, default: Option<Rule>) -> Result<Option<Rule>, SettingsError> {
+pub(crate) fn by_age(context: &Context<'_>) -> Result<Option<Rule>, SettingsError> {
     let scope = &context.scope;
-    if default.is_none() && !scope.is_given(&CONTROLLER) {
+    if scope.usual(&CONTROLLER)?.flatten().is_none() && !scope.is_given(&CONTROLLER) {
         return Ok(None);
     }
-    match scope.read_or(&CONTROLLER, default)? {
+    match scope.read_or(&CONTROLLER, None)? {
         None => Ok(None),
         Some(rule @ (Rule::Survival | Rule::SurvivalAlone)) => Ok(Some(rule)),
         Some(_) => Err(scope.invalid(&CONTROLLER, "\"survival\" or \"none\" with tagger = \"demotion, then age\"")),

@@ -9,9 +9,7 @@
 
 use flowsieve_core::afq::{AfqRules, Beyond, BidStore};
 
-use crate::entry::{Context, Entry, Knows};
-use crate::parts::{self, DisciplineName, Part, Parts, PortSettings};
-use crate::scheme::Scheme;
+use crate::parts::PortSettings;
 use flowsieve_settings::declare;
 use flowsieve_settings::{Section, Setting, SettingsError};
 
@@ -49,20 +47,6 @@ declare! {
         "AFQ: what happens to a packet beyond the calendar",
     )
     .with_default(Beyond::Drop);
-}
-
-/// The registry's line.
-pub const ENTRY: Entry = Entry {
-    name: "afq",
-    label: "AFQ",
-    summary: "fair queueing in rounds, on a calendar of FIFO queues with ECN",
-    paper: "Sharma et al., NSDI 2018",
-    knows: Knows::Nothing,
-    build,
-};
-
-fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
-    parts::build(context, &Parts { port: Part::Named(DisciplineName::Afq), queues: 8, ..Parts::default() })
 }
 
 /// Reads the calendar of a port.

@@ -18,8 +18,8 @@ use flowsieve_transport::TransportSpec;
 use flowsieve_transport::tcp::Connections;
 
 use crate::adaptation::Rule;
-use crate::entry::{Context, Entry, Knows};
-use crate::parts::{self, DisciplineName, Part, Parts, QUEUES};
+use crate::entry::Context;
+use crate::parts::{self, Own, QUEUES};
 use crate::scheme::{PortSpec, Scheme};
 use crate::thresholds::{self, THRESHOLDS};
 use flowsieve_fabric::topology::host_rate;
@@ -57,6 +57,15 @@ declare! {
         Section::Scheme, "percentiles", 0.0, 1.0,
         "AWAFS: percentile of the completed flows' sizes that each threshold follows, rising",
     );
+    /// Whether percentiles are chosen by the traffic, the thesis's future work (§6.2).
+    static PERCENTILES_BY: Setting<bool> = Setting::choice(
+        Section::Scheme,
+        "percentiles_by",
+        &[("setting", false), ("model", true)],
+        "AWAFS: whether `percentiles` says them, or a model chooses them from the sizes and the load that it sees",
+    )
+    .with_default(false)
+    .silent();
     /// Whether percentiles are of the distinct sizes.
     static PERCENTILE_OF: Setting<bool> = Setting::choice(
         Section::Scheme,
@@ -92,37 +101,11 @@ declare! {
     );
 }
 
-/// The registry's line.
-pub const ENTRY: Entry = Entry {
-    name: "awafs",
-    label: "AWAFS",
-    summary: "queues by bytes sent, with thresholds at percentiles of the sizes of completed flows",
-    paper: "Gutiérrez Betancur, thesis",
-    knows: Knows::Nothing,
-    build: |context| build(context, false),
-};
-
-/// The registry's line of AWAFS with percentiles chosen by the traffic, the thesis's future work (§6.2).
-pub const AUTO: Entry = Entry {
-    name: "awafs-auto",
-    label: "AWAFS (auto)",
-    summary: "the same with percentiles chosen from these sizes and the load",
-    paper: "Gutiérrez Betancur, thesis",
-    knows: Knows::Nothing,
-    build: |context| build(context, true),
-};
-
-/// AWAFS's parts. Its hosts write what its thresholds need.
-const PARTS: Parts = Parts {
-    port: Part::Named(DisciplineName::StrictPriority),
-    queues: 8,
-    tagger: Parts::TAGGED_LATER,
-    ..Parts::DEFAULT
-};
-
-fn build(context: &Context<'_>, chooses: bool) -> Result<Scheme, SettingsError> {
+/// Builds the scheme. Its hosts write what its thresholds need.
+pub(crate) fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
     let scope = &context.scope;
-    let scheme = parts::build(context, &PARTS)?;
+    let chooses = scope.read(&PERCENTILES_BY)?;
+    let scheme = parts::build(context, Own { tagger: Some(TaggerSpec::Plain(Plain)), ..Own::default() })?;
     if scope.read(&PLACE_OF_THRESHOLDS)? {
         at_hosts(scope, scheme, chooses)
     } else {
@@ -166,7 +149,7 @@ fn shares_connections(transport: &TransportSpec) -> bool {
 
 /// Builds the variant in which each host has thresholds, and ports serve by the priorities that it writes.
 fn at_hosts(scope: &Scope<'_>, mut scheme: Scheme, chooses: bool) -> Result<Scheme, SettingsError> {
-    let queues = scope.read_or(&QUEUES, PARTS.queues)? as usize;
+    let queues = scope.read(&QUEUES)? as usize;
     let boost = scope.optional(&BOOST)?.map(Time);
     let rate = host_rate(scope)?;
     let actuator = actuator(scope, queues, chooses)?;
@@ -245,8 +228,8 @@ mod tests {
 
     fn scheme(settings: &Settings) -> Result<Scheme, String> {
         let workload = Facts { name: None, load: Some(0.9), uniform_to: None };
-        build(&Context { scope: settings.scheme("awafs"), workload: &workload }, false)
-            .map_err(|error| error.to_string())
+        let context = Context { scope: settings.scheme("awafs"), workload: &workload };
+        crate::registry::find("awafs").unwrap().scheme(&context).map_err(|error| error.to_string())
     }
 
     fn params(settings: &Settings) -> AwafsParams {

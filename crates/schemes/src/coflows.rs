@@ -1,15 +1,9 @@
 //! Schemes that serve coflows one after the other: a coordinator orders them, hosts write the order's levels into packets,
 //! and switches serve these by strict priority. Senders use DCTCP.
 //!
-//! [`DSRED`] and [`ELASTIC`] have the two switches with which pCoflow (ICIN 2021, §IV) is to be compared: the one that it
-//! compares itself with, and the one that it should. `DSRED` has eight queues of 500 packets each, with RED from 200 to
-//! 400, and no order. `ELASTIC` has eight that share 4,000, marked above 200 as pCoflow's bands are, and Sincronia's order.
-//! [`SINCRONIA`] and [`SEBF`] have the switches of `DSRED` and an order; [`AALO`] has ten such queues. `coflow_order` gives any of
-//! them, and pCoflow's own ([`crate::pcoflow`]), another order or none; without an order all packets have one priority.
-//!
-//! RED's probability is not stated; here it is a tenth. Varys is named by its order, SEBF: its rates (MADD) need paced
-//! senders. Aalo's queues share a port by weights, from ten for the first to one for the last; its paper says only that
-//! they fall (SIGCOMM 2015, §4.2).
+//! A scheme has a coordinator if its file has `tagger = "coflow"`; `coflow_order` gives it an order, or none: then all packets have
+//! one priority. `dsred` and `sp-elastic` have the two switches with which pCoflow (ICIN 2021, §IV) is to be compared: the one
+//! that it compares itself with, and the one that it should.
 
 use std::sync::Arc;
 
@@ -21,8 +15,8 @@ use flowsieve_core::discipline::Discipline;
 use flowsieve_core::taggers::coflow::HostRules;
 use flowsieve_core::{PortKind, Time};
 
-use crate::entry::{Context, Entry, Knows};
-use crate::parts::{self, AdmissionName, DisciplineName, MarkingName, Part, Parts, QUEUES};
+use crate::entry::Context;
+use crate::parts::{Own, QUEUES, TAGGER, TaggerName};
 use crate::scheme::{PortSpec, Scheme};
 use flowsieve_core::{ControllerKind, ControllerSpec, TaggerSpec};
 use flowsieve_settings::declare;
@@ -130,92 +124,37 @@ declare! {
     .with_default(true);
 }
 
-/// Eight queues with RED, and no order.
-pub const DSRED: Entry = Entry {
-    name: "dsred",
-    label: "DSRED",
-    summary: "eight priorities of 500 packets, each with RED, and no order of coflows",
-    paper: "Hernandez Benet et al., ICIN 2021",
-    knows: Knows::Nothing,
-    build: |context| build(context, &RED_PARTS, OrderName::None),
-};
+/// Returns how the scheme's coflows are ordered, if its hosts write the places of an order.
+pub(crate) fn order(scope: &Scope<'_>, own: &Own) -> Result<Option<OrderName>, SettingsError> {
+    match own.tagger.is_none() && scope.usual(&TAGGER)? == Some(TaggerName::Coflow) {
+        true => scope.read_or(&COFLOW_ORDER, OrderName::None).map(Some),
+        false => Ok(None),
+    }
+}
 
-/// Eight queues that share their memory, in Sincronia's order.
-pub const ELASTIC: Entry = Entry {
-    name: "sp-elastic",
-    label: "SP-Elastic",
-    summary: "coflows in Sincronia's order over eight priorities that share 4,000 packets",
-    paper: "our baseline for pCoflow's queue",
-    knows: Knows::Coflow,
-    build: |context| build(context, &ELASTIC_PARTS, OrderName::By(OrderRule::Bssi)),
-};
+/// Returns which connection a host serves next. An order needs a "priority-enabled transport at the end-host" (Sincronia, §4),
+/// not only in switches.
+pub(crate) fn nic_order(order: Option<OrderName>) -> NicOrder {
+    if order.is_none_or(|order| order == OrderName::None) { NicOrder::Turns } else { NicOrder::Tag }
+}
 
-/// Sincronia's order.
-pub const SINCRONIA: Entry = Entry {
-    name: "sincronia",
-    label: "Sincronia",
-    summary: "coflows in the order of a primal-dual approximation, by priorities",
-    paper: "Agarwal et al., SIGCOMM 2018",
-    knows: Knows::Coflow,
-    build: |context| build(context, &RED_PARTS, OrderName::By(OrderRule::Bssi)),
-};
-
-/// Varys' order.
-pub const SEBF: Entry = Entry {
-    name: "sebf",
-    label: "SEBF",
-    summary: "coflows by their smallest effective bottleneck, as Varys orders them, by priorities",
-    paper: "Chowdhury, Zhong, Stoica, SIGCOMM 2014",
-    knows: Knows::Coflow,
-    build: |context| build(context, &RED_PARTS, OrderName::By(OrderRule::Sebf)),
-};
-
-/// Aalo.
-pub const AALO: Entry = Entry {
-    name: "aalo",
-    label: "Aalo",
-    summary: "coflows fall through ten priorities by bytes sent, without their sizes",
-    paper: "Chowdhury and Stoica, SIGCOMM 2015",
-    knows: Knows::Coflow,
-    build: |context| build(context, &Parts { queues: AALO_QUEUES, ..RED_PARTS }, OrderName::Attained),
-};
-
-/// Aalo's number of queues (SIGCOMM 2015, §4.3).
-pub(crate) const AALO_QUEUES: u64 = 10;
-
-/// Eight priorities of 500 packets, with RED from 200 to 400 each.
-pub(crate) const RED_PARTS: Parts = Parts {
-    tagger: Parts::TAGGED_LATER,
-    port: Part::Named(DisciplineName::StrictPriority),
-    queues: 8,
-    marking: MarkingName::RedPerQueue,
-    mark_packets: 200,
-    red_probability: 0.1,
-    buffer_packets: 500,
-    admission: AdmissionName::PerQueue,
-    ..Parts::DEFAULT
-};
-
-/// Eight priorities that share 4,000 packets, marked above 200 each.
-pub(crate) const ELASTIC_PARTS: Parts =
-    Parts { marking: MarkingName::PerQueue, buffer_packets: 4_000, admission: AdmissionName::PerPort, ..RED_PARTS };
-
-/// Builds a scheme of these parts with a coordinator, unless the settings say otherwise.
-pub(crate) fn build(context: &Context<'_>, parts: &Parts, order: OrderName) -> Result<Scheme, SettingsError> {
+/// Gives a scheme the coordinator of its order, and its hosts the tags.
+pub(crate) fn coordinate(
+    context: &Context<'_>,
+    scheme: &mut Scheme,
+    order: Option<OrderName>,
+) -> Result<(), SettingsError> {
+    let Some(order) = order else { return Ok(()) };
     let scope = &context.scope;
-    let order = scope.read_or(&COFLOW_ORDER, order)?;
-    // An order needs a "priority-enabled transport at the end-host" (Sincronia §4), not only in switches.
-    let nic_order = if order == OrderName::None { NicOrder::Turns } else { NicOrder::Tag };
-    let mut scheme = parts::build(context, &Parts { nic_order, ..parts.clone() })?;
-    let levels = scope.read_or(&QUEUES, parts.queues)? as usize;
+    let levels = scope.read(&QUEUES)? as usize;
     let decides = match order {
-        OrderName::None => return Ok(scheme),
+        OrderName::None => return Ok(()),
         OrderName::By(rule) => {
             Decides::Order { rule, levels: level_rule(scope)?, remaining: by_what_is_left(rule, scope)? }
         }
         OrderName::Attained => {
             if scope.read(&DCLAS_BETWEEN)? {
-                share_by_weights(&mut scheme, levels)?;
+                share_by_weights(scheme, levels)?;
             }
             Decides::Attained { first: scope.read(&DCLAS_FIRST)?, factor: scope.read(&DCLAS_FACTOR)? }
         }
@@ -252,7 +191,7 @@ pub(crate) fn build(context: &Context<'_>, parts: &Parts, order: OrderName) -> R
         publishes_after: delay,
         kind: ControllerKind::Coordinator(params),
     });
-    Ok(scheme)
+    Ok(())
 }
 
 /// Returns whether an order uses the remaining demands.
@@ -268,9 +207,9 @@ fn level_rule(scope: &Scope<'_>) -> Result<LevelRule, SettingsError> {
     })
 }
 
-/// Reads how an order becomes levels, and their number: by default `queues`, the number of a port's queues.
-pub(crate) fn levels(scope: &Scope<'_>, queues: u64) -> Result<(LevelRule, usize), SettingsError> {
-    Ok((level_rule(scope)?, scope.read_or(&QUEUES, queues)? as usize))
+/// Reads how an order becomes levels, and their number, that of a port's queues.
+pub(crate) fn levels(scope: &Scope<'_>) -> Result<(LevelRule, usize), SettingsError> {
+    Ok((level_rule(scope)?, scope.read(&QUEUES)? as usize))
 }
 
 /// Aalo's queues of coflows, for the flow level.
@@ -285,7 +224,7 @@ pub struct AttainedQueues {
 }
 
 /// Reads Aalo's queues at flow level. They are strict there: weights between them are refused.
-pub(crate) fn attained_queues(scope: &Scope<'_>, count: u64) -> Result<AttainedQueues, SettingsError> {
+pub(crate) fn attained_queues(scope: &Scope<'_>) -> Result<AttainedQueues, SettingsError> {
     if scope.optional(&DCLAS_BETWEEN)? == Some(true) {
         let expected = "\"strict\": at flow level each queue is served before the next, as in CoflowSim";
         return Err(scope.invalid(&DCLAS_BETWEEN, expected));
@@ -293,7 +232,7 @@ pub(crate) fn attained_queues(scope: &Scope<'_>, count: u64) -> Result<AttainedQ
     Ok(AttainedQueues {
         first: scope.read(&DCLAS_FIRST)?,
         factor: scope.read(&DCLAS_FACTOR)?,
-        count: scope.read_or(&QUEUES, count)? as usize,
+        count: scope.read(&QUEUES)? as usize,
     })
 }
 

@@ -1,6 +1,5 @@
 //! What a scheme gives of itself to be built by name: [`Entry`], and what it gets for that.
 
-use crate::parts;
 use crate::scheme::Scheme;
 use flowsieve_fabric::topology::Fabric;
 use flowsieve_settings::{Scope, SettingsError};
@@ -23,6 +22,16 @@ pub enum Knows {
 }
 
 impl Knows {
+    /// Every kind of knowledge, by the name that files of schemes use.
+    pub const ALL: [(&'static str, Knows); 6] = [
+        ("nothing", Knows::Nothing),
+        ("size", Knows::Size),
+        ("bounds", Knows::Bounds),
+        ("predicted-size", Knows::PredictedSize),
+        ("deadline", Knows::Deadline),
+        ("coflow", Knows::Coflow),
+    ];
+
     /// Returns a description for reports.
     pub fn in_words(self) -> &'static str {
         match self {
@@ -80,30 +89,16 @@ pub trait WorkloadFacts {
     }
 }
 
-/// A scheme by its name.
+/// Builds a scheme by code of its own, from what its file says: as [`crate::parts::build`] with parts of its own.
+pub type Build = fn(&Context<'_>) -> Result<Scheme, SettingsError>;
+
+/// A scheme with code: what an author gives of it.
+#[derive(Clone, Copy)]
 pub struct Entry {
     /// Its name in an experiment.
     pub name: &'static str,
-    /// Its name in reports and figures, as its authors write it: `pFabric`.
-    pub label: &'static str,
-    /// Its description, in one line.
-    pub summary: &'static str,
-    /// Where it was published.
-    pub paper: &'static str,
-    /// What it must know.
-    pub knows: Knows,
-    /// The function that builds it.
-    pub build: fn(&Context<'_>) -> Result<Scheme, SettingsError>,
-}
-
-impl Entry {
-    /// Builds the scheme.
-    ///
-    /// # Errors
-    /// A setting that does not fit, or a part of its own that the scheme has not declared to [`parts::build`].
-    pub fn scheme(&self, context: &Context<'_>) -> Result<Scheme, SettingsError> {
-        let scheme = (self.build)(context)?;
-        parts::refuse_unsaid(&context.scope, &scheme)?;
-        Ok(scheme)
-    }
+    /// The text of its file ([`crate::file`]).
+    pub file: &'static str,
+    /// Its own code. `None`: that of its base.
+    pub own: Option<Build>,
 }

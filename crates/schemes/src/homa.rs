@@ -16,8 +16,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use flowsieve_core::taggers::bytes::Bytes;
-use flowsieve_core::{TaggerSpec, Time};
+use flowsieve_core::Time;
 use flowsieve_fabric::round_trip::{Exchange, RoundTrip};
 use flowsieve_fabric::topology::{Fabric, Node};
 use flowsieve_transport::homa::levels::{Cut, SizeShare, equal_bytes, unscheduled_levels};
@@ -25,10 +24,10 @@ use flowsieve_transport::homa::seen::MOST_CUTOFFS;
 use flowsieve_transport::homa::{ByPair, HomaEndpoint, HomaRules, IncastRules, Levels, Sizes};
 use flowsieve_transport::{Amount, Awaits, Constants, HostSite, Named, TransportFacts, TransportSpec, Wait};
 
-use crate::entry::{Context, Entry, Follows, Knows};
-use crate::parameters::{ParameterSet, Reference};
-use crate::parts::{self, DisciplineName, MarkingName, Part, Parts, QUEUES};
-use crate::pfabric::OUTLIVED;
+use crate::entry::{Context, Follows};
+use crate::fabric_values;
+use crate::parameters::{Reference, wire_overhead};
+use crate::parts::{self, OUTLIVED, Own, QUEUES, TAGGER, TaggerName};
 use crate::scheme::Scheme;
 use crate::thresholds::{self, THRESHOLDS};
 use flowsieve_settings::declare;
@@ -108,26 +107,6 @@ declare! {
     .with_default(true);
 }
 
-/// The registry's line.
-pub const ENTRY: Entry = Entry {
-    name: "homa",
-    label: "Homa",
-    summary: "receivers grant to the messages with the fewest bytes left, and choose the priorities of packets",
-    paper: "Montazeri et al., SIGCOMM 2018",
-    knows: Knows::Size,
-    build: |context: &Context<'_>| build(context, Sizes::True),
-};
-
-/// By predicted sizes.
-pub const PREDICTED: Entry = Entry {
-    name: "homa-predicted",
-    label: "Homa (predicted)",
-    summary: "Homa by the bytes left of a predicted size",
-    paper: "Montazeri et al., SIGCOMM 2018; Li et al., NSDI 2024",
-    knows: Knows::PredictedSize,
-    build: |context: &Context<'_>| build(context, Sizes::Predicted(context.scope.read(&OUTLIVED)?)),
-};
-
 /// The authors' number of scheduled levels, of 8.
 const PUBLISHED: [(&[&str], u8); 9] = [
     (&["homa-w1", "qcluster-w1"], 1),
@@ -144,15 +123,20 @@ const PUBLISHED: [(&[&str], u8); 9] = [
 /// The number of levels for which those were published.
 const PUBLISHED_LEVELS: u8 = 8;
 
-fn build(context: &Context<'_>, sizes: Sizes) -> Result<Scheme, SettingsError> {
+/// Builds the scheme. What orders messages is its file's tagger; a port may serve by it instead of by priorities.
+pub(crate) fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
     let scope = &context.scope;
+    let sizes = match scope.usual(&TAGGER)? {
+        Some(TaggerName::Predicted) => Sizes::Predicted(scope.read(&OUTLIVED)?),
+        _ => Sizes::True,
+    };
     let asks = scope.read(&ASKS)?;
     let facts = TransportFacts {
         acknowledges: false,
         sets_priorities: true,
         ..parts::packet_facts(scope, asks.then_some(NonZeroU32::MIN))?
     };
-    let overhead = ParameterSet::read(scope)?.wire_overhead(scope)?;
+    let overhead = wire_overhead(scope)?;
     let (rtt_bytes, by_pair) = rtt_bytes(context, facts, overhead)?;
     let (segment, header) = (facts.segment, facts.header);
     let beside = u32::from(header) + u32::from(overhead);
@@ -174,7 +158,7 @@ fn build(context: &Context<'_>, sizes: Sizes) -> Result<Scheme, SettingsError> {
         levels: planned.start.clone(),
         seen,
         nic_packets: u32::try_from(scope.read(&NIC_PACKETS)?).unwrap_or(u32::MAX),
-        silence: Time(scope.read_or(&RESEND_AFTER, parts::timer(context, RESEND_AFTER_OF_LINUX)?.0)?),
+        silence: Time(scope.read_or(&RESEND_AFTER, fabric_values::timer(context, RESEND_AFTER_OF_LINUX)?.0)?),
         attempts: u32::try_from(scope.read(&RESEND_ATTEMPTS)?).unwrap_or(u32::MAX),
         asks,
         replies: replies(context, asks)?,
@@ -189,19 +173,7 @@ fn build(context: &Context<'_>, sizes: Sizes) -> Result<Scheme, SettingsError> {
         HomaEndpoint::new(made.get_or_init(with_levels), site)
     };
     let transport = TransportSpec::custom(facts, constants, make).with_rules(&cutoffs_of);
-    let parts = Parts {
-        transport: Part::Own(transport),
-        // What orders messages; a port may serve by it instead of by priorities.
-        tagger: Part::Own(match sizes {
-            Sizes::True => TaggerSpec::Bytes(Bytes::Remaining),
-            Sizes::Predicted(outlived) => TaggerSpec::Predicted(outlived),
-        }),
-        port: Part::Named(DisciplineName::StrictPriority),
-        queues: PUBLISHED_LEVELS.into(),
-        marking: MarkingName::Off,
-        ..Parts::DEFAULT
-    };
-    parts::build(context, &parts)
+    parts::build(context, Own { transport: Some(transport), ..Own::default() })
 }
 
 /// Returns the constants that have to fit the fabric.

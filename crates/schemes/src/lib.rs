@@ -1,42 +1,38 @@
-//! The schemes, the registry, and the settings from which schemes are built. Each scheme is one file, which lists its parts
-//! and holds its paper's parameters.
+//! The schemes, the registry, and the settings from which schemes are built. Each scheme is one file in `schemes`, which
+//! lists its parts and holds its paper's parameters ([`file`]).
 
 mod adaptation;
 pub mod afq;
 pub mod awafs;
 pub mod coflows;
-pub mod d2tcp;
-pub mod dctcp;
 mod entry;
-pub mod es8;
-pub mod fair_queueing;
+mod fabric_values;
 pub mod feeds;
+pub mod file;
 pub mod flow_level;
 pub mod homa;
-pub mod las;
 pub mod marking_rule;
 pub mod messages;
-pub mod nos2;
 pub mod own;
 pub mod parameters;
 pub mod parts;
 pub mod pcoflow;
-pub mod pfabric;
 pub mod pias;
 pub mod qclimb;
 pub mod qcluster;
 pub mod registry;
 pub mod scheme;
-pub mod sieve;
-pub mod sp_pifo;
+pub mod sets;
 #[cfg(test)]
 mod testing;
-pub mod textbook;
+#[cfg(test)]
+mod tests;
 pub mod thresholds;
 
 /// Every setting that schemes read, by the part that declares it.
 pub const SETTINGS: &[&[&flowsieve_settings::Key]] = &[
     flowsieve_settings::SETTINGS,
+    sets::SETTINGS,
     parameters::SETTINGS,
     parts::PORT_SETTINGS,
     afq::SETTINGS,
@@ -47,7 +43,6 @@ pub const SETTINGS: &[&[&flowsieve_settings::Key]] = &[
     parts::HOST_PORT_SETTINGS,
     parts::REPAIR_SETTINGS,
     messages::SETTINGS,
-    pfabric::SETTINGS,
     homa::SETTINGS,
     pias::SETTINGS,
     thresholds::SETTINGS,
@@ -62,6 +57,7 @@ pub const SETTINGS: &[&[&flowsieve_settings::Key]] = &[
     qcluster::GROUP_SETTINGS,
 ];
 
-pub use entry::{Context, Entry, Follows, Knows, WorkloadFacts};
+pub use entry::{Build, Context, Entry, Follows, Knows, WorkloadFacts};
+pub use file::SchemeFile;
 pub use registry::REGISTRY;
 pub use scheme::Scheme;

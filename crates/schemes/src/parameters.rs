@@ -1,10 +1,5 @@
-//! The parameter sets, and the default packet format. Schemes, workloads and links each read these settings. The
-//! parameter sets' values for congestion control, ports and balancing are next to the parts that read them.
-//!
-//! `ns2` is the lineage in which PIAS, pFabric and QCluster were measured (ns-2 scripts of HKUST-SING/PIAS-NS2), `rfc` is
-//! today's standards, `linux` is `rfc` with what the TCP of Linux does beyond them. `scaled` is `ns2` for other rates and round trips: its windows, buffers and marking thresholds are
-//! numbers of packets for hosts of 10 Gbit/s, 80 us apart, and scale with the product of the two ([`Reference`]). Its timers scale
-//! with the round trip.
+//! The packet format, which schemes, workloads and links each read, and the network for which numbers of packets and times are
+//! meant ([`Reference`]): hosts of 10 Gbit/s, 80 us apart.
 
 use std::num::NonZeroU16;
 
@@ -18,20 +13,6 @@ use flowsieve_settings::{MTU, Scope, Section, Setting, SettingsError};
 use crate::entry::Context;
 
 declare! {
-    /// The source of defaults; the same for all schemes.
-    pub static PARAMETERS: Setting<ParameterSet> = Setting::choice(
-        Section::Run,
-        "parameters",
-        &[
-            ("ns2", ParameterSet::Ns2),
-            ("rfc", ParameterSet::Rfc),
-            ("scaled", ParameterSet::Scaled),
-            ("linux", ParameterSet::Linux),
-        ],
-        "parameter set of transports and hosts: that of the papers, that of today's standards, that of the papers \
-         with windows, buffers and K for the fabric's rate and round trip, or that of Linux",
-    )
-    .with_default(ParameterSet::Ns2);
     static HEADER: Setting<u64> = Setting::size(
         Section::Network, "header", 0, 1_000, "headers of a packet; an ACK is this long",
     )
@@ -48,54 +29,14 @@ declare! {
 /// The rate of hosts for which QCluster, LetFlow and HULA state their times, in bit/s.
 pub(crate) const TEN_GBPS: u64 = Reference::PAPERS.host_bps;
 
-/// Bytes that Ethernet adds to a packet: header and checksum (18), preamble (8), gap (12).
-const ETHERNET_BYTES: u64 = 38;
-
-/// The setting `parameters`: the source of defaults.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ParameterSet {
-    /// The papers' simulations.
-    Ns2,
-    /// Today's standards.
-    Rfc,
-    /// The papers' simulations, for the fabric's rate and round trip.
-    Scaled,
-    /// Linux, whose connections are in use already.
-    Linux,
+/// Reads the number of data packets that one ACK answers.
+pub fn ack_every(scope: &Scope<'_>) -> Result<u32, SettingsError> {
+    Ok(u32::try_from(scope.read(&ACK_EVERY)?).unwrap_or(u32::MAX))
 }
 
-impl ParameterSet {
-    /// Reads the set that holds for all schemes.
-    pub fn read(scope: &Scope<'_>) -> Result<ParameterSet, SettingsError> {
-        scope.common().read(&PARAMETERS)
-    }
-
-    /// Returns whether it is the papers' lineage.
-    pub fn is_ns2(self) -> bool {
-        matches!(self, ParameterSet::Ns2 | ParameterSet::Scaled)
-    }
-
-    /// Returns whether it is that of Linux.
-    pub fn is_linux(self) -> bool {
-        self == ParameterSet::Linux
-    }
-
-    /// Returns the number of data packets that one ACK answers.
-    pub fn ack_every(self, scope: &Scope<'_>) -> Result<u32, SettingsError> {
-        self.ack_every_or(scope, None)
-    }
-
-    /// Returns the same, for a scheme with a number of its own.
-    pub(crate) fn ack_every_or(self, scope: &Scope<'_>, own: Option<u64>) -> Result<u32, SettingsError> {
-        let default = own.unwrap_or(if self == ParameterSet::Rfc { 2 } else { 1 });
-        Ok(u32::try_from(scope.read_or(&ACK_EVERY, default)?).unwrap_or(u32::MAX))
-    }
-
-    /// Returns the bytes that a packet takes on the wire in addition to its length.
-    pub fn wire_overhead(self, scope: &Scope<'_>) -> Result<u16, SettingsError> {
-        let default = if self.is_ns2() { 0 } else { ETHERNET_BYTES };
-        Ok(u16::try_from(scope.read_or(&WIRE_OVERHEAD, default)?).unwrap_or(u16::MAX))
-    }
+/// Reads the bytes that a packet takes on the wire in addition to its length.
+pub fn wire_overhead(scope: &Scope<'_>) -> Result<u16, SettingsError> {
+    Ok(u16::try_from(scope.read(&WIRE_OVERHEAD)?).unwrap_or(u16::MAX))
 }
 
 /// The network for which windows and buffers are meant.
@@ -117,7 +58,7 @@ impl Reference {
     /// papers.
     pub fn read(context: &Context<'_>) -> Result<Reference, SettingsError> {
         let (scope, Some(fabric)) = (&context.scope, context.workload.fabric()) else { return Ok(Reference::PAPERS) };
-        let overhead = ParameterSet::read(scope)?.wire_overhead(scope)?;
+        let overhead = wire_overhead(scope)?;
         Ok(Reference::of(fabric, Exchange::new(segment(scope)?.get(), header(scope)?, overhead)))
     }
 
@@ -187,8 +128,7 @@ mod tests {
         let of = |set: &str| {
             let settings = none_given().with(None, "parameters", set);
             let scope = settings.common();
-            let set = ParameterSet::read(&scope).unwrap();
-            (set.ack_every(&scope).unwrap(), set.wire_overhead(&scope).unwrap())
+            (ack_every(&scope).unwrap(), wire_overhead(&scope).unwrap())
         };
         assert_eq!(of("ns2"), (1, 0));
         assert_eq!(of("rfc"), (2, 38));

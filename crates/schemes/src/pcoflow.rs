@@ -2,8 +2,8 @@
 //! order even when its priority rises ([`flowsieve_core::pcoflow`]). Eight bands, 4,000 packets in all, each band marked
 //! above 200.
 //!
-//! [`ECN`] lets bands grow into each other's space, [`DROP`] gives each 500 packets; all later results of the paper are
-//! those of the first. [`MOVE`] is the ideal of its Fig. 1, as we read it: waiting packets follow a rising priority.
+//! `pcoflow-ecn` lets bands grow into each other's space, `pcoflow-drop` gives each 500 packets; all later results of the paper
+//! are those of the first. `pcoflow-move` is the ideal of its Fig. 1, as we read it: waiting packets follow a rising priority.
 //!
 //! The host's own port has the bands, too. A packet that waits there keeps its tag, so a plain port would put packets out
 //! of order before a switch could help; the paper does not discuss this.
@@ -12,13 +12,11 @@
 //! schemes.
 
 use flowsieve_core::PortKind;
-use flowsieve_core::coflow::OrderRule;
 use flowsieve_core::pcoflow::{Keeps, MOST_SLOTS, Marks, PcoflowRules};
 use flowsieve_core::pcoflow_sp_pifo::PcoflowSpPifoRules;
 
-use crate::coflows::{self, ELASTIC_PARTS, OrderName};
-use crate::entry::{Context, Entry, Knows};
-use crate::parts::{self, AdmissionName, Parts};
+use crate::entry::Context;
+use crate::parts::{self, Own};
 use crate::scheme::{PortSpec, Scheme};
 use flowsieve_settings::declare;
 use flowsieve_settings::{Section, Setting, SettingsError};
@@ -42,54 +40,35 @@ declare! {
          all packets with its tag in any band",
     )
     .with_default(Marks::Tagged);
+    static PCOFLOW_QUEUE: Setting<QueueName> = Setting::choice(
+        Section::Scheme,
+        "pcoflow_queue",
+        &[("bands", QueueName::Bands), ("moving bands", QueueName::MovingBands), ("sp-pifo", QueueName::SpPifo)],
+        "how pCoflow's ports keep packets: in bands; in bands in which waiting packets follow a rising priority; or by \
+         Equation 1's ranks in SP-PIFO's queues",
+    )
+    .with_default(QueueName::Bands)
+    .silent();
 }
 
-/// Bands that grow into each other's space.
-pub const ECN: Entry = Entry {
-    name: "pcoflow-ecn",
-    label: "pCoflow-ECN",
-    summary: "coflows in Sincronia's order; switches let none of a coflow's packets overtake another; bands share memory",
-    paper: "Hernandez Benet et al., ICIN 2021",
-    knows: Knows::Coflow,
-    build: |context| build(context, &ELASTIC_PARTS, false),
-};
+/// How a port keeps packets, by the names that settings use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum QueueName {
+    Bands,
+    MovingBands,
+    SpPifo,
+}
 
-/// Bands of 500 packets each.
-pub const DROP: Entry = Entry {
-    name: "pcoflow-drop",
-    label: "pCoflow-Drop",
-    summary: "the same with 500 packets a band",
-    build: |context| {
-        let parts = Parts { buffer_packets: 500, admission: AdmissionName::PerQueue, ..ELASTIC_PARTS };
-        build(context, &parts, false)
-    },
-    ..ECN
-};
-
-/// Waiting packets follow their coflow's priority.
-pub const MOVE: Entry = Entry {
-    name: "pcoflow-move",
-    label: "pCoflow-Move",
-    summary: "the ideal without reordering: waiting packets rise with their coflow's priority",
-    build: |context| build(context, &ELASTIC_PARTS, true),
-    ..ECN
-};
-
-/// Equation 1's ranks in SP-PIFO's queues.
-pub const SP_PIFO: Entry = Entry {
-    name: "pcoflow-sp-pifo",
-    label: "pCoflow-SP-PIFO",
-    summary: "pCoflow's ranks, taken literally, in SP-PIFO's queues, which put packets of a coflow out of order",
-    build: |context| {
-        let scheme = coflows::build(context, &ELASTIC_PARTS, OrderName::By(OrderRule::Bssi))?;
-        with_ports(context, scheme, |bands| PortKind::PcoflowSpPifo(PcoflowSpPifoRules { bands }))
-    },
-    ..ECN
-};
-
-fn build(context: &Context<'_>, parts: &Parts, moves: bool) -> Result<Scheme, SettingsError> {
+/// Builds the scheme.
+pub(crate) fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
     let scope = &context.scope;
-    let scheme = coflows::build(context, parts, OrderName::By(OrderRule::Bssi))?;
+    let scheme = parts::build(context, Own::default())?;
+    let moves = match scope.read(&PCOFLOW_QUEUE)? {
+        QueueName::SpPifo => {
+            return with_ports(context, scheme, |bands| PortKind::PcoflowSpPifo(PcoflowSpPifoRules { bands }));
+        }
+        name => name == QueueName::MovingBands,
+    };
     let slots = scope.optional(&PCOFLOW_SLOTS)?.map(|slots| slots as usize);
     if moves && slots.is_some() {
         return Err(scope.invalid(&PCOFLOW_SLOTS, "none: to move packets, the queue must know their coflows"));

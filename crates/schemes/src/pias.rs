@@ -12,13 +12,14 @@ use std::num::NonZeroU64;
 
 use flowsieve_core::taggers::aged_levels::AgedLevels;
 use flowsieve_core::taggers::demotion::Demotion;
+use flowsieve_core::taggers::levels::LevelParams;
 use flowsieve_core::taggers::message_gap::DemotionByGap;
 use flowsieve_core::{TaggerSpec, Time};
 
-use crate::adaptation;
-use crate::entry::{Context, Entry, Knows, WorkloadFacts};
+use crate::adaptation::{self, Rule};
+use crate::entry::{Context, WorkloadFacts};
 use crate::messages::MESSAGE_GAP;
-use crate::parts::{self, DisciplineName, Part, Parts, QUEUES, TaggerName};
+use crate::parts::{QUEUES, TAGGER, TaggerName};
 use crate::scheme::Scheme;
 use crate::thresholds::{Computed, Start, THRESHOLDS, compute, spread};
 use flowsieve_settings::declare;
@@ -34,76 +35,98 @@ declare! {
         "misusing_hosts claim nothing; they split their messages into pieces of this size, which they send one after another \
          on a connection; each piece is tagged as a message",
     );
+    /// Where a level begins.
+    static LEVELS_BEGIN: Setting<LevelsBegin> = Setting::choice(
+        Section::Scheme,
+        "levels_begin",
+        &[("after", LevelsBegin::After), ("at", LevelsBegin::At)],
+        "tagger = \"demotion\": whether a level begins with the byte after its threshold, as PIAS's do, or at it, as ES-8's and NOS2's do",
+    )
+    .with_default(LevelsBegin::After)
+    .silent();
+    static NETWORK_LEVELS: Setting<u64> = Setting::count(
+        Section::Scheme, "network_levels", 2, 2,
+        "tagger = \"demotion\": levels that the network's packets have, whatever the queues, with thresholds by the rule of the \
+         controller; not given: as many as queues",
+    )
+    .silent();
 }
 
-/// The registry's line.
-pub const ENTRY: Entry = Entry {
-    name: "pias",
-    label: "PIAS",
-    summary: "hosts demote flows by bytes sent; strict priorities with per-port ECN",
-    paper: "Bai et al., NSDI 2015",
-    knows: Knows::Nothing,
-    build: |context| build_with(context, &PARTS, None, None),
-};
+/// Where a level begins, by the names that settings use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LevelsBegin {
+    After,
+    At,
+}
 
-/// PIAS's parts.
-pub(crate) const PARTS: Parts = Parts {
-    port: Part::Named(DisciplineName::StrictPriority),
-    queues: 8,
-    tagger: Part::Named(TaggerName::Demotion),
-    ..Parts::DEFAULT
-};
-
-/// Builds a scheme that demotes as PIAS does, with these thresholds unless the settings give some. `None`: the authors' if
-/// they published some for the workload, an equal split otherwise. `rule`: the controller's, by default.
-pub(crate) fn build_with(
-    context: &Context<'_>,
-    parts: &Parts,
-    start: Option<Start>,
-    rule: Option<adaptation::Rule>,
-) -> Result<Scheme, SettingsError> {
+/// Fills in the thresholds of hosts that demote flows, with the controllers that adapt them. They are those of the settings, or of
+/// the scheme's file; otherwise the authors' if they published some for the workload, and an equal split of its flows if not.
+pub(crate) fn demote(context: &Context<'_>, scheme: &mut Scheme) -> Result<(), SettingsError> {
     let scope = &context.scope;
-    let mut scheme = parts::build(context, parts)?;
     for class in 0..scheme.classes.len() {
-        if let TaggerSpec::AgedLevels(_) = scheme.classes[class].tagger {
-            let queues = scope.read_or(&QUEUES, parts.queues)? as usize;
-            let thresholds = thresholds(context, queues, start)?;
-            let survival = adaptation::by_age(context, rule)?;
-            scheme.classes[class].tagger = match survival {
-                Some(rule) => adaptation::survival(context, &mut scheme, class as u8, thresholds, rule, queues, true)?,
-                None => TaggerSpec::AgedLevels(AgedLevels { thresholds }),
-            };
-        } else if let TaggerSpec::Demotion(_) = scheme.classes[class].tagger {
-            let queues = scope.read_or(&QUEUES, parts.queues)? as usize;
-            let controller = adaptation::controller(context, rule, queues)?;
-            let nothing_known = controller.is_some() && context.workload.quantile_bytes(0.5).is_none();
-            let start = if nothing_known && start != Some(Start::Spread) { Some(Start::Unknown) } else { start };
-            let thresholds = thresholds(context, queues, start)?;
-            let tagger = adaptation::tagger(context, &mut scheme, class as u8, thresholds, controller, queues)?;
-            scheme.classes[class].tagger = match (scope.optional(&MESSAGE_GAP)?, tagger) {
-                (None, tagger) => tagger,
-                (Some(gap), TaggerSpec::Demotion(Demotion { thresholds })) => {
-                    TaggerSpec::DemotionByGap(DemotionByGap { thresholds, gap: Time(gap) })
-                }
-                _ => {
-                    return Err(scope.invalid(&MESSAGE_GAP, "none if thresholds adapt: sizes are those of messages"));
-                }
-            };
+        match scheme.classes[class].tagger {
+            TaggerSpec::AgedLevels(_) => demote_by_age(context, scheme, class)?,
+            TaggerSpec::Demotion(_) => demote_by_bytes(context, scheme, class)?,
+            _ => {}
         }
     }
-    scheme.misuse.piece = scope.optional(&MISUSE_PIECE)?.and_then(NonZeroU64::new);
-    if scheme.misuse.piece.is_some() && scheme.misuse.hosts == 0 {
-        return Err(scope.invalid(&MISUSE_PIECE, "none without misusing_hosts, or misusing_hosts = 1 or more"));
+    // Hosts that tag by bytes may be misled by pieces.
+    if scope.usual(&TAGGER)? == Some(TaggerName::Demotion) {
+        scheme.misuse.piece = scope.optional(&MISUSE_PIECE)?.and_then(NonZeroU64::new);
+        if scheme.misuse.piece.is_some() && scheme.misuse.hosts == 0 {
+            let expected = "none without misusing_hosts, or misusing_hosts = 1 or more";
+            return Err(scope.invalid(&MISUSE_PIECE, expected));
+        }
     }
-    Ok(scheme)
+    Ok(())
 }
 
-/// Reads the demotion thresholds, in bytes, rising; if not given: those of `start`.
-pub(crate) fn thresholds(
-    context: &Context<'_>,
-    queues: usize,
-    start: Option<Start>,
-) -> Result<Vec<u64>, SettingsError> {
+fn demote_by_age(context: &Context<'_>, scheme: &mut Scheme, class: usize) -> Result<(), SettingsError> {
+    let scope = &context.scope;
+    if scope.optional(&NETWORK_LEVELS)?.is_some() {
+        return Err(scope.invalid(&TAGGER, "another tagger, since hosts have levels of their own"));
+    }
+    let queues = scope.read(&QUEUES)? as usize;
+    let thresholds = thresholds(context, queues, false)?;
+    scheme.classes[class].tagger = match adaptation::by_age(context)? {
+        Some(rule) => adaptation::survival(context, scheme, class as u8, thresholds, rule, queues, true)?,
+        None => TaggerSpec::AgedLevels(AgedLevels { thresholds }),
+    };
+    Ok(())
+}
+
+fn demote_by_bytes(context: &Context<'_>, scheme: &mut Scheme, class: usize) -> Result<(), SettingsError> {
+    let scope = &context.scope;
+    let network_levels = scope.optional(&NETWORK_LEVELS)?;
+    let levels = match network_levels {
+        Some(levels) => levels,
+        None => scope.read(&QUEUES)?,
+    } as usize;
+    let rule = adaptation::controller(context, levels)?;
+    let thresholds = match network_levels {
+        Some(_) => {
+            let rules = [Rule::TwoLevel, Rule::EqualSplit, Rule::Optimal];
+            adaptation::start(context, &THRESHOLDS, &rules, rule.unwrap_or(Rule::TwoLevel), levels)?
+        }
+        None => thresholds(context, levels, rule.is_some() && context.workload.quantile_bytes(0.5).is_none())?,
+    };
+    let tagger = adaptation::tagger(context, scheme, class as u8, thresholds, rule, levels)?;
+    let at = scope.read(&LEVELS_BEGIN)? == LevelsBegin::At;
+    scheme.classes[class].tagger = match (scope.optional(&MESSAGE_GAP)?, tagger) {
+        (None, TaggerSpec::Demotion(Demotion { thresholds })) if at => {
+            TaggerSpec::Levels(LevelParams { network: thresholds, own: None })
+        }
+        (None, tagger) => tagger,
+        (Some(gap), TaggerSpec::Demotion(Demotion { thresholds })) => {
+            TaggerSpec::DemotionByGap(DemotionByGap { thresholds, gap: Time(gap) })
+        }
+        _ => return Err(scope.invalid(&MESSAGE_GAP, "none if thresholds adapt: sizes are those of messages")),
+    };
+    Ok(())
+}
+
+/// Reads the demotion thresholds, in bytes, rising. `unknown`: a controller will find them, and nothing is known of sizes.
+pub(crate) fn thresholds(context: &Context<'_>, queues: usize, unknown: bool) -> Result<Vec<u64>, SettingsError> {
     let scope = &context.scope;
     let name = scope.optional(&PUBLISHED_FOR)?;
     let of_name = |name: &String| {
@@ -114,8 +137,15 @@ pub(crate) fn thresholds(
     let name = name.as_ref().map(of_name).transpose()?;
     let published = || published_at(name.or(context.workload.distribution())?, context.workload.load()?);
     let published = (queues == PUBLISHED_QUEUES).then(published).flatten();
-    let or_else = if published.is_some() { Start::Published } else { Start::Computed(Computed::EqualSplit) };
-    match scope.read_or(&THRESHOLDS, SizesOr::Named(start.unwrap_or(or_else)))? {
+    let usual = match scope.usual(&THRESHOLDS)? {
+        // These need no sizes.
+        Some(usual @ (SizesOr::Sizes(_) | SizesOr::Named(Start::Spread))) => usual,
+        _ if unknown => SizesOr::Named(Start::Unknown),
+        Some(usual) => usual,
+        None if published.is_some() => SizesOr::Named(Start::Published),
+        None => SizesOr::Named(Start::Computed(Computed::EqualSplit)),
+    };
+    match scope.given_or(&THRESHOLDS, usual)? {
         SizesOr::Sizes(sizes) => adaptation::given(scope, &THRESHOLDS, sizes, queues),
         SizesOr::Named(Start::Unknown) => Ok(Vec::new()),
         SizesOr::Named(Start::Spread) => spread(context, queues),
@@ -231,7 +261,7 @@ mod tests {
 
     fn thresholds_of(settings: &Settings, facts: &Facts) -> Result<Vec<u64>, SettingsError> {
         let context = Context { scope: settings.scheme("pias"), workload: facts };
-        thresholds(&context, context.scope.read_or(&QUEUES, PARTS.queues)? as usize, None)
+        thresholds(&context, PUBLISHED_QUEUES, false)
     }
 
     #[test]

@@ -12,12 +12,11 @@
 use flowsieve_core::taggers::climb::{ClimbParams, SizeKnowledge, Unseen};
 use flowsieve_core::{TaggerSpec, Time};
 
-use crate::entry::{Context, Entry, Knows};
-use crate::parts::{self, BalancingName, DisciplineName, Part, Parts, QUEUES, ReorderingName};
+use crate::entry::Context;
+use crate::parts::QUEUES;
 use crate::pias;
-use crate::scheme::Scheme;
 use flowsieve_settings::declare;
-use flowsieve_settings::{MAX_TIME_PS, Section, Setting, SettingsError};
+use flowsieve_settings::{MAX_TIME_PS, Scope, Section, Setting, SettingsError};
 
 declare! {
     static SLACK: Setting<u64> = Setting::size(
@@ -45,75 +44,38 @@ declare! {
         "QCLIMB: priority of retransmitted packets: the highest, or that of their place in the flow",
     )
     .with_default(true);
+    /// What is known of a size.
+    static CLIMBS: Setting<SizeKnowledge> = Setting::choice(
+        Section::Scheme,
+        "climbs",
+        &[
+            ("bounds", SizeKnowledge::Bounds),
+            ("size", SizeKnowledge::Size),
+            ("predicted", SizeKnowledge::PredictedSize),
+            ("predicted, once", SizeKnowledge::PredictedSizeOnce),
+        ],
+        "tagger = \"climb\": up to a lower bound of the size, up to the size or a predicted one, or at once to the priority of a \
+         predicted one",
+    )
+    .with_default(SizeKnowledge::Bounds)
+    .silent();
 }
 
-/// With predicted bounds.
-pub const ENTRY: Entry = Entry {
-    name: "qclimb",
-    label: "QCLIMB",
-    summary: "flows climb strict priorities up to a lower bound of their size, and are demoted beyond it",
-    paper: "Li et al., NSDI 2024",
-    knows: Knows::Bounds,
-    build: |context| build(context, SizeKnowledge::Bounds),
-};
-
-/// With precise sizes.
-pub const PRECISE: Entry = Entry {
-    name: "qclimb-ps",
-    label: "QCLIMB-PS",
-    summary: "QCLIMB with precise sizes: priority by the bytes left",
-    paper: "Li et al., NSDI 2024",
-    knows: Knows::Size,
-    build: |context| build(context, SizeKnowledge::Size),
-};
-
-/// Climbing towards a predicted size.
-pub const PROMOTED: Entry = Entry {
-    name: "qclimb-pp",
-    label: "QCLIMB-PP",
-    summary: "QCLIMB by a predicted size: priority by the bytes left of it, the lowest beyond it",
-    paper: "Li et al., NSDI 2024",
-    knows: Knows::PredictedSize,
-    build: |context| build(context, SizeKnowledge::PredictedSize),
-};
-
-/// With one priority per flow.
-pub const FIXED: Entry = Entry {
-    name: "qclimb-fp",
-    label: "QCLIMB-FP",
-    summary: "QCLIMB by a predicted size: one priority for all packets of a flow",
-    paper: "Li et al., NSDI 2024",
-    knows: Knows::PredictedSize,
-    build: |context| build(context, SizeKnowledge::PredictedSizeOnce),
-};
-
-/// QCLIMB's parts.
-const PARTS: Parts = Parts {
-    port: Part::Named(DisciplineName::StrictPriority),
-    queues: 8,
-    tagger: Parts::TAGGED_LATER,
-    balancer: Some(Part::Named(BalancingName::Ecmp)),
-    reordering: ReorderingName::ByPriority,
-    ..Parts::DEFAULT
-};
-
-fn build(context: &Context<'_>, knows: SizeKnowledge) -> Result<Scheme, SettingsError> {
+/// Builds what hosts write.
+pub(crate) fn tagger(context: &Context<'_>) -> Result<TaggerSpec, SettingsError> {
     let scope = &context.scope;
-    let mut scheme = parts::build(context, &PARTS)?;
-    let queues = scope.read_or(&QUEUES, PARTS.queues)? as usize;
-    let bounded = knows == SizeKnowledge::Bounds;
-    let params = ClimbParams {
-        thresholds: pias::thresholds(context, queues, None)?,
+    let knows = scope.read(&CLIMBS)?;
+    Ok(TaggerSpec::Climb(ClimbParams {
+        thresholds: pias::thresholds(context, scope.read(&QUEUES)? as usize, false)?,
         // Only a lower bound may be below the size.
-        slack: if bounded { scope.read(&SLACK)? } else { 0 },
+        slack: if knows == SizeKnowledge::Bounds { scope.read(&SLACK)? } else { 0 },
         knows,
         unseen: if knows == SizeKnowledge::Size { Unseen::Pias } else { scope.read(&UNSEEN)? },
         retransmissions_first: scope.read(&RETRANSMISSION_PRIORITY)?,
-    };
-    let inference = Time(scope.read(&INFERENCE)?);
-    for class in &mut scheme.classes {
-        class.tagger = TaggerSpec::Climb(params.clone());
-        class.inference = inference;
-    }
-    Ok(scheme)
+    }))
+}
+
+/// Reads the time that a host needs for bounds or sizes.
+pub(crate) fn inference(scope: &Scope<'_>) -> Result<Time, SettingsError> {
+    scope.read(&INFERENCE).map(Time)
 }

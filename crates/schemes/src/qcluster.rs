@@ -11,15 +11,16 @@ mod group;
 use flowsieve_core::qcluster::sketch::SketchParams;
 use flowsieve_core::qcluster::{Avoidance, ClusterParams, MessageKey, Unit, Weight};
 use flowsieve_core::taggers::cluster::{ClusterTagger, FlowProperty, Rank};
+use flowsieve_core::taggers::plain::Plain;
 use flowsieve_core::{PortKind, TaggerSpec, Time};
 
 pub(crate) use group::SETTINGS as GROUP_SETTINGS;
 use group::{OrderName, Property, group, initial, spread};
 
-use crate::entry::{Context, Entry, Knows};
+use crate::entry::Context;
 use crate::messages::message_gap;
 use crate::parameters::TEN_GBPS;
-use crate::parts::{self, DisciplineName, Part, Parts};
+use crate::parts::{self, Own};
 use crate::scheme::{Class, PortSpec, Scheme};
 use flowsieve_settings::declare;
 use flowsieve_settings::{MAX_TIME_PS, Section, Setting, SettingsError};
@@ -122,71 +123,12 @@ declare! {
     .with_default(100_000_000);
 }
 
-/// A row of Table 3: the property by which its flows are clustered, and which flows have their own queues.
-#[derive(Clone, Copy)]
-struct Row {
-    special: SpecialName,
-    special_weight: Property,
-    special_order: OrderName,
-    weight: Property,
-    order: OrderName,
-}
-
-const LAS_ROW: Row = Row {
-    special: SpecialName::None,
-    special_weight: Property::Sent,
-    special_order: OrderName::StrictPriority,
-    weight: Property::Sent,
-    order: OrderName::StrictPriority,
-};
-
-const DEADLINES: Row = Row { special: SpecialName::Deadline, special_weight: Property::TimePerPacket, ..LAS_ROW };
-
-macro_rules! entries {
-    ($($entry:ident, $name:literal, $label:literal, $knows:ident, $row:expr, $summary:literal;)*) => {
-        $(
-            #[doc = $summary]
-            pub const $entry: Entry = Entry {
-                name: $name,
-                label: $label,
-                summary: $summary,
-                paper: "Yang et al., QCluster",
-                knows: Knows::$knows,
-                build: |context| build(context, $row),
-            };
-        )*
-    };
-}
-
-entries! {
-    LAS, "qc-las", "QC-LAS", Nothing, LAS_ROW, "clusters by bytes sent; strict priority";
-    SRPT, "qc-srpt", "QC-SRPT", Size, Row { weight: Property::Remaining, ..LAS_ROW }, "clusters by bytes remaining; strict priority";
-    FQ, "qc-fq", "QC-FQ", Nothing, Row { weight: Property::SentPackets, order: OrderName::Inverse, ..LAS_ROW },
-        "clusters of one size by packets sent; round robin against the queue weights";
-    DDL, "qc-ddl", "QC-DDL", Deadline, Row { weight: Property::Remaining, ..DEADLINES },
-        "flows with a deadline first, by time left for each packet; the others by bytes remaining";
-    SJF, "qc-sjf", "QC-SJF", Size, Row { weight: Property::Size, ..LAS_ROW }, "clusters by flow size; strict priority";
-    DDL_LAS, "qc-ddl-las", "QC-DDL-LAS", Deadline, DEADLINES, "flows with a deadline first; the others by bytes sent";
-    DDL_SJF, "qc-ddl-sjf", "QC-DDL-SJF", Deadline, Row { weight: Property::Size, ..DEADLINES }, "flows with a deadline first; the others by size";
-    DDL_FQ, "qc-ddl-fq", "QC-DDL-FQ", Deadline, Row { weight: Property::SentPackets, order: OrderName::Inverse, ..DEADLINES },
-        "flows with a deadline first; the others share in round robin";
-    COFLOW, "qc-coflow", "QC-Coflow", Coflow, Row { weight: Property::Coflow, order: OrderName::Shares, ..LAS_ROW },
-        "clusters by bytes that the coflow has sent; weighted sharing";
-    MIN_RATE, "qc-min-rate", "QC-Min-Rate", Nothing, Row { special: SpecialName::BelowRate, ..LAS_ROW },
-        "flows below their minimum rate first; within both by bytes sent";
-    TSN, "qc-tsn", "QC-TSN", Nothing, Row { special: SpecialName::Class, ..LAS_ROW }, "flows of the second class first; within both by bytes sent";
-}
-
-fn build(context: &Context<'_>, row: Row) -> Result<Scheme, SettingsError> {
+/// Builds a scheme of a row of Table 3: by which property its flows are clustered, and which flows have their own queues.
+pub(crate) fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
     let scope = &context.scope;
-    let parts = Parts {
-        port: Part::Named(DisciplineName::StrictPriority),
-        queues: 8,
-        tagger: Parts::TAGGED_LATER,
-        ..Parts::default()
-    };
-    let mut scheme = parts::build(context, &parts)?;
-    let special = match scope.read_or(&SPECIAL, row.special)? {
+    let own = Own { tagger: Some(TaggerSpec::Plain(Plain)), ..Own::default() };
+    let mut scheme = parts::build(context, own)?;
+    let special = match scope.read(&SPECIAL)? {
         SpecialName::None => FlowProperty::None,
         SpecialName::Deadline => FlowProperty::Deadline,
         SpecialName::BelowRate => FlowProperty::BelowRate { bps: scope.read(&LOWEST_RATE)? },
@@ -194,9 +136,9 @@ fn build(context: &Context<'_>, row: Row) -> Result<Scheme, SettingsError> {
     };
     let own = match special {
         FlowProperty::None => None,
-        _ => Some(scope.read_or(&SPECIAL_WEIGHT, row.special_weight)?),
+        _ => Some(scope.read(&SPECIAL_WEIGHT)?),
     };
-    let others = scope.read_or(&WEIGHT, row.weight)?;
+    let others = scope.read(&WEIGHT)?;
     let counted = |property: &Property| property.weight() == Weight::Sent;
     if own.filter(counted).is_some_and(|own| counted(&others) && own.unit() != others.unit()) {
         return Err(scope.invalid(&SPECIAL_WEIGHT, "the unit of `weight`: a port counts bytes or packets"));
@@ -233,11 +175,11 @@ fn build(context: &Context<'_>, row: Row) -> Result<Scheme, SettingsError> {
         }
         let mut groups = Vec::new();
         if let Some(own) = own {
-            let order = scope.read_or(&SPECIAL_ORDER, row.special_order)?;
+            let order = scope.read(&SPECIAL_ORDER)?;
             groups.push(group(scope, own, spread(own.first(), of_special), order)?);
         }
         let initial = initial(scope, others, queues - of_special)?;
-        groups.push(group(scope, others, initial, scope.read_or(&ORDER, row.order)?)?);
+        groups.push(group(scope, others, initial, scope.read(&ORDER)?)?);
         let kind = PortKind::Cluster(ClusterParams { groups, sketch, key, unit, avoidance });
         Ok(PortSpec { kind, ..port.clone() })
     })?;
@@ -278,7 +220,7 @@ mod tests {
     fn params(name: &str, settings: &Settings) -> Result<ClusterParams, String> {
         let entry = crate::registry::find(name).unwrap();
         let scheme =
-            (entry.build)(&Context { scope: settings.scheme(name), workload: &W4 }).map_err(|e| e.to_string())?;
+            entry.scheme(&Context { scope: settings.scheme(name), workload: &W4 }).map_err(|e| e.to_string())?;
         let PortKind::Cluster(params) = &scheme.ports.at(Place::Leaf).kind else { panic!("no cluster port") };
         Ok(params.clone())
     }
@@ -304,7 +246,7 @@ mod tests {
     /// Returns what hosts write into packets of flows with the special property, and into others.
     fn ranks(name: &str, settings: &Settings) -> (Rank, Rank) {
         let entry = crate::registry::find(name).unwrap();
-        let scheme = (entry.build)(&Context { scope: settings.scheme(name), workload: &W4 }).unwrap();
+        let scheme = entry.scheme(&Context { scope: settings.scheme(name), workload: &W4 }).unwrap();
         let TaggerSpec::Cluster(tagger) = scheme.classes[0].tagger else { panic!("no cluster tagger") };
         (tagger.special_rank, tagger.rank)
     }
@@ -341,7 +283,7 @@ mod tests {
     fn tsn__the_second_class_is_special() {
         let entry = crate::registry::find("qc-tsn").unwrap();
         let settings = none_given();
-        let scheme = (entry.build)(&Context { scope: settings.scheme("qc-tsn"), workload: &W4 }).unwrap();
+        let scheme = entry.scheme(&Context { scope: settings.scheme("qc-tsn"), workload: &W4 }).unwrap();
         let special: Vec<FlowProperty> = scheme
             .classes
             .iter()

@@ -5,21 +5,26 @@
 //! *is* the effective configuration of a point. A given key that no point reads is an error, found by comparing
 //! [`Settings::unread`] over the points.
 //!
-//! Lookup, from the most specific to the most general, for a scheme variant `v` at a place `p`: `[schemes.v.p]`,
-//! `[schemes.v]`, `[network.p]` (only keys of ports), the key's own section, the default of the setting or its reader.
+//! Lookup, from the most specific to the most general, for a scheme variant `v` at a place `p`. First what is given, in a
+//! file, by a sweep or on the command line: `[schemes.v.p]`, `[schemes.v]`, `[network.p]` (only keys of ports), the key's own
+//! section. Then the scheme's own value ([`Scope::with_own`]), for the place before that for all places; the parameter set's
+//! ([`Setting::selects`]); and the default of the setting or its reader.
 //!
 //! Units: sizes in bytes, times in ps, rates in bit/s ([`units`]). One `pkt` is the scope's `mtu`.
 
 mod error;
+mod layer;
 mod scope;
 mod setting;
+pub mod toml;
 pub mod units;
 mod value;
 
 pub use error::{Origin, SettingsError, WrongName};
 pub use flowsieve_core::Place;
+pub use layer::Layer;
 pub use scope::{MTU, Scope};
-pub use setting::{Counts, Key, Scaled, Section, Setting, SizesOr};
+pub use setting::{Counts, Key, Scaled, Section, Selects, Setting, SizesOr};
 pub use value::{Kind, MAX_TIME_PS, Names, Raw, Value, one_of};
 
 use std::borrow::Cow;
@@ -31,13 +36,21 @@ pub const SETTINGS: &[&Key] = scope::SETTINGS;
 
 /// All settings that an experiment may give, each name once.
 #[derive(Debug, Clone, Default)]
-pub struct Keys(Arc<[&'static Key]>);
+pub struct Keys {
+    list: Arc<[&'static Key]>,
+    /// The one that selects a layer of values, if there is one.
+    selecting: Option<&'static Key>,
+}
 
 impl Keys {
     /// Joins the settings of several declarations, section by section.
     pub fn joined(lists: &[&[&'static Key]]) -> Keys {
         let of = |section: Section| lists.iter().copied().flatten().copied().filter(move |key| key.section == section);
-        Keys(Section::ALL.into_iter().flat_map(of).collect())
+        Keys::of(Section::ALL.into_iter().flat_map(of).collect())
+    }
+
+    fn of(list: Arc<[&'static Key]>) -> Keys {
+        Keys { selecting: list.iter().copied().find(|key| key.selects.is_some()), list }
     }
 
     /// Finds the setting of this name.
@@ -47,7 +60,7 @@ impl Keys {
 
     /// Returns all of them, section by section.
     pub fn iter(&self) -> impl Iterator<Item = &'static Key> + Clone + '_ {
-        self.0.iter().copied()
+        self.list.iter().copied()
     }
 
     /// Builds the settings of a point, with none given yet.
@@ -127,6 +140,8 @@ struct Record {
     /// What was given and read, by the reader's name in the effective configuration.
     used: BTreeSet<(Address, String)>,
     values: BTreeMap<String, String>,
+    /// What was read of schemes' own values, by the place for which it is.
+    own: BTreeSet<(&'static str, Option<Place>)>,
     /// The rate to which times are scaled, in bit/s.
     rate_bps: Option<u64>,
     /// Whether times were read that can be scaled, by the reader's name: whether scaling changed the value.
@@ -165,7 +180,7 @@ impl Clone for Settings {
 impl Settings {
     /// Builds settings with none given yet, from the declarations of some parts.
     pub fn of(declared: impl IntoIterator<Item = &'static Key>) -> Settings {
-        Keys(declared.into_iter().collect()).none_given()
+        Keys::of(declared.into_iter().collect()).none_given()
     }
 
     /// Returns every setting that may be given.
@@ -328,9 +343,30 @@ impl Settings {
             .collect()
     }
 
+    /// Returns whether a scheme's own value for a place, or for all places, has been read.
+    pub fn has_read_own(&self, name: &str, place: Option<Place>) -> bool {
+        self.record().own.iter().any(|(known, at)| *known == name && *at == place)
+    }
+
     /// Returns the record. It is whole even if a reader panicked, since each entry is written in one step.
     fn record(&self) -> MutexGuard<'_, Record> {
         self.record.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Finds the value of the layer that a setting selects. That setting counts as read, then.
+    fn selected(&self, name: &str) -> Option<(&'static Raw, &'static Origin)> {
+        let key = self.declared.selecting?;
+        let address = (Table::Section(key.section), key.name);
+        let given = self.given.get(&address).map(|given| given.value.to_string());
+        let (choice, layer) = key.selects?(given.as_deref())?;
+        let (_, raw, origin) = layer.at(None, name)?;
+        let reader = format!("{}.{}", key.section.path(), key.name);
+        let mut record = self.record();
+        if given.is_some() {
+            record.used.insert((address, reader.clone()));
+        }
+        record.values.insert(reader, choice.to_owned());
+        Some((raw, origin))
     }
 
     /// Returns all given values, by address; does not count as reading them.

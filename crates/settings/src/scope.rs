@@ -1,11 +1,13 @@
 //! Reading settings for one scheme variant at one place.
 
 use super::error::{Origin, SettingsError};
+use super::layer::Layer;
 use super::setting::{Key, Section, Setting};
 use super::units::{self, Size};
-use super::value::{Kind, Value};
+use super::value::{Kind, Raw, Value};
 use super::{Given, Place, Settings, Table};
 use crate::declare;
+use std::sync::Arc;
 
 declare! {
     /// Bytes of the largest packet; by default an Ethernet packet's.
@@ -27,11 +29,13 @@ pub struct Scope<'a> {
     class: Option<usize>,
     /// The `[[workload]]` whose keys it reads, if there are several.
     workload: Option<String>,
+    /// The scheme's own values.
+    own: Option<Arc<Layer>>,
 }
 
 impl<'a> Scope<'a> {
     pub(super) fn new(settings: &'a Settings, variant: Option<String>) -> Self {
-        Scope { settings, variant, place: None, row: None, class: None, workload: None }
+        Scope { settings, variant, place: None, row: None, class: None, workload: None, own: None }
     }
 
     /// Builds the scope of one table of a list of tables.
@@ -49,6 +53,12 @@ impl<'a> Scope<'a> {
     #[must_use]
     pub fn of_class(self, class: usize) -> Scope<'a> {
         Scope { class: Some(class), ..self }
+    }
+
+    /// Returns the same scope with values that its scheme has where none is given.
+    #[must_use]
+    pub fn with_own(self, own: Arc<Layer>) -> Scope<'a> {
+        Scope { own: Some(own), ..self }
     }
 
     /// Returns the same scope with the keys of one of several workloads.
@@ -90,9 +100,24 @@ impl<'a> Scope<'a> {
         Ok(self.value(setting, Some(default), Some(bps))?.unwrap_or(default))
     }
 
-    /// Reads a setting, if given.
+    /// Reads a setting that is given, or the scheme's own, or the parameter set's.
     pub fn optional<T: Clone + PartialEq>(&self, setting: &Setting<T>) -> Result<Option<T>, SettingsError> {
         self.value(setting, None, None)
+    }
+
+    /// Reads a setting whose default the reader works out from the scheme's own value ([`Scope::usual`]): the given value, or
+    /// this default.
+    pub fn given_or<T: Clone + PartialEq>(&self, setting: &Setting<T>, default: T) -> Result<T, SettingsError> {
+        let found = self.given_or_else(setting, || Ok(Some((setting.write(&default), false))))?;
+        Ok(found.unwrap_or(default))
+    }
+
+    /// Returns the value that holds if none is given, of the scheme or of the parameter set; does not count as reading the
+    /// setting.
+    pub fn usual<T: Clone + PartialEq>(&self, setting: &Setting<T>) -> Result<Option<T>, SettingsError> {
+        let Some((raw, origin)) = self.unsaid(setting) else { return Ok(None) };
+        let value = self.whole(setting, setting.kind.read(setting.name, raw, origin)?)?;
+        Ok(Some(setting.read(value)))
     }
 
     /// Reads a setting that has to be given here; `expected` says what is.
@@ -119,6 +144,11 @@ impl<'a> Scope<'a> {
         self.lookup(key).is_some()
     }
 
+    /// Returns whether the setting is given for this scope, or is the scheme's own; does not count as reading it.
+    pub fn is_given_or_own(&self, key: &Key) -> bool {
+        self.is_given(key) || self.own.as_ref().is_some_and(|own| own.at(self.place, key.name).is_some())
+    }
+
     /// Returns whether this scope has read the setting, given or by default.
     pub fn has_read(&self, key: &Key) -> bool {
         self.settings.record().values.contains_key(&self.address(key))
@@ -127,9 +157,10 @@ impl<'a> Scope<'a> {
     /// Builds the error that refuses a setting's value, pointing at where it was given.
     pub fn invalid(&self, key: &Key, expected: impl Into<String>) -> SettingsError {
         let name = key.name;
-        let problem = match self.lookup(key) {
-            Some((_, given)) => format!("`{name}` = {} does not fit here", given.value),
-            None => match self.settings.record().values.get(&self.address(key)) {
+        let problem = match (self.lookup(key), self.users_own(key)) {
+            (Some((_, given)), _) => format!("`{name}` = {} does not fit here", given.value),
+            (None, Some((raw, _))) => format!("`{name}` = {raw} does not fit here"),
+            (None, None) => match self.settings.record().values.get(&self.address(key)) {
                 Some(default) => format!("`{name}` is not given, and its default {default} does not fit here"),
                 None => format!("`{name}` is missing"),
             },
@@ -139,9 +170,10 @@ impl<'a> Scope<'a> {
 
     /// Builds an error about a setting with its own sentence, pointing at where the setting was given.
     pub fn error(&self, key: &Key, problem: impl Into<String>) -> SettingsError {
-        match self.lookup(key) {
-            Some((_, given)) => SettingsError::new(given.origin.clone(), problem).of_key(key.name),
-            None => SettingsError::new(Origin::Default, problem).of_missing(key.name, key.section.path()),
+        match (self.lookup(key), self.users_own(key)) {
+            (Some((_, given)), _) => SettingsError::new(given.origin.clone(), problem).of_key(key.name),
+            (None, Some((_, origin))) => SettingsError::new(origin.clone(), problem).of_key(key.name),
+            (None, None) => SettingsError::new(Origin::Default, problem).of_missing(key.name, key.section.path()),
         }
     }
 
@@ -152,29 +184,73 @@ impl<'a> Scope<'a> {
         default: Option<T>,
         stated_for: Option<u64>,
     ) -> Result<Option<T>, SettingsError> {
+        self.given_or_else(setting, || match (self.unsaid(setting), &default) {
+            (Some((raw, origin)), _) => {
+                Ok(Some((setting.kind.read(setting.name, raw, origin)?, *origin != Origin::Default)))
+            }
+            (None, Some(default)) => Ok(Some((self.scaled(setting, setting.write(default), stated_for), false))),
+            (None, None) => Ok(None),
+        })
+    }
+
+    /// Looks up a setting that may be given, and records it; otherwise `otherwise` has its value, and whether a user wrote it.
+    fn given_or_else<T: Clone + PartialEq>(
+        &self,
+        setting: &Setting<T>,
+        otherwise: impl FnOnce() -> Result<Option<(Value, bool)>, SettingsError>,
+    ) -> Result<Option<T>, SettingsError> {
         if let Some(error) = &self.settings.refused {
             return Err((**error).clone());
         }
-        let value = match self.lookup(setting) {
+        let fixed = self.own.as_ref().is_some_and(|own| own.is_fixed(setting.name));
+        let (value, is_users) = match self.lookup(setting) {
+            Some(_) if fixed => {
+                let (name, scheme) = (setting.name, self.variant());
+                return Err(self.invalid(setting, format!("no `{name}` for `{scheme}`, of which it is a fixed part")));
+            }
             Some((table, given)) => {
                 self.settings.record().used.insert(((table, setting.name), self.address(setting)));
-                given.value.clone()
+                (given.value.clone(), true)
             }
-            None => match default {
-                Some(default) => self.scaled(setting, setting.write(&default), stated_for),
+            None => match otherwise()? {
+                Some(found) => found,
                 None => return Ok(None),
             },
         };
-        let value = match value {
-            Value::Size(size) => Value::Size(self.in_bytes(setting, size)?),
+        let value = self.whole(setting, value)?;
+        if is_users || !(fixed || setting.silent) {
+            self.settings.note(&self.address(setting), &value);
+        }
+        Ok(Some(setting.read(value)))
+    }
+
+    /// Finds the value that holds if none is given: the scheme's own, or the parameter set's. One of the scheme's counts as
+    /// read.
+    fn unsaid(&self, key: &Key) -> Option<(&Raw, &Origin)> {
+        let own = self.own.as_ref().and_then(|own| own.at(self.place, key.name));
+        let Some((place, raw, origin)) = own else {
+            return self.settings.selected(key.name);
+        };
+        self.settings.record().own.insert((key.name, place));
+        Some((raw, origin))
+    }
+
+    /// Finds the user's own value of a scheme's file.
+    fn users_own(&self, key: &Key) -> Option<(&Raw, &Origin)> {
+        let (_, raw, origin) = self.own.as_ref()?.at(self.place, key.name)?;
+        (*origin != Origin::Default).then_some((raw, origin))
+    }
+
+    /// Converts the sizes of a value to bytes.
+    fn whole(&self, key: &Key, value: Value) -> Result<Value, SettingsError> {
+        Ok(match value {
+            Value::Size(size) => Value::Size(self.in_bytes(key, size)?),
             Value::SizeList(sizes) => {
-                let sizes = sizes.into_iter().map(|size| self.in_bytes(setting, size));
+                let sizes = sizes.into_iter().map(|size| self.in_bytes(key, size));
                 Value::SizeList(sizes.collect::<Result<_, _>>()?)
             }
             other => other,
-        };
-        self.settings.note(&self.address(setting), &value);
-        Ok(Some(setting.read(value)))
+        })
     }
 
     /// Scales a default that is stated for a rate of links to the rate of the settings, if they have one.

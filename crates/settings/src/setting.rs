@@ -10,6 +10,7 @@
 use std::fmt::Debug;
 use std::ops::Deref;
 
+use super::layer::Layer;
 use super::units::Size;
 use super::value::{Kind, Names, Value};
 
@@ -87,7 +88,14 @@ pub struct Key {
     pub needs: Option<&'static str>,
     /// The link rate in bit/s for which its default is stated, if that is a time that shrinks as links get faster.
     pub stated_for: Option<u64>,
+    /// Whether it is part of the effective configuration only if a user gives it, in an experiment or in a file of a scheme.
+    pub silent: bool,
+    /// Finds the layer of values that one of its values selects.
+    pub selects: Option<Selects>,
 }
+
+/// Returns the layer that a value selects, with the value; `None`: of its default.
+pub type Selects = fn(Option<&str>) -> Option<(&'static str, &'static Layer)>;
 
 /// Whether a smaller scale of an experiment lowers a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,7 +110,17 @@ pub enum Scaled {
 
 impl Key {
     const fn new(section: Section, name: &'static str, kind: Kind, help: &'static str) -> Key {
-        Key { section, name, kind, help, scaled: Scaled::No, needs: None, stated_for: None }
+        Key {
+            section,
+            name,
+            kind,
+            help,
+            scaled: Scaled::No,
+            needs: None,
+            stated_for: None,
+            silent: false,
+            selects: None,
+        }
     }
 }
 
@@ -148,6 +166,19 @@ impl<T> Setting<T> {
     /// follows the rate of a fabric for which times are scaled ([`crate::Settings::scale_times`]).
     pub const fn stated_for(mut self, bps: u64) -> Setting<T> {
         self.key.stated_for = Some(bps);
+        self
+    }
+
+    /// Returns the setting as one that says what a built-in scheme is, which its name says already: it is part of the
+    /// effective configuration only if a user gives it.
+    pub const fn silent(mut self) -> Setting<T> {
+        self.key.silent = true;
+        self
+    }
+
+    /// Returns the setting as the one that selects values of others, where these are neither given nor a scheme's own.
+    pub const fn selects(mut self, layer: Selects) -> Setting<T> {
+        self.key.selects = Some(layer);
         self
     }
 

@@ -2,7 +2,6 @@
 
 use flowsieve_convert::{self as convert, Format, Gives};
 use flowsieve_experiment::Error;
-use flowsieve_experiment::ExperimentText;
 use flowsieve_experiment::document::Document;
 use flowsieve_experiment::engine::{Engines, TagFeeds};
 use flowsieve_experiment::lookup;
@@ -377,7 +376,8 @@ fn is_text_with(value: &Value, word: &str) -> bool {
 }
 
 fn document(path: &Path, engines: &Engines) -> Result<Document, Error> {
-    ExperimentText::read(path).and_then(|text| flowsieve_experiment::document::parse(&text, engines.keys()))
+    flowsieve_experiment::experiment_text::read(path)
+        .and_then(|text| flowsieve_experiment::document::parse(&text, engines.keys()))
 }
 
 fn title(path: &Path, engines: &Engines) -> String {

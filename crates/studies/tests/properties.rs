@@ -98,7 +98,7 @@ proptest! {
     #[test]
     fn lookup__of_any_path_is_a_file_or_refused(path in "((built-in:|nos2|\\.\\.|quickstart|fig01|experiments)(\\.toml|/)?){0,4}|.{0,20}") {
         match lookup::experiment(Path::new(&path)) {
-            Ok(found) => prop_assert!(ExperimentText::read(&found).is_ok(), "{}", found.display()),
+            Ok(found) => prop_assert!(flowsieve_experiment::experiment_text::read(&found).is_ok(), "{}", found.display()),
             Err(error) => prop_assert!(error.to_string().contains(&path), "{error}"),
         }
     }

@@ -8,7 +8,7 @@ use flowsieve_experiment::Error;
 use flowsieve_fabric::topology::{FABRIC_SETTINGS, Fabric};
 use flowsieve_lab::linux::doctor::{Permission, permissions, usual_hosts};
 use flowsieve_lab::linux::{self, Congestion, Order, Outcome, Plan, Source};
-use flowsieve_schemes::{Context, REGISTRY, Scheme, WorkloadFacts};
+use flowsieve_schemes::{Context, Scheme, WorkloadFacts, registry};
 use flowsieve_settings::{Raw, Settings, SettingsError};
 
 /// The rate of the two hosts that are measured, and the one-way delay of each of their links.
@@ -153,8 +153,8 @@ fn measure(seconds: f64) -> Result<Measured, Error> {
 
 /// Returns FIFO ports with the kernel's own TCP.
 fn plain(settings: &Settings) -> Result<Scheme, SettingsError> {
-    let entry = REGISTRY.iter().find(|entry| entry.name == "dctcp").expect("a built-in scheme");
-    (entry.build)(&Context { scope: settings.scheme("dctcp"), workload: &NoWorkload })
+    let scheme = registry::find("dctcp").expect("a built-in scheme");
+    scheme.scheme(&Context { scope: settings.scheme("dctcp"), workload: &NoWorkload })
 }
 
 /// The messages of both hosts.

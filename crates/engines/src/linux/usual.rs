@@ -1,7 +1,7 @@
 //! What an experiment leaves open and the lab takes otherwise than the simulator.
 
 use flowsieve_experiment::{Error, Point};
-use flowsieve_schemes::parameters::ParameterSet;
+use flowsieve_schemes::sets;
 use flowsieve_settings::{Origin, Raw, Table};
 
 /// Settings that follow from the sender of Linux, and have to be given with another set: name, value, and whether they are
@@ -16,7 +16,7 @@ pub(super) fn give(point: &mut Point, sends: bool) -> Result<Vec<String>, Error>
     if sends {
         give_one(point, ("fct_end", "arrival"), &mut given)?;
     }
-    if !ParameterSet::read(&point.settings.common())?.is_linux() {
+    if sets::of(&point.settings.common())?.name != "linux" {
         for (name, value, _) in WITH_OTHERS.iter().filter(|(.., of_flows)| sends || !of_flows) {
             give_one(point, (name, value), &mut given)?;
         }

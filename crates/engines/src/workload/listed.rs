@@ -5,7 +5,6 @@ use super::files::{Files, List};
 use super::traffic::{LOAD, load_counts};
 use super::{Extent, Hosts, MEASURE, WINDOW};
 use flowsieve_experiment::Error;
-use flowsieve_schemes::parameters::ParameterSet;
 use flowsieve_settings::{Scope, SettingsError, units};
 use flowsieve_workload::{Framing, LoadCounts, Pace, PaceError};
 use std::sync::Arc;
@@ -15,10 +14,10 @@ pub(super) fn at_load(
     scope: &Scope<'_>,
     list: Arc<List>,
     files: &Files,
-    (hosts, framing, set): (&Hosts, &Framing, ParameterSet),
+    (hosts, framing): (&Hosts, &Framing),
 ) -> Result<(Arc<List>, Option<String>), Error> {
     let Some(load) = scope.optional(&LOAD)? else { return Ok((list, None)) };
-    let (counts, framing) = load_counts(scope, set, framing)?;
+    let (counts, framing) = load_counts(scope, framing)?;
     let count = hosts.racks.len() as u32;
     let pace = Pace::of(list.flows(), (load, counts), &framing, (count, hosts.bps)).map_err(|error| {
         let expected = match error {

@@ -5,7 +5,6 @@ use crate::workload::pattern::{FAN_IN, INCAST_SHARE, PAIRS, PATTERN, RACK_LOCAL,
 use crate::workload::sizes::{Reader, Sizes};
 use flowsieve_experiment::Error;
 use flowsieve_schemes::homa::RTT_BYTES;
-use flowsieve_schemes::parameters::ParameterSet;
 use flowsieve_settings::declare;
 use flowsieve_settings::{Key, MAX_TIME_PS, Scaled, Scope, Section, Setting, SettingsError};
 use flowsieve_workload::{
@@ -178,7 +177,7 @@ enum When {
 }
 
 /// Reads all of it.
-pub(super) fn read(reader: &Reader<'_>, hosts: &Hosts, framing: &Framing, set: ParameterSet) -> Result<Drawn, Error> {
+pub(super) fn read(reader: &Reader<'_>, hosts: &Hosts, framing: &Framing) -> Result<Drawn, Error> {
     let scope = reader.scope;
     let (arrivals, own_rate) = match arrivals(reader)? {
         When::Open(arrivals, own_rate) => (arrivals, own_rate),
@@ -192,7 +191,7 @@ pub(super) fn read(reader: &Reader<'_>, hosts: &Hosts, framing: &Framing, set: P
     let (counts, framing) = match (load, &own_rate) {
         (None, Some(_)) => (None, *framing),
         _ => {
-            let (counts, framing) = load_counts(scope, set, framing)?;
+            let (counts, framing) = load_counts(scope, framing)?;
             (Some(counts), framing)
         }
     };
@@ -260,16 +259,8 @@ pub(super) fn read(reader: &Reader<'_>, hosts: &Hosts, framing: &Framing, set: P
 }
 
 /// Reads which bytes the load counts, and the framing by which it counts them.
-pub(super) fn load_counts(
-    scope: &Scope<'_>,
-    set: ParameterSet,
-    framing: &Framing,
-) -> Result<(LoadCounts, Framing), SettingsError> {
-    let default = match set {
-        ParameterSet::Ns2 | ParameterSet::Scaled => LoadCounts::Ns2,
-        ParameterSet::Rfc | ParameterSet::Linux => LoadCounts::Wire,
-    };
-    let counts = scope.read_or(&LOAD_COUNTS, default)?;
+pub(super) fn load_counts(scope: &Scope<'_>, framing: &Framing) -> Result<(LoadCounts, Framing), SettingsError> {
+    let counts = scope.read(&LOAD_COUNTS)?;
     if counts != LoadCounts::WireGrants {
         return Ok((counts, *framing));
     }

@@ -6,8 +6,7 @@ use flowsieve_core::balancers::hula::HulaParams;
 use flowsieve_core::balancers::spray::{SprayRandom, SprayRoundRobin};
 use flowsieve_core::{BalancerSpec, Time};
 
-use super::{Part, Parts};
-use crate::parameters::{ParameterSet, TEN_GBPS};
+use crate::parameters::TEN_GBPS;
 use crate::scheme::ByPlace;
 use flowsieve_settings::declare;
 use flowsieve_settings::{Key, MAX_TIME_PS, Place, Scope, Section, Setting, SettingsError};
@@ -63,15 +62,11 @@ declare! {
 }
 
 /// Reads the balancers of all places.
-pub(super) fn balancers(
-    scope: &Scope<'_>,
-    parts: &Parts,
-    set: ParameterSet,
-) -> Result<ByPlace<BalancerSpec>, SettingsError> {
+pub(super) fn balancers(scope: &Scope<'_>, own: Option<&BalancerSpec>) -> Result<ByPlace<BalancerSpec>, SettingsError> {
     let balancers = ByPlace::try_from_fn(|place| match place {
         // A host has one port, and no choice.
         Place::Nic => Ok(BalancerSpec::Ecmp(Ecmp)),
-        place => balancer(&scope.at(place), parts, set),
+        place => balancer(&scope.at(place), own),
     })?;
     let of_switches = [Place::Leaf, Place::Spine, Place::Core];
     let params = |place: Place| match balancers.at(place) {
@@ -90,31 +85,16 @@ pub(super) fn balancers(
     }
 }
 
-fn balancer(scope: &Scope<'_>, parts: &Parts, set: ParameterSet) -> Result<BalancerSpec, SettingsError> {
-    let default = match &parts.balancer {
-        None => None,
-        Some(Part::Named(name)) => Some(*name),
-        Some(Part::Own(_)) if scope.is_given(&LOAD_BALANCING) => {
+fn balancer(scope: &Scope<'_>, own: Option<&BalancerSpec>) -> Result<BalancerSpec, SettingsError> {
+    match own {
+        None => scope.read(&LOAD_BALANCING)?.make(scope),
+        Some(_) if scope.is_given(&LOAD_BALANCING) => {
             let expected =
                 format!("no `load_balancing` for `{}`, whose switches choose paths themselves", scope.variant());
-            return Err(scope.invalid(&LOAD_BALANCING, expected));
+            Err(scope.invalid(&LOAD_BALANCING, expected))
         }
-        Some(Part::Own(own)) => return Ok(own.clone()),
-    };
-    balancing(scope, default, set)?.make(scope)
-}
-
-/// Reads how switches choose among equal paths: the setting, or the scheme's default, or the parameter set's.
-pub(crate) fn balancing(
-    scope: &Scope<'_>,
-    of_the_scheme: Option<BalancingName>,
-    set: ParameterSet,
-) -> Result<BalancingName, SettingsError> {
-    let of_the_set = match set {
-        ParameterSet::Ns2 | ParameterSet::Scaled => BalancingName::Spray,
-        ParameterSet::Rfc | ParameterSet::Linux => BalancingName::Ecmp,
-    };
-    scope.read_or(&LOAD_BALANCING, of_the_scheme.unwrap_or(of_the_set))
+        Some(own) => Ok(own.clone()),
+    }
 }
 
 fn hula(scope: &Scope<'_>) -> Result<HulaParams, SettingsError> {

@@ -6,8 +6,6 @@ use flowsieve_core::TaggerSpec;
 use flowsieve_transport::TransportSpec;
 use flowsieve_transport::tcp::NicOrder;
 
-use super::Parts;
-use crate::parameters::ParameterSet;
 use crate::scheme::Nic;
 use flowsieve_settings::declare;
 use flowsieve_settings::{Scope, Section, Setting, SettingsError};
@@ -34,17 +32,18 @@ declare! {
 }
 
 /// Reads which connection a host serves next whose port pushes back, and gives the order to its transport. Linux serves
-/// connections in turn; schemes whose paper has priorities at the host say so in their parts.
+/// connections in turn; schemes whose paper has priorities at the host say so in their file. `usual`: the order if the file
+/// says none.
 pub(super) fn nic_order(
     scope: &Scope<'_>,
-    parts: &Parts,
+    usual: NicOrder,
     nic: Nic,
     transport: TransportSpec,
 ) -> Result<TransportSpec, SettingsError> {
     let (TransportSpec::Tcp(mut rules), Nic::Backpressure { .. }) = (transport.clone(), nic) else {
         return Ok(transport);
     };
-    let order = match parts.nic_order {
+    let order = match usual {
         // If not given, it is not part of the configuration.
         NicOrder::Turns => scope.optional(&NIC_ORDER)?.unwrap_or(NicOrder::Turns),
         other => scope.read_or(&NIC_ORDER, other)?,
@@ -60,8 +59,9 @@ pub(super) fn sorts_host_ports(scope: &Scope<'_>, nic: Nic) -> Result<bool, Sett
     if nic != Nic::Scheme {
         return Ok(false);
     }
-    // If not given, it is not part of the configuration.
-    match scope.optional(&NIC_ORDER)? {
+    // If not given, it is not part of the configuration, and a scheme's own order is that of pauses.
+    let given = if scope.is_given(&NIC_ORDER) { scope.optional(&NIC_ORDER)? } else { None };
+    match given {
         None | Some(NicOrder::Turns) => Ok(false),
         Some(NicOrder::TagThenAge) => Ok(true),
         Some(NicOrder::Tag) => Err(scope.invalid(&NIC_ORDER, "\"turns\" or \"tag, then age\" with nic = \"scheme\"")),
@@ -81,23 +81,12 @@ pub(super) fn refuse_unsorted(scope: &Scope<'_>, tagger: &TaggerSpec) -> Result<
 /// Reads the host's port. A message that arrives whole needs a port that takes it whole. Other messages come from hosts
 /// whose stacks do not drop their own packets, as Linux pushes back. The hosts of the papers' ns-2 scripts have the
 /// switches' queues; experiments that follow them set `nic = "scheme"`.
-/// So do those under `linux`, as the lab's hosts have them.
-pub(super) fn nic(
-    scope: &Scope<'_>,
-    parts: &Parts,
-    transport: &TransportSpec,
-    set: ParameterSet,
-) -> Result<Nic, SettingsError> {
+/// The parameter set of Linux does so, too, as the lab's hosts have them.
+pub(super) fn nic(scope: &Scope<'_>, transport: &TransportSpec) -> Result<Nic, SettingsError> {
     let open = matches!(transport, TransportSpec::OpenLoop(_));
-    match scope.read_or(&NIC, !open && !set.is_linux())? {
+    match scope.read_or(&NIC, !open)? {
         true if open => Err(scope.invalid(&NIC, "\"scheme\": an open-loop sender does not pause")),
-        true => {
-            let backlog = match parts.sender.nic_backlog {
-                Some(own) => scope.read_or(&NIC_BACKLOG, own)?,
-                None => scope.read(&NIC_BACKLOG)?,
-            };
-            Ok(Nic::Backpressure { backlog })
-        }
+        true => Ok(Nic::Backpressure { backlog: scope.read(&NIC_BACKLOG)? }),
         false => Ok(Nic::Scheme),
     }
 }

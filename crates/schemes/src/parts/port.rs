@@ -12,7 +12,6 @@ use flowsieve_core::pfabric::PoolRules;
 use flowsieve_core::pifo::PifoRules;
 use flowsieve_core::sp_pifo::SpPifoRules;
 
-use super::{Part, Parts};
 use crate::afq;
 use crate::scheme::PortSpec;
 use flowsieve_settings::declare;
@@ -72,6 +71,8 @@ pub enum AdmissionName {
     PerQueue,
     /// Queues of the switch, by dynamic thresholds.
     Shared,
+    /// Nothing.
+    Nothing,
 }
 
 const MOST_BYTES: u64 = 1_000_000_000_000;
@@ -89,8 +90,9 @@ declare! {
             ("per-port", AdmissionName::PerPort),
             ("per-queue", AdmissionName::PerQueue),
             ("shared", AdmissionName::Shared),
+            ("none", AdmissionName::Nothing),
         ],
-        "what the buffer limits: the port's total, each queue, or queues of a switch-wide pool with dynamic thresholds",
+        "what the buffer limits: the port's total, each queue, queues of a switch-wide pool with dynamic thresholds, or nothing",
     );
     pub(super) static SHARED_BUFFER: Setting<u64> = Setting::size(
         Section::Network, "shared_buffer", 0, MOST_BYTES, "buffer of a switch when admission is shared",
@@ -156,9 +158,9 @@ declare! {
 }
 
 /// Reads the bytes of a port's buffer. One that holds no full packet is refused: it would drop every full packet.
-pub(super) fn buffer(scope: &Scope<'_>, parts: &Parts) -> Result<u64, SettingsError> {
+pub(super) fn buffer(scope: &Scope<'_>) -> Result<u64, SettingsError> {
     let mtu = scope.read(&MTU)?;
-    let bytes = scope.read_or(&BUFFER, parts.buffer_packets * mtu)?;
+    let bytes = scope.read(&BUFFER)?;
     if bytes < mtu {
         let problem = format!("a buffer of {} holds no full packet, so the run would never end", format_size(bytes));
         return Err(scope
@@ -168,34 +170,30 @@ pub(super) fn buffer(scope: &Scope<'_>, parts: &Parts) -> Result<u64, SettingsEr
     Ok(bytes)
 }
 
-/// Builds a port at one place; `limited`: with its buffer and marks; `reacts`: some transport may react to marks.
+/// Builds a port at one place; `own`: the scheme's; `limited`: with its buffer and marks; `reacts`: some transport may react
+/// to marks.
 pub(super) fn port(
     scope: &Scope<'_>,
     place: Place,
-    parts: &Parts,
+    own: Option<&PortKind>,
     limited: bool,
     reacts: bool,
 ) -> Result<PortSpec, SettingsError> {
     let scope = &scope.at(place);
-    let own = place == Place::Nic && parts.host_queues > 0;
-    let of = PortSettings { scope, parts, queues: if own { parts.host_queues } else { parts.queues } };
-    let kind = match &parts.port {
-        Part::Own(kind) => kind.clone(),
-        Part::Named(name) => {
-            let usual = if own { DisciplineName::Levels } else { *name };
-            scope.read_or(&DISCIPLINE, usual)?.make(&of)?
-        }
+    let kind = match own {
+        Some(own) => own.clone(),
+        None => scope.read(&DISCIPLINE)?.make(&PortSettings { scope })?,
     };
     if !limited {
         return Ok(PortSpec::unlimited(kind));
     }
     if let PortKind::Pfabric(_) = kind {
         // A pool evicts by rank, within the port's buffer, and marks nothing.
-        let limit = buffer(scope, parts)?;
+        let limit = buffer(scope)?;
         return Ok(PortSpec { kind, admission: Admission::PerPort { limit }, marker: Marker::Off });
     }
-    let marker = if reacts { marker(scope, parts)? } else { Marker::Off };
-    Ok(PortSpec { kind, admission: admission(scope, place, parts)?, marker })
+    let marker = if reacts { marker(scope)? } else { Marker::Off };
+    Ok(PortSpec { kind, admission: admission(scope, place)?, marker })
 }
 
 /// Returns whether a port reads the tags that hosts write.
@@ -212,16 +210,12 @@ pub(super) fn reads_tags(kind: &PortKind) -> bool {
 pub(crate) struct PortSettings<'a> {
     /// The port's settings.
     pub(crate) scope: &'a Scope<'a>,
-    /// The scheme's defaults.
-    parts: &'a Parts,
-    /// The default number of queues.
-    queues: u64,
 }
 
 impl PortSettings<'_> {
     /// Reads the number of queues.
     pub(crate) fn queues(&self) -> Result<usize, SettingsError> {
-        Ok(self.scope.read_or(&QUEUES, self.queues)? as usize)
+        Ok(self.scope.read(&QUEUES)? as usize)
     }
 
     /// Reads the bytes of a full packet.
@@ -235,10 +229,7 @@ fn bank(queues: usize, discipline: Discipline) -> Result<PortKind, SettingsError
 }
 
 fn pifo(of: &PortSettings<'_>) -> Result<PortKind, SettingsError> {
-    let fifo_from = match of.parts.fifo_from {
-        Some(default) => Some(of.scope.read_or(&FIFO_FROM, default)?),
-        None => of.scope.optional(&FIFO_FROM)?,
-    };
+    let fifo_from = of.scope.optional(&FIFO_FROM)?;
     // Ranks have at most 32 bits.
     Ok(PortKind::Pifo(PifoRules { fifo_from: fifo_from.and_then(|from| u32::try_from(from).ok()) }))
 }
@@ -273,23 +264,30 @@ pub(crate) fn own_queues(scope: &Scope<'_>, port: &PortSpec) -> Result<Option<us
     }
 }
 
-fn admission(scope: &Scope<'_>, place: Place, parts: &Parts) -> Result<Admission, SettingsError> {
-    if parts.unlimited && !scope.is_given(&BUFFER) && !scope.is_given(&ADMISSION) {
-        return Ok(Admission::Unlimited);
-    }
-    match scope.read_or(&ADMISSION, parts.admission)? {
-        AdmissionName::PerPort => Ok(Admission::PerPort { limit: buffer(scope, parts)? }),
-        AdmissionName::PerQueue => Ok(Admission::PerQueue { limit: buffer(scope, parts)? }),
+fn admission(scope: &Scope<'_>, place: Place) -> Result<Admission, SettingsError> {
+    let name = match scope.usual(&ADMISSION)? {
+        Some(AdmissionName::Nothing) if !scope.is_given(&ADMISSION) => match scope.is_given(&BUFFER) {
+            // A limit that is given is one.
+            true => scope.given_or(&ADMISSION, AdmissionName::PerPort)?,
+            // A scheme's own lack of limits is not part of the configuration.
+            false => return Ok(Admission::Unlimited),
+        },
+        _ => scope.read(&ADMISSION)?,
+    };
+    match name {
+        AdmissionName::Nothing => Ok(Admission::Unlimited),
+        AdmissionName::PerPort => Ok(Admission::PerPort { limit: buffer(scope)? }),
+        AdmissionName::PerQueue => Ok(Admission::PerQueue { limit: buffer(scope)? }),
         // A host's port has no other port to share with.
-        AdmissionName::Shared if place == Place::Nic => Ok(Admission::PerPort { limit: buffer(scope, parts)? }),
+        AdmissionName::Shared if place == Place::Nic => Ok(Admission::PerPort { limit: buffer(scope)? }),
         AdmissionName::Shared => {
             Ok(Admission::Shared { alpha_256: (scope.read(&DT_ALPHA)? * 256.0).round().max(1.0) as u32 })
         }
     }
 }
 
-fn marker(scope: &Scope<'_>, parts: &Parts) -> Result<Marker, SettingsError> {
-    let (length, red) = match scope.read_or(&MARKING, parts.marking)? {
+fn marker(scope: &Scope<'_>) -> Result<Marker, SettingsError> {
+    let (length, red) = match scope.read(&MARKING)? {
         MarkingName::Off => return Ok(Marker::Off),
         MarkingName::PerPort => (MarkScope::Port, false),
         MarkingName::PerQueue => (MarkScope::Queue, false),
@@ -297,7 +295,8 @@ fn marker(scope: &Scope<'_>, parts: &Parts) -> Result<Marker, SettingsError> {
         MarkingName::RedPerQueue => (MarkScope::Queue, true),
     };
     let counts_arriving = scope.read(&ECN_COUNTS_ARRIVING)?;
-    let from = parts.mark_packets * scope.read(&MTU)?;
+    // What counts as a packet is part of what marks.
+    scope.read(&MTU)?;
     if !red {
         if let Some(above) = scope.optional(&ECN_PACKETS)? {
             if scope.is_given(&ECN_THRESHOLD) {
@@ -306,10 +305,10 @@ fn marker(scope: &Scope<'_>, parts: &Parts) -> Result<Marker, SettingsError> {
             }
             return Ok(Marker::Packets { above, scope: length, counts_arriving });
         }
-        let above = scope.read_or(&ECN_THRESHOLD, from)?;
+        let above = scope.read(&ECN_THRESHOLD)?;
         return Ok(Marker::Threshold { above, scope: length, counts_arriving });
     }
-    let min = scope.read_or(&RED_MIN, from)?;
+    let min = scope.read(&RED_MIN)?;
     let max = scope.read_or(&RED_MAX, 2 * min)?;
     if max <= min {
         return Err(scope.invalid(&RED_MAX, "more than red_min"));
@@ -317,7 +316,7 @@ fn marker(scope: &Scope<'_>, parts: &Parts) -> Result<Marker, SettingsError> {
     Ok(Marker::Red {
         min,
         max,
-        most: (scope.read_or(&RED_PROBABILITY, parts.red_probability)? * f64::from(u32::MAX)).round() as u32,
+        most: (scope.read(&RED_PROBABILITY)? * f64::from(u32::MAX)).round() as u32,
         weight: (scope.read(&RED_AVERAGE)? * f64::from(WHOLE)).round().max(1.0) as u32,
         scope: length,
         counts_arriving,

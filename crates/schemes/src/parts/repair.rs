@@ -3,9 +3,9 @@
 use flowsieve_settings::declare;
 use flowsieve_settings::{Key, Scope, Section, Setting, SettingsError};
 use flowsieve_transport::tcp::CongestionSpec;
-use flowsieve_transport::tcp::params::{Halves, Reduction};
+use flowsieve_transport::tcp::params::{Halves, Reduction, WindowRule};
 
-use crate::parameters::ParameterSet;
+use crate::sets::{ParameterSet, Silent};
 
 declare! {
     static HALVES: Setting<Halves> = Setting::choice(
@@ -53,30 +53,22 @@ impl Repair {
     /// Reads it for a sender with this congestion control.
     pub(super) fn read(
         scope: &Scope<'_>,
-        set: ParameterSet,
+        set: &ParameterSet,
         congestion: &CongestionSpec,
     ) -> Result<Repair, SettingsError> {
         Ok(Repair {
-            halves: halves(scope, set, congestion)?,
-            reduction: reduction(scope, set, congestion)?,
-            whole_windows: whole_windows(scope, set, congestion)?,
-            undo: of_linux(scope, &UNDO, set, false, true)?,
+            halves: halves(scope, set.silent, congestion)?,
+            reduction: reduction(scope, set.silent, congestion)?,
+            whole_windows: whole_windows(scope, set.silent, congestion)?,
+            // If none is said, it is not part of the configuration; and so with the others.
+            undo: scope.optional(&UNDO)?.unwrap_or(false),
         })
     }
 }
 
-/// Reads a setting that `linux` has, and other sets only if it is given: otherwise it is not part of the configuration.
-fn of_linux<T: Clone + PartialEq>(
-    scope: &Scope<'_>,
-    setting: &Setting<T>,
-    set: ParameterSet,
-    of_others: T,
-    of_linux: T,
-) -> Result<T, SettingsError> {
-    match set.is_linux() {
-        true => scope.read_or(setting, of_linux),
-        false => Ok(scope.optional(setting)?.unwrap_or(of_others)),
-    }
+/// Returns whether windows follow ns-2's rules.
+fn is_ns2(silent: Silent) -> bool {
+    silent.window == WindowRule::FromCumulative
 }
 
 /// Refuses a setting, if it is given, for a congestion control of the user's own.
@@ -90,25 +82,25 @@ fn not_for_own(scope: &Scope<'_>, setting: &Key) -> Result<(), SettingsError> {
 }
 
 /// Reads of what a loss leaves half.
-fn halves(scope: &Scope<'_>, set: ParameterSet, congestion: &CongestionSpec) -> Result<Halves, SettingsError> {
+fn halves(scope: &Scope<'_>, silent: Silent, congestion: &CongestionSpec) -> Result<Halves, SettingsError> {
     if matches!(congestion, CongestionSpec::Custom(_)) {
         return not_for_own(scope, &HALVES).map(|()| Halves::Flight);
     }
-    if set.is_ns2() && scope.is_given(&HALVES) {
+    if is_ns2(silent) && scope.is_given(&HALVES) {
         let expected =
             "no `halves` under the rules of ns-2, in which it is the window; parameters = \"rfc\" or \"linux\"";
         return Err(scope.invalid(&HALVES, expected));
     }
-    of_linux(scope, &HALVES, set, Halves::Flight, Halves::Window)
+    Ok(scope.optional(&HALVES)?.unwrap_or(Halves::Flight))
 }
 
 /// Reads how the window falls. In ns-2's rules it is cut at once.
-fn reduction(scope: &Scope<'_>, set: ParameterSet, congestion: &CongestionSpec) -> Result<Reduction, SettingsError> {
+fn reduction(scope: &Scope<'_>, silent: Silent, congestion: &CongestionSpec) -> Result<Reduction, SettingsError> {
     if matches!(congestion, CongestionSpec::Custom(_)) {
         return not_for_own(scope, &REDUCTION).map(|()| Reduction::AtOnce);
     }
-    let reduction = of_linux(scope, &REDUCTION, set, Reduction::AtOnce, Reduction::Proportional)?;
-    if reduction == Reduction::Proportional && set.is_ns2() {
+    let reduction = scope.optional(&REDUCTION)?.unwrap_or(Reduction::AtOnce);
+    if reduction == Reduction::Proportional && is_ns2(silent) {
         let expected = "\"at-once\" under the rules of ns-2; parameters = \"rfc\" or \"linux\"";
         return Err(scope.invalid(&REDUCTION, expected));
     }
@@ -116,12 +108,12 @@ fn reduction(scope: &Scope<'_>, set: ParameterSet, congestion: &CongestionSpec) 
 }
 
 /// Reads whether windows are whole segments. In ns-2 they are not.
-fn whole_windows(scope: &Scope<'_>, set: ParameterSet, congestion: &CongestionSpec) -> Result<bool, SettingsError> {
+fn whole_windows(scope: &Scope<'_>, silent: Silent, congestion: &CongestionSpec) -> Result<bool, SettingsError> {
     if matches!(congestion, CongestionSpec::Custom(_)) {
         return not_for_own(scope, &WHOLE_WINDOWS).map(|()| false);
     }
-    let whole = of_linux(scope, &WHOLE_WINDOWS, set, false, true)?;
-    if whole && set.is_ns2() {
+    let whole = scope.optional(&WHOLE_WINDOWS)?.unwrap_or(false);
+    if whole && is_ns2(silent) {
         let expected = "false under the rules of ns-2, whose windows have fractions; parameters = \"rfc\" or \"linux\"";
         return Err(scope.invalid(&WHOLE_WINDOWS, expected));
     }
@@ -138,26 +130,26 @@ pub(super) fn receive_window(scope: &Scope<'_>, segment: u16) -> Result<Option<u
 }
 
 /// Reads how many packets of a young connection are acknowledged one by one; Linux has up to 16 (`TCP_MAX_QUICKACKS`).
-pub(super) fn quick_acks(scope: &Scope<'_>, set: ParameterSet, ack_every: u32) -> Result<u32, SettingsError> {
+pub(super) fn quick_acks(scope: &Scope<'_>, ack_every: u32) -> Result<u32, SettingsError> {
     match (ack_every, scope.is_given(&QUICK_ACKS)) {
         (1, false) => Ok(0),
         (1, true) => {
             Err(scope.invalid(&QUICK_ACKS, "no `quick_acks` with `ack_every` = 1, which acknowledges every packet"))
         }
-        _ => Ok(of_linux(scope, &QUICK_ACKS, set, 0, 16)? as u32),
+        _ => Ok(scope.optional(&QUICK_ACKS)?.unwrap_or(0) as u32),
     }
 }
 
-/// Reads whether ACKs can be marked, as Linux's can where the control needs marks, as DCTCP does (`tcp_ecn_send` in
-/// `net/ipv4/tcp_output.c`). If it is neither given nor the set's, it is not part of the configuration.
+/// Reads whether ACKs can be marked; `of_set`: the set's can where the control needs marks, as DCTCP does. If it is neither given
+/// nor the set's, it is not part of the configuration.
 pub(super) fn ecn_acks(
     scope: &Scope<'_>,
-    set: ParameterSet,
     ecn: bool,
+    of_set: bool,
     congestion: &CongestionSpec,
 ) -> Result<bool, SettingsError> {
     let needs_marks = matches!(congestion, CongestionSpec::Dctcp(_) | CongestionSpec::D2tcp(_));
-    let marked = match ecn && set.is_linux() {
+    let marked = match ecn && of_set {
         true => scope.read_or(&ECN_ACKS, needs_marks)?,
         false => scope.optional(&ECN_ACKS)?.unwrap_or(false),
     };

@@ -10,12 +10,13 @@ use flowsieve_transport::tcp::congestion::cubic::CubicRules;
 use flowsieve_transport::tcp::congestion::d2tcp::D2tcpRules;
 use flowsieve_transport::tcp::congestion::dctcp::DctcpRules;
 use flowsieve_transport::tcp::congestion::new_reno::NewReno;
-use flowsieve_transport::tcp::params::{Gaps, LossDetection, MOST_DOUBLINGS, Restart, RtoRule, WindowRule};
+use flowsieve_transport::tcp::params::{Gaps, LossDetection, MOST_DOUBLINGS, Restart, RtoRule};
 use flowsieve_transport::tcp::{CongestionSpec, Connections, Handshake, TcpParams, TcpRules};
 
 use super::repair::{self, Repair};
-use super::{Part, Parts, port};
-use crate::parameters::{ParameterSet, header, segment};
+use super::{Own, port};
+use crate::parameters::{ack_every, header, segment};
+use crate::sets::{Losses, ParameterSet};
 use flowsieve_settings::declare;
 use flowsieve_settings::{Key, MAX_TIME_PS, MTU, Scope, Section, Setting, SettingsError};
 
@@ -68,7 +69,7 @@ enum RtoName {
 const LONGEST_RTO_PS: u64 = 60_000_000_000_000;
 
 declare! {
-    pub(super) static TRANSPORT: Setting<TransportName> = Setting::choice(
+    pub(crate) static TRANSPORT: Setting<TransportName> = Setting::choice(
         Section::Scheme,
         "transport",
         &[
@@ -194,64 +195,57 @@ declare! {
 /// Builds the transport. `sprayed`: a flow's packets may overtake one another.
 pub(super) fn transport(
     scope: &Scope<'_>,
-    parts: &Parts,
-    set: ParameterSet,
+    own: &Own,
+    set: &ParameterSet,
     sprayed: bool,
 ) -> Result<TransportSpec, SettingsError> {
-    let default = match &parts.transport {
-        Part::Own(own) => return Ok(own.clone()),
-        Part::Named(name) => *name,
-    };
+    if let Some(own) = &own.transport {
+        return Ok(own.clone());
+    }
     let (segment, header) = (segment(scope)?.get(), header(scope)?);
-    let ns2 = set.is_ns2();
-    let name = match parts.own_congestion {
+    let silent = set.silent;
+    let name = match own.congestion {
         Some(_) => TransportName::Tcp,
-        None => scope.read_or(&TRANSPORT, default)?,
+        None => scope.read(&TRANSPORT)?,
     };
     let congestion = match name {
         TransportName::OpenLoop => {
-            if reordering(scope, parts)? == ReorderingName::ByPriority {
+            if reordering(scope)? == ReorderingName::ByPriority {
                 return Err(scope.invalid(&REORDERING, "\"tcp\": an open-loop sender does not learn of losses"));
             }
             no_gaps(scope)?;
             return Ok(TransportSpec::OpenLoop(Arc::new(OpenLoopRules { segment, header })));
         }
         TransportName::Tcp | TransportName::Pfabric => {
-            parts.own_congestion.clone().unwrap_or(CongestionSpec::NewReno(NewReno))
+            own.congestion.clone().unwrap_or(CongestionSpec::NewReno(NewReno))
         }
         TransportName::Cubic => CongestionSpec::Cubic(CubicRules),
-        TransportName::Dctcp => CongestionSpec::Dctcp(dctcp(scope, ns2)?),
-        TransportName::D2tcp => CongestionSpec::D2tcp(D2tcpRules(dctcp(scope, ns2)?)),
+        TransportName::Dctcp => CongestionSpec::Dctcp(dctcp(scope)?),
+        TransportName::D2tcp => CongestionSpec::D2tcp(D2tcpRules(dctcp(scope)?)),
     };
-    let initial_window =
-        scope.read_or(&INITIAL_WINDOW, if ns2 || parts.fitted { parts.initial_packets } else { 10 })?;
-    // As in ns-2's scripts: one packet less than the queue holds.
-    let largest = match parts.sender.max_window {
+    let initial_window = scope.read(&INITIAL_WINDOW)?;
+    let largest = match scope.usual(&MAX_WINDOW)? {
         Some(own) => own,
-        None if ns2 && !scope.is_given(&MAX_WINDOW) => {
-            (port::buffer(scope, parts)? / scope.read(&MTU)?).saturating_sub(1)
+        None if silent.fits_buffer && !scope.is_given(&MAX_WINDOW) => {
+            (port::buffer(scope)? / scope.read(&MTU)?).saturating_sub(1)
         }
         None => 4_096,
     };
-    let max_window = scope.read_or(&MAX_WINDOW, largest.max(initial_window))?;
+    let max_window = scope.given_or(&MAX_WINDOW, largest.max(initial_window))?;
     if max_window < initial_window {
         return Err(scope.invalid(&MAX_WINDOW, format!("at least `initial_window`, {initial_window} packets")));
     }
-    let ecn = scope.read_or(&ECN, parts.marking != port::MarkingName::Off && name != TransportName::Pfabric)?;
-    let min_window = min_window(scope, ecn && !ns2, max_window)?;
-    let growth = growth(scope, parts, &congestion)?;
-    let loss_detection = loss_detection(scope, parts, set, sprayed)?;
-    let of_the_set = if ns2 { RTO_MIN_OF_NS2 } else { Time::from_us(10_000) };
-    let rto_min = Time(scope.read_or(&RTO_MIN, parts.rto_min.unwrap_or(of_the_set).0)?);
-    let rto_name = scope.read_or(&RTO, rto_of_the_set(parts, set))?;
+    let ecn = scope.read_or(&ECN, name != TransportName::Pfabric)?;
+    let min_window = min_window(scope, ecn && silent.keeps_two, max_window)?;
+    let growth = growth(scope, &congestion)?;
+    let loss_detection = loss_detection(scope, silent.losses, sprayed)?;
+    let rto_min = Time(scope.read(&RTO_MIN)?);
+    let rto_name = scope.read(&RTO)?;
     let constant = rto_name == RtoName::Constant;
-    let (connections, handshake) = match set.is_linux() {
-        true => (scope.read_or(&CONNECTIONS, Connections::Warm)?, scope.read_or(&HANDSHAKE, Handshake::Never)?),
-        false => (scope.read(&CONNECTIONS)?, scope.read(&HANDSHAKE)?),
-    };
+    let (connections, handshake) = (scope.read(&CONNECTIONS)?, scope.read(&HANDSHAKE)?);
     // A connection of one flow is never idle before it ends.
     let restarts = connections != Connections::PerFlow && scope.read(&SLOW_START_RESTART)?;
-    let (ack_every, delayed_ack) = acks(scope, parts, set)?;
+    let (ack_every, delayed_ack) = acks(scope)?;
     let probe_after = if name == TransportName::Pfabric { scope.read(&PROBE_AFTER)? as u32 } else { 0 };
     let repair = Repair::read(scope, set, &congestion)?;
     let params = TcpParams {
@@ -260,38 +254,30 @@ pub(super) fn transport(
         max_window: max_window as u32,
         min_window: min_window as u32,
         growth,
-        window: if ns2 { WindowRule::FromCumulative } else { WindowRule::Pipe },
+        window: silent.window,
         ecn,
         loss_detection,
-        rto: rto(scope, set, rto_name, rto_min)?,
+        rto: rto(scope, silent.begins_at_rto_min, rto_name, rto_min)?,
         most_doublings: most_doublings(scope, constant)?,
         halves: repair.halves,
         reduction: repair.reduction,
         whole_windows: repair.whole_windows,
         undo: repair.undo,
         receive_window: repair::receive_window(scope, segment)?,
-        restart: match (restarts, ns2) {
-            (false, _) => Restart::Off,
-            (true, true) => Restart::Initial,
-            (true, false) => Restart::AtMostInitial,
-        },
+        restart: if restarts { silent.restart } else { Restart::Off },
         ack_every,
         delayed_ack,
-        quick_acks: repair::quick_acks(scope, set, ack_every)?,
-        ecn_acks: repair::ecn_acks(scope, set, ecn, &congestion)?,
+        quick_acks: repair::quick_acks(scope, ack_every)?,
+        ecn_acks: repair::ecn_acks(scope, ecn, silent.marks_acks, &congestion)?,
         probe_after: Some(probe_after).filter(|timeouts| *timeouts > 0),
         congestion,
     };
     Ok(TransportSpec::Tcp(Arc::new(TcpRules { params, connections, handshake, header, order: NicOrder::Turns })))
 }
 
-/// The smallest timeout of the papers' simulations.
-pub(crate) const RTO_MIN_OF_NS2: Time = Time::from_us(2_000);
-
-/// Reads the smallest window that marks leave. Not given, it is 2 where marks act under `rfc`, as in Linux (`dctcp_ssthresh` in
-/// `tcp_dctcp.c`), and 1 otherwise, as in ns-2 (`slowdown` in `tcp.cc`).
-fn min_window(scope: &Scope<'_>, linux: bool, max_window: u64) -> Result<u64, SettingsError> {
-    let min_window = match linux {
+/// Reads the smallest window that marks leave; `two`: not given, it is 2, and otherwise 1.
+fn min_window(scope: &Scope<'_>, two: bool, max_window: u64) -> Result<u64, SettingsError> {
+    let min_window = match two {
         true => scope.read_or(&MIN_WINDOW, max_window.min(2))?,
         false => scope.optional(&MIN_WINDOW)?.unwrap_or(1),
     };
@@ -302,56 +288,38 @@ fn min_window(scope: &Scope<'_>, linux: bool, max_window: u64) -> Result<u64, Se
 }
 
 /// Reads by how much the window grows. If it is neither given nor the scheme's own, it is not part of the configuration.
-fn growth(scope: &Scope<'_>, parts: &Parts, congestion: &CongestionSpec) -> Result<Option<f64>, SettingsError> {
-    let additive = !matches!(congestion, CongestionSpec::Cubic(_) | CongestionSpec::Custom(_));
-    match parts.sender.growth {
-        Some(own) if additive => scope.read_or(&WINDOW_GROWTH, own).map(Some),
-        _ if !additive && scope.is_given(&WINDOW_GROWTH) => {
+fn growth(scope: &Scope<'_>, congestion: &CongestionSpec) -> Result<Option<f64>, SettingsError> {
+    match congestion {
+        CongestionSpec::Cubic(_) | CongestionSpec::Custom(_) if scope.is_given(&WINDOW_GROWTH) => {
             Err(scope.invalid(&WINDOW_GROWTH, "none with a congestion control that grows in its own way"))
         }
+        CongestionSpec::Cubic(_) | CongestionSpec::Custom(_) => Ok(None),
         _ => scope.optional(&WINDOW_GROWTH),
     }
 }
 
 /// Reads how many data packets an ACK answers, and how long it may wait for them.
-fn acks(scope: &Scope<'_>, parts: &Parts, set: ParameterSet) -> Result<(u32, Time), SettingsError> {
-    let (own, own_delay) = parts.sender.acks.unzip();
-    let every = set.ack_every_or(scope, own)?;
-    let delay = match own_delay {
-        _ if every == 1 => 0,
-        Some(delay) => scope.read_or(&DELAYED_ACK, delay.0)?,
-        None => scope.read(&DELAYED_ACK)?,
-    };
+fn acks(scope: &Scope<'_>) -> Result<(u32, Time), SettingsError> {
+    let every = ack_every(scope)?;
+    let delay = if every == 1 { 0 } else { scope.read(&DELAYED_ACK)? };
     Ok((every, Time(delay)))
 }
 
 /// Reads DCTCP's weight of the newest window in alpha, and the initial alpha.
-fn dctcp(scope: &Scope<'_>, ns2: bool) -> Result<DctcpRules, SettingsError> {
-    let initial = if ns2 { 0.0 } else { 1.0 };
-    Ok(DctcpRules { gain: scope.read(&DCTCP_G)?, initial_alpha: scope.read_or(&INITIAL_ALPHA, initial)? })
+fn dctcp(scope: &Scope<'_>) -> Result<DctcpRules, SettingsError> {
+    Ok(DctcpRules { gain: scope.read(&DCTCP_G)?, initial_alpha: scope.read(&INITIAL_ALPHA)? })
 }
 
-/// Reads the timer. A constant one is `rto_min` from the first packet on. An estimated one begins with `rto_min` in the
-/// papers' lineage, too (`rtxcur_init_` in its scripts), and with a second in RFC 6298 (§2.1). Linux has that second, or
-/// another value if a program sets one (`BPF_SOCK_OPS_TIMEOUT_INIT`).
-fn rto(scope: &Scope<'_>, set: ParameterSet, name: RtoName, min: Time) -> Result<RtoRule, SettingsError> {
-    let of_the_set = if set.is_ns2() { min } else { RtoRule::RFC_INITIAL.max(min) };
+/// Reads the timer. A constant one is `rto_min` from the first packet on. An estimated one begins as the parameter set has it,
+/// in Linux with another value if a program sets one (`BPF_SOCK_OPS_TIMEOUT_INIT`).
+fn rto(scope: &Scope<'_>, begins_at_min: bool, name: RtoName, min: Time) -> Result<RtoRule, SettingsError> {
+    let of_the_set = if begins_at_min { min } else { RtoRule::RFC_INITIAL.max(min) };
     let initial = || scope.read_or(&INITIAL_RTO, of_the_set.0).map(Time);
     Ok(match name {
         RtoName::Constant => RtoRule::Constant(min),
         RtoName::Rfc6298 => RtoRule::Rfc6298 { min, initial: initial()? },
         RtoName::Linux => RtoRule::Linux { min, initial: initial()? },
     })
-}
-
-/// The timer, if none is given. Schemes with a `rto_min` of their own have a constant one.
-fn rto_of_the_set(parts: &Parts, set: ParameterSet) -> RtoName {
-    match set {
-        _ if parts.rto_min.is_some() => RtoName::Constant,
-        ParameterSet::Ns2 | ParameterSet::Scaled => RtoName::Constant,
-        ParameterSet::Rfc => RtoName::Rfc6298,
-        ParameterSet::Linux => RtoName::Linux,
-    }
 }
 
 /// Reads how often the timeout may double. A constant one does not.
@@ -367,11 +335,8 @@ fn most_doublings(scope: &Scope<'_>, constant: bool) -> Result<u32, SettingsErro
 }
 
 /// Reads what a gap means. If it is neither given nor the scheme's own, it is not part of the configuration.
-fn reordering(scope: &Scope<'_>, parts: &Parts) -> Result<ReorderingName, SettingsError> {
-    match parts.reordering {
-        ReorderingName::Tcp => Ok(scope.optional(&REORDERING)?.unwrap_or(ReorderingName::Tcp)),
-        ReorderingName::ByPriority => scope.read_or(&REORDERING, parts.reordering),
-    }
+fn reordering(scope: &Scope<'_>) -> Result<ReorderingName, SettingsError> {
+    Ok(scope.optional(&REORDERING)?.unwrap_or(ReorderingName::Tcp))
 }
 
 /// Refuses `gaps` if priorities are not compared.
@@ -382,13 +347,8 @@ fn no_gaps(scope: &Scope<'_>) -> Result<(), SettingsError> {
     Ok(())
 }
 
-fn loss_detection(
-    scope: &Scope<'_>,
-    parts: &Parts,
-    set: ParameterSet,
-    sprayed: bool,
-) -> Result<LossDetection, SettingsError> {
-    if reordering(scope, parts)? == ReorderingName::ByPriority {
+fn loss_detection(scope: &Scope<'_>, auto: Losses, sprayed: bool) -> Result<LossDetection, SettingsError> {
+    if reordering(scope)? == ReorderingName::ByPriority {
         if sprayed {
             let key: &Key = if scope.is_given(&REORDERING) { &REORDERING } else { &super::LOAD_BALANCING };
             let problem = "if a flow takes several paths, packets of one priority overtake each other, and \
@@ -403,14 +363,11 @@ fn loss_detection(
         return Ok(LossDetection::ByPriority(scope.optional(&GAPS)?.unwrap_or(Gaps::First)));
     }
     no_gaps(scope)?;
-    let default = if parts.sender.rack { DetectionName::Rack } else { DetectionName::Auto };
-    Ok(match (scope.read_or(&LOSS_DETECTION, default)?, sprayed) {
-        (DetectionName::Off, _) => LossDetection::Off,
-        (DetectionName::Auto, true) if set.is_ns2() => LossDetection::Off,
-        (DetectionName::RackTlp, _) => LossDetection::RackTlp,
-        (DetectionName::Auto, _) if set.is_linux() => LossDetection::RackTlp,
-        (DetectionName::Rack, _) | (DetectionName::Auto, true) => LossDetection::Rack,
-        (DetectionName::DupAck, _) | (DetectionName::Auto, false) => {
+    Ok(match (scope.read(&LOSS_DETECTION)?, auto, sprayed) {
+        (DetectionName::Off, ..) | (DetectionName::Auto, Losses::ByTimeouts, true) => LossDetection::Off,
+        (DetectionName::RackTlp, ..) | (DetectionName::Auto, Losses::ByProbes, _) => LossDetection::RackTlp,
+        (DetectionName::Rack, ..) | (DetectionName::Auto, Losses::ByTimes, true) => LossDetection::Rack,
+        (DetectionName::DupAck, ..) | (DetectionName::Auto, _, false) => {
             LossDetection::DupAck(scope.read(&DUPACK_THRESHOLD)? as u32)
         }
     })

@@ -1,13 +1,16 @@
 //! What hosts write into packets, from the settings.
 
-use flowsieve_core::TaggerSpec;
 use flowsieve_core::taggers::aged_levels::AgedLevels;
 use flowsieve_core::taggers::bytes::Bytes;
 use flowsieve_core::taggers::deadline_first::DeadlineFirst;
 use flowsieve_core::taggers::demotion::Demotion;
 use flowsieve_core::taggers::plain::Plain;
+use flowsieve_core::taggers::predicted::Outlived;
 
-use super::{Part, Parts};
+use flowsieve_core::{TaggerSpec, Time};
+
+use crate::entry::Context;
+use crate::qclimb;
 use flowsieve_fabric::topology::{host_rate, link_rate};
 use flowsieve_settings::declare;
 use flowsieve_settings::{Scope, Section, Setting, SettingsError};
@@ -17,10 +20,10 @@ names! {
     TaggerName of &TaggerSettings<'_> => TaggerSpec;
     /// Nothing.
     Plain "plain" => |_| Ok(TaggerSpec::Plain(Plain));
-    /// PIAS's priority, by the scheme's thresholds.
-    Demotion "demotion" => demotion;
+    /// PIAS's priority, by the scheme's thresholds, which are filled in later.
+    Demotion "demotion" => |_| Ok(TaggerSpec::Demotion(Demotion::default()));
     /// The same, and a rank by it and by the age of the message.
-    DemotionThenAge "demotion, then age" => aged;
+    DemotionThenAge "demotion, then age" => |_| Ok(TaggerSpec::AgedLevels(AgedLevels::default()));
     /// The rank is the bytes that are not acknowledged.
     Remaining "remaining" => |_| Ok(TaggerSpec::Bytes(Bytes::Remaining));
     /// The rank is the bytes that remain to be sent.
@@ -29,6 +32,12 @@ names! {
     Attained "attained" => |_| Ok(TaggerSpec::Bytes(Bytes::Attained));
     /// The rank is the deadline's.
     Deadline "deadline" => deadline;
+    /// The rank is the bytes that remain of a predicted size.
+    Predicted "predicted" => |of| Ok(TaggerSpec::Predicted(of.context.scope.read(&OUTLIVED)?));
+    /// QCLIMB's priority, by bounds or sizes.
+    Climb "climb" => |of| qclimb::tagger(of.context);
+    /// The priority of the coflow's place in an order; without an order, nothing.
+    Coflow "coflow" => |_| Ok(TaggerSpec::Plain(Plain));
 }
 
 declare! {
@@ -36,9 +45,19 @@ declare! {
         Section::Scheme,
         "tagger",
         TaggerName::ALL,
-        "what a host writes into packets: nothing, PIAS's priority, the same with a rank by it and by the age of the message, or a rank by bytes unacknowledged, bytes left to \
-         send, bytes sent, or deadline",
+        "what a host writes into packets: nothing; PIAS's priority; the same with a rank by it and by the age of the message; a \
+         rank by bytes unacknowledged, bytes left to send, bytes sent, deadline, or bytes left of a predicted size; QCLIMB's \
+         priority; or that of the coflow's place in an order",
     );
+    /// What happens to a flow that is larger than predicted.
+    pub(crate) static OUTLIVED: Setting<Outlived> = Setting::choice(
+        Section::Scheme,
+        "outlived",
+        &[("double", Outlived::Double), ("top", Outlived::Top), ("bottom", Outlived::Bottom)],
+        "tagger = \"predicted\": treatment of a flow larger than predicted: its prediction is doubled until it exceeds the \
+         bytes sent, the flow comes first, or it comes last",
+    )
+    .with_default(Outlived::Double);
     static EDF_RATE: Setting<u64> = Setting::rate(
         Section::Scheme, "edf_rate",
         "tagger = \"deadline\": rate at which a flow must still be able to meet its deadline; otherwise it comes last",
@@ -47,46 +66,49 @@ declare! {
 
 /// The settings that a tagger may read.
 struct TaggerSettings<'a> {
-    scope: &'a Scope<'a>,
-    /// Whether the scheme demotes flows.
-    demotes: bool,
+    context: &'a Context<'a>,
 }
 
-/// Reads the tagger of a scheme's hosts; `tags`: some part reads what it writes; `sorts`: hosts' ports sort by level and age.
-pub(super) fn tagger(scope: &Scope<'_>, parts: &Parts, tags: bool, sorts: bool) -> Result<TaggerSpec, SettingsError> {
-    let default = match &parts.tagger {
-        Part::Named(TaggerName::Demotion) if sorts => TaggerName::DemotionThenAge,
-        Part::Named(name) => *name,
-        Part::Own(_) if scope.is_given(&TAGGER) => {
+/// Reads the tagger of a scheme's hosts, unless the scheme has its `own`; `tags`: some part reads what it writes; `sorts`: hosts'
+/// ports sort by level and age.
+pub(super) fn tagger(
+    context: &Context<'_>,
+    own: Option<TaggerSpec>,
+    tags: bool,
+    sorts: bool,
+) -> Result<TaggerSpec, SettingsError> {
+    let scope = &context.scope;
+    if let Some(own) = own {
+        if scope.is_given(&TAGGER) {
             let expected = format!("no `tagger` for `{}`, which writes its own tags into packets", scope.variant());
             return Err(scope.invalid(&TAGGER, expected));
         }
-        Part::Own(own) => return Ok(own.clone()),
-    };
-    let name = if tags { scope.read_or(&TAGGER, default)? } else { default };
-    let demotes = matches!(default, TaggerName::Demotion | TaggerName::DemotionThenAge);
-    name.make(&TaggerSettings { scope, demotes })
-}
-
-/// Returns a demotion without thresholds, which the scheme fills in.
-fn demotion(of: &TaggerSettings<'_>) -> Result<TaggerSpec, SettingsError> {
-    demoting(of, TaggerSpec::Demotion(Demotion::default()))
-}
-
-/// Returns the same, with a rank by age.
-fn aged(of: &TaggerSettings<'_>) -> Result<TaggerSpec, SettingsError> {
-    demoting(of, TaggerSpec::AgedLevels(AgedLevels::default()))
-}
-
-fn demoting(of: &TaggerSettings<'_>, tagger: TaggerSpec) -> Result<TaggerSpec, SettingsError> {
-    if of.demotes {
-        return Ok(tagger);
+        return Ok(own);
     }
-    let expected = "another tagger, since only schemes that demote flows, such as `pias`, have thresholds";
-    Err(of.scope.invalid(&TAGGER, expected))
+    let usual = match scope.usual(&TAGGER)?.unwrap_or(TaggerName::Plain) {
+        TaggerName::Demotion if sorts => TaggerName::DemotionThenAge,
+        usual => usual,
+    };
+    let name = if tags { scope.given_or(&TAGGER, usual)? } else { usual };
+    let needs = match name {
+        TaggerName::Climb | TaggerName::Predicted => "predictions",
+        TaggerName::Coflow => "a coordinator",
+        _ => "",
+    };
+    if name != usual && !needs.is_empty() {
+        let expected = format!("another tagger, or a scheme whose file has this one: it needs {needs}");
+        return Err(scope.invalid(&TAGGER, expected));
+    }
+    name.make(&TaggerSettings { context })
+}
+
+/// Returns how long a host takes for a prediction before it can send.
+pub(super) fn inference(scope: &Scope<'_>, tagger: &TaggerSpec) -> Result<Time, SettingsError> {
+    if matches!(tagger, TaggerSpec::Climb(_)) { qclimb::inference(scope) } else { Ok(Time::ZERO) }
 }
 
 fn deadline(of: &TaggerSettings<'_>) -> Result<TaggerSpec, SettingsError> {
-    let rate = of.scope.read_or(&EDF_RATE, host_rate(of.scope)?.bps())?;
-    Ok(TaggerSpec::DeadlineFirst(DeadlineFirst { rate: link_rate(of.scope, &EDF_RATE, rate)? }))
+    let scope = &of.context.scope;
+    let rate = scope.read_or(&EDF_RATE, host_rate(scope)?.bps())?;
+    Ok(TaggerSpec::DeadlineFirst(DeadlineFirst { rate: link_rate(scope, &EDF_RATE, rate)? }))
 }
