@@ -77,14 +77,16 @@ impl Packets {
     pub fn new(entries: &[Entry], settings: &'static [&'static Key]) -> Result<Packets, Error> {
         let keys = Keys::joined(&[&crate::keys(), settings]);
         let mut own: Vec<SchemeFile> = Vec::new();
-        for Entry { name, file, own: build } in entries {
+        for entry in entries {
+            let name = entry.name;
             check_name(name)?;
-            if own.iter().any(|other| other.name == *name) {
+            if own.iter().any(|other| other.name == name) {
                 let problem = format!("two schemes are called `{name}`");
                 return Err(SettingsError::new(Origin::Default, problem).expected(OTHER_NAME).into());
             }
             let find = |name: &str| registry::all().chain(&own).find(|scheme| scheme.name == name).cloned();
-            own.push(SchemeFile::read(name, file, *build, &keys, &find)?);
+            let file = entry.read(&keys, &find)?;
+            own.push(file);
         }
         Ok(Packets { own: own.into(), settings, ..Packets::default() })
     }

@@ -44,7 +44,7 @@ load = 0.5
 /// The schemes that take an order of coflows, or none of them.
 fn sweep(takes_coflows: bool) -> String {
     let takes = |name: &str| name == "dsred" || REGISTRY.iter().any(|of| of.name == name && of.knows == Knows::Coflow);
-    let names = REGISTRY.iter().map(|entry| entry.name).filter(|name| takes(name) == takes_coflows);
+    let names = REGISTRY.iter().map(|entry| entry.name.as_str()).filter(|name| takes(name) == takes_coflows);
     let names: Vec<String> = names.map(|name| format!("\"{name}\"")).collect();
     format!("scheme = [{}]\n", names.join(", "))
 }

@@ -23,7 +23,6 @@ use flowsieve_report as report;
 use flowsieve_results::ResultDir;
 use flowsieve_schemes::Entry;
 use flowsieve_schemes::{Context, WorkloadFacts};
-use flowsieve_settings::Settings;
 use flowsieve_studies::explain::{self, Detail};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -242,9 +241,9 @@ impl WorkloadFacts for Median {
 
 #[test]
 fn tagger__puts_messages_up_to_the_median_first() {
-    let settings = Settings::default();
+    let settings = ENGINES.keys().none_given();
     let context = Context { scope: settings.scheme("shortest-first"), workload: &Median(10_000) };
-    let scheme = (shortest_first::ENTRY.build)(&context).unwrap();
+    let scheme = shortest_first::ENTRY.scheme(&context).unwrap();
     assert!(matches!(scheme.classes[0].tagger, TaggerSpec::Custom(_)));
     let fabric = Fabric::from_settings(&settings).unwrap();
     let mut tagger = scheme.classes[0].tagger.build(|| Sites::new(&fabric, 1).tagger(0, 0));

@@ -7,8 +7,8 @@ use flowsieve_experiment::engine::Engines;
 use flowsieve_experiment::plan::{Changes, Plan, plan};
 use flowsieve_experiment::{Error, ExperimentText};
 use flowsieve_schemes::parameters::Reference;
-use flowsieve_schemes::parts::{self, DisciplineName, Part, Parts};
-use flowsieve_schemes::{Context, Entry, Knows, Scheme};
+use flowsieve_schemes::parts::{self, Own};
+use flowsieve_schemes::{Context, Entry, Scheme};
 use flowsieve_settings::{Section, Setting, SettingsError, declare};
 use std::path::Path;
 
@@ -22,11 +22,17 @@ declare! {
 
 const ENTRY: Entry = Entry {
     name: "first-window",
-    label: "First window",
-    summary: "messages that fit into one round trip go first",
-    paper: "a test",
-    knows: Knows::Size,
-    build,
+    file: r#"
+base = "dctcp"
+label = "First window"
+summary = "messages that fit into one round trip go first"
+paper = "a test"
+knows = "size"
+
+discipline = "sp"
+queues = 2
+"#,
+    own: Some(build),
 };
 
 struct FirstWindow {
@@ -44,9 +50,8 @@ fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
     let bdp = host_bps as f64 / 8.0 * round_trip.0 as f64 / 1e12;
     let bytes = (context.scope.read(&FIRST_BDPS)? * bdp).round() as u64;
     context.scope.note("scheme.first_bytes", bytes);
-    let tagger = Part::Own(TaggerSpec::custom(move |_| FirstWindow { bytes }));
-    let port = Part::Named(DisciplineName::StrictPriority);
-    parts::build(context, &Parts { port, queues: 2, tagger, ..Parts::default() })
+    let tagger = TaggerSpec::custom(move |_| FirstWindow { bytes });
+    parts::build(context, Own { tagger: Some(tagger), ..Own::default() })
 }
 
 fn planned(engines: &Engines, sets: &[&str]) -> Result<Plan, Error> {

@@ -68,7 +68,7 @@ fn port(scheme: &str, own: &[(&str, &str)]) -> Scheduler {
         settings = settings.with(Some(scheme), name, *value);
     }
     let entry = registry::find(scheme).expect("a scheme");
-    let scheme = (entry.build)(&Context { scope: settings.scheme(scheme), workload: &Unknown }).expect("it is built");
+    let scheme = entry.scheme(&Context { scope: settings.scheme(scheme), workload: &Unknown }).expect("it is built");
     let spec = scheme.ports.at(Place::Leaf);
     let rate = Rate::new(10_000_000_000).expect("a rate");
     let line = Line { byte_time: rate.byte_time(), overhead: 38 };

@@ -21,7 +21,7 @@ fn in_memory__allocates_nothing_under_hula() {
         .with(None, "load_balancing", "hula")
         .with(None, "probe_interval", "100us");
     let entry = registry::find("dctcp").expect("a scheme");
-    let scheme = (entry.build)(&Context { scope: settings.scheme("dctcp"), workload: &Unknown }).expect("it is built");
+    let scheme = entry.scheme(&Context { scope: settings.scheme("dctcp"), workload: &Unknown }).expect("it is built");
     let fabric = Fabric::from_settings(&settings).expect("a fabric");
     let mut memory = InMemory::new(&fabric, &scheme, 24, 1, 1 << 13);
     let mut random = stream(1, Purpose::OwnPart, 5);

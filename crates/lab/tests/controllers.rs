@@ -33,7 +33,7 @@ fn plays(name: &str, given: &[(&str, Raw)], change: impl Fn(&Fabric, &mut Scheme
         }
         let entry = registry::find(name).expect("a scheme");
         let context = Context { scope: settings.scheme(name), workload: &Uniform };
-        let mut scheme = (entry.build)(&context).unwrap_or_else(|error| panic!("{name}: {error:?}"));
+        let mut scheme = entry.scheme(&context).unwrap_or_else(|error| panic!("{name}: {error:?}"));
         // AWAFS refuses open-loop senders, from whose ends a host learns nothing of the network. Here they are heard.
         let rules = flowsieve_transport::open_loop::OpenLoopRules { segment: 1_460, header: 40 };
         for class in &mut scheme.classes {
@@ -164,7 +164,7 @@ fn controllers__none_hears_at_once() {
     let fabric = Fabric::from_settings(&settings).expect("a fabric");
     let entry = registry::find("dctcp").expect("a scheme");
     let context = Context { scope: settings.scheme("dctcp"), workload: &Uniform };
-    let mut scheme = (entry.build)(&context).expect("it is built");
+    let mut scheme = entry.scheme(&context).expect("it is built");
     let built = |scheme: &Scheme| Controllers::new(&fabric, scheme, &Arc::default(), 1).map(|it| it.is_some());
     assert_eq!(built(&scheme), Ok(false), "a scheme without controllers");
     scheme.controllers.push(watchful(&fabric, Hears::AsItHappens(Time::ZERO)));

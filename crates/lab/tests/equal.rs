@@ -16,13 +16,13 @@ use crate::fabrics::{FULL, SHAPES, Uniform, compare, flows, in_memory, settings,
 #[test]
 fn in_memory__is_equal_to_the_simulator_departure_by_departure() {
     let (mut schemes, mut controlled, mut sent, mut dropped, mut of_programs) = (0, 0, 0, 0, 0);
-    for entry in REGISTRY {
+    for entry in REGISTRY.iter() {
         let mut plays = false;
         for (shape, seed) in SHAPES.iter().zip(1..) {
             let mut random = stream(seed, Purpose::OwnPart, 99);
-            let settings = settings(shape, entry.name, &mut random);
-            let context = Context { scope: settings.scheme(entry.name), workload: &Uniform };
-            let Ok(scheme) = (entry.build)(&context) else { continue };
+            let settings = settings(shape, entry.name.as_str(), &mut random);
+            let context = Context { scope: settings.scheme(entry.name.as_str()), workload: &Uniform };
+            let Ok(scheme) = entry.scheme(&context) else { continue };
             // Homa's hosts are always its own.
             if scheme.classes.iter().any(|class| !matches!(class.transport, TransportSpec::OpenLoop(_))) {
                 continue;
@@ -111,7 +111,7 @@ fn in_memory__a_program_of_ones_own_sees_what_it_sees_in_the_simulator() {
         let settings = settings_with(shape, "pias", (100, 100), &mut random);
         let context = Context { scope: settings.scheme("pias"), workload: &Uniform };
         let entry = REGISTRY.iter().find(|entry| entry.name == "pias").expect("pias");
-        let mut scheme = (entry.build)(&context).expect("a scheme");
+        let mut scheme = entry.scheme(&context).expect("a scheme");
         let own = |_, _: &BalancerSpec| Ok::<_, Infallible>(BalancerSpec::custom(Gossip::new));
         scheme.balancers = scheme.balancers.try_map(own).expect("balancers");
         let fabric = Fabric::from_settings(&settings).expect("a fabric");

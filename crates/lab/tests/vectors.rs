@@ -48,7 +48,7 @@ fn built(scheme: &str, other: &[(&str, &str)]) -> Option<(Fabric, Scheme)> {
         settings = settings.with(None, name, value);
     }
     let entry = REGISTRY.iter().find(|entry| entry.name == scheme)?;
-    let scheme = (entry.build)(&Context { scope: settings.scheme(scheme), workload: &Uniform }).ok()?;
+    let scheme = entry.scheme(&Context { scope: settings.scheme(scheme), workload: &Uniform }).ok()?;
     Some((Fabric::from_settings(&settings).expect("a fabric"), scheme))
 }
 
@@ -79,17 +79,18 @@ fn vectors__the_fabric_in_memory_conforms_under_every_scheme() {
     let mut schemes = 0;
     let others: [&[(&str, &str)]; 3] =
         [&[], &[("parameters", "rfc")], &[("admission", "shared"), ("shared_buffer", "90KB")]];
-    for entry in REGISTRY {
+    for entry in REGISTRY.iter() {
         let mut plays = false;
         for other in others {
-            let Some((fabric, scheme)) = built(entry.name, other) else { continue };
+            let Some((fabric, scheme)) = built(entry.name.as_str(), other) else { continue };
             for place in [Place::Leaf, Place::Nic] {
                 let lines = recorded(&fabric, &scheme, place, 1_000, &[]);
                 assert!(lines == recorded(&fabric, &scheme, place, 1_000, &[]), "the same bytes each time");
                 let found = replayed(&fabric, &scheme, place, &lines[..]);
-                let found = found.unwrap_or_else(|differs| panic!("{} {other:?} {place:?}: {differs}", entry.name));
-                assert_eq!(found.arrived, 1_000, "{}", entry.name);
-                assert_eq!(found.arrived, found.left + found.dropped + found.evicted, "{}", entry.name);
+                let found =
+                    found.unwrap_or_else(|differs| panic!("{} {other:?} {place:?}: {differs}", entry.name.as_str()));
+                assert_eq!(found.arrived, 1_000, "{}", entry.name.as_str());
+                assert_eq!(found.arrived, found.left + found.dropped + found.evicted, "{}", entry.name.as_str());
                 plays = true;
                 sum.dropped += found.dropped;
                 sum.evicted += found.evicted;

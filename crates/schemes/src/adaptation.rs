@@ -339,7 +339,7 @@ mod tests {
     const UNIFORM: Facts = Facts { name: None, load: Some(0.8), uniform_to: Some(8_000) };
 
     fn built(scheme: &str, settings: &Settings, facts: &Facts) -> Result<Scheme, SettingsError> {
-        (find(scheme).unwrap().build)(&Context { scope: settings.scheme(scheme), workload: facts })
+        find(scheme).unwrap().scheme(&Context { scope: settings.scheme(scheme), workload: facts })
     }
 
     fn levels(scheme: &str, settings: &Settings, facts: &Facts) -> LevelParams {

@@ -1,8 +1,10 @@
 //! What a scheme gives of itself to be built by name: [`Entry`], and what it gets for that.
 
+use crate::file::SchemeFile;
+use crate::registry;
 use crate::scheme::Scheme;
 use flowsieve_fabric::topology::Fabric;
-use flowsieve_settings::{Scope, SettingsError};
+use flowsieve_settings::{Keys, Scope, SettingsError};
 
 /// What a scheme must know of a flow in addition to its packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,4 +103,22 @@ pub struct Entry {
     pub file: &'static str,
     /// Its own code. `None`: that of its base.
     pub own: Option<Build>,
+}
+
+impl Entry {
+    /// Reads its file; `keys` are the settings that it may have values for, `find` finds its base.
+    ///
+    /// # Errors
+    /// Fails if the file is wrong.
+    pub fn read(&self, keys: &Keys, find: &dyn Fn(&str) -> Option<SchemeFile>) -> Result<SchemeFile, SettingsError> {
+        SchemeFile::read(self.name, self.file, self.own, keys, find)
+    }
+
+    /// Builds the scheme on a built-in one.
+    ///
+    /// # Errors
+    /// As [`SchemeFile::scheme`], or if the file is wrong.
+    pub fn scheme(&self, context: &Context<'_>) -> Result<Scheme, SettingsError> {
+        self.read(context.scope.declared(), &|name| registry::find(name).cloned())?.scheme(context)
+    }
 }

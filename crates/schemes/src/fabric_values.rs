@@ -183,3 +183,42 @@ pub(crate) fn timer(context: &Context<'_>, papers: Time) -> Result<Time, Setting
     let (to, mtu) = (Reference::read(context)?, context.scope.read(&MTU)?);
     Ok(Rule::new(to, mtu).timer(PAPERS, papers).max(to.time_of_bytes(papers)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry;
+
+    /// Sieve's values for a rate, a round trip and full packets.
+    fn sieve(gbps: u64, us: u64, mtu: u64) -> [String; 6] {
+        let reference = Reference { host_bps: gbps * 1_000_000_000, round_trip: Time::from_us(us) };
+        let packets = reference.bdp_bytes().div_ceil(mtu).max(1);
+        let file = registry::find("sieve").unwrap();
+        let names = ["initial_window", "max_window", "window_growth", "ack_every", "delayed_ack", "buffer"];
+        names.map(|name| {
+            let (key, (_, raw, _)) = (find(name).unwrap(), file.layer().at(None, name).unwrap());
+            let value = Formula::of(key, raw).unwrap().value(key, packets, reference.round_trip);
+            key.kind.read(name, &value, &Origin::Default).unwrap().to_string()
+        })
+    }
+
+    #[test]
+    fn formula__follows_rate_and_round_trip_within_the_limits_of_its_setting() {
+        assert_eq!(sieve(100, 80, 1_500), ["667", "1334", "83.375", "41", "40us", "2668pkt"]);
+        assert_eq!(sieve(100, 80, 9_000), ["112", "224", "14", "7", "40us", "448pkt"]);
+        assert_eq!(sieve(1, 8, 1_500), ["1", "2", "1", "1", "4us", "4pkt"]);
+    }
+
+    #[test]
+    fn formula__of_other_texts_is_none() {
+        let of = |name: &str, text: &str| Formula::of(find(name).unwrap(), &Raw::from(text));
+        for text in
+            ["2 bdp", "bdp*2", "bdp/0", "0bdp", "-1bdp", "bdp, at least 0", "rtt", "bdp/8, at most 4", "bdpbdp", ""]
+        {
+            assert_eq!(of("buffer", text), None, "{text}");
+        }
+        assert_eq!(of("delayed_ack", "bdp"), None);
+        assert_eq!(of("load_balancing", "bdp"), None);
+        assert!(of("delayed_ack", "3rtt").is_some());
+    }
+}

@@ -3,8 +3,8 @@
 //!
 //! A file's values hold where nothing is given. Before those of its base come its own; a value for all places comes before
 //! the base's for one. Beside the values of settings, a file has these words: `base`, `label`, `summary`, `paper`, `knows`
-//! ([`Knows`]), `fixed` (settings that no experiment may give), `rates = "none"` (no meaning at flow level), `only = "flow"` with
-//! `instead`, and `own` (code of the built-in schemes).
+//! ([`Knows`]), `fixed` (settings that no experiment may give), `only = "flow"` with `instead`, and `own` (code of the built-in
+//! schemes). A base's `rates` are not a scheme's on it: without its own, a scheme has no meaning at flow level.
 
 use std::sync::Arc;
 
@@ -46,9 +46,6 @@ pub struct SchemeFile {
 
 /// What a file says beside values of settings.
 const WORDS: [&str; 9] = ["base", "label", "summary", "paper", "knows", "fixed", "only", "instead", "own"];
-
-/// The value of `rates` with which a scheme has no meaning at flow level, whatever its base has.
-const NO_RATES: &str = "none";
 
 /// The sections whose settings a scheme may have values for.
 const SECTIONS: [Section; 3] = [Section::Network, Section::Transport, Section::Scheme];
@@ -92,6 +89,16 @@ impl SchemeFile {
         scope.with_own(Arc::clone(&self.layer))
     }
 
+    /// Returns the context with the scheme's own values, those that depend on the fabric worked out: what its code gets.
+    ///
+    /// # Errors
+    /// Fails if a setting does not fit.
+    pub fn within<'a>(&self, context: &Context<'a>) -> Result<Context<'a>, SettingsError> {
+        let context = Context { scope: self.scope(context.scope.clone()), workload: context.workload };
+        let layer = fabric_values::resolved(&self.layer, &context, sets::of(&context.scope)?)?;
+        Ok(Context { scope: context.scope.with_own(layer), workload: context.workload })
+    }
+
     /// Builds the scheme.
     ///
     /// # Errors
@@ -102,9 +109,7 @@ impl SchemeFile {
             let expected = format!("fidelity = \"flow\" in [run], or {instead}");
             return Err(context.scope.error(&FIDELITY, problem).expected(expected));
         }
-        let context = Context { scope: self.scope(context.scope.clone()), workload: context.workload };
-        let layer = fabric_values::resolved(&self.layer, &context, sets::of(&context.scope)?)?;
-        let context = Context { scope: context.scope.with_own(layer), workload: context.workload };
+        let context = self.within(context)?;
         let scheme = match self.own {
             Some(build) => build(&context)?,
             None => parts::build(&context, parts::Own::default())?,
@@ -145,9 +150,10 @@ impl Reader<'_> {
             Some(line) => Some(text_of("instead")?.ok_or_else(|| wrong(line, "`instead` with it"))?),
             None => base.as_ref().and_then(|base| base.instead.clone()),
         };
-        let farther = base.as_ref().map(|base| Layer::clone(&base.layer)).unwrap_or_default();
-        let mut layer = farther.under(&self.values(&lines)?);
-        layer.retain(|name, raw| name != RATES.name || *raw != Raw::from(NO_RATES));
+        let mut farther = base.as_ref().map(|base| Layer::clone(&base.layer)).unwrap_or_default();
+        // What a scheme means at flow level may be another than what its base means.
+        farther.retain(|name, _| name != RATES.name);
+        let layer = farther.under(&self.values(&lines)?);
         Ok(SchemeFile {
             name: name.to_owned(),
             label: text_of("label")?.unwrap_or_default(),
@@ -215,8 +221,7 @@ impl Reader<'_> {
             };
             let key = self.key(line, place)?;
             let origin = if self.users { line.value_origin.clone() } else { Origin::Default };
-            let is_none = key.name == RATES.name && line.value == Raw::from(NO_RATES);
-            if is_none || Formula::of(key, &line.value).is_some() {
+            if Formula::of(key, &line.value).is_some() {
                 layer.put(place, key.name, line.value.clone(), origin);
             } else {
                 layer.set(place, key, line.value.clone(), line.value_origin.clone())?;

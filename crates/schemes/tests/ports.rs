@@ -283,8 +283,8 @@ fn every_port__takes_over_what_waits_in_another() {
 #[test]
 fn every_port__of_all_schemes_and_disciplines() {
     for settings in sets() {
-        for entry in REGISTRY {
-            assert!(scheme(entry.name, &settings).is_some(), "{}", entry.name);
+        for entry in REGISTRY.iter() {
+            assert!(scheme(entry.name.as_str(), &settings).is_some(), "{}", entry.name.as_str());
         }
         let key = settings.find("discipline").map(|key| key.kind);
         let Some(Holds::Choice(disciplines)) = key else { panic!("no choice") };

@@ -5,7 +5,7 @@ use super::layer::Layer;
 use super::setting::{Key, Section, Setting};
 use super::units::{self, Size};
 use super::value::{Kind, Raw, Value};
-use super::{Given, Place, Settings, Table};
+use super::{Given, Keys, Place, Settings, Table};
 use crate::declare;
 use std::sync::Arc;
 
@@ -69,6 +69,11 @@ impl<'a> Scope<'a> {
     /// Returns the name of the workload whose keys it reads, if there are several.
     pub fn workload(&self) -> Option<&str> {
         self.workload.as_deref()
+    }
+
+    /// Returns every setting that may be given.
+    pub fn declared(&self) -> &'a Keys {
+        self.settings.declared()
     }
 
     /// Returns the settings for every scheme and place.

@@ -168,7 +168,7 @@ fn main() {
     };
     let built = options.schemes.iter().map(|name| {
         let entry = registry::find(name).expect("a scheme");
-        let scheme = (entry.build)(&Context { scope: settings.scheme(name), workload: &web_search }).expect("built");
+        let scheme = entry.scheme(&Context { scope: settings.scheme(name), workload: &web_search }).expect("built");
         (name, entry.knows == Knows::Bounds, scheme)
     });
     let schemes: Vec<(&String, bool, Scheme)> = built.collect();

@@ -212,10 +212,10 @@ fn port__is_equal_to_the_simulators() {
     ];
     for other in others {
         let settings = other.iter().fold(settings(), |settings, (name, value)| settings.with(None, name, *value));
-        for entry in REGISTRY {
-            let context = Context { scope: settings.scheme(entry.name), workload: &Uniform };
+        for entry in REGISTRY.iter() {
+            let context = Context { scope: settings.scheme(entry.name.as_str()), workload: &Uniform };
             // Some schemes have no such port.
-            let Ok(scheme) = (entry.build)(&context) else { continue };
+            let Ok(scheme) = entry.scheme(&context) else { continue };
             let run_spec = RunSpec {
                 fabric: &fabric,
                 scheme: &scheme,
@@ -242,7 +242,7 @@ fn port__is_equal_to_the_simulators() {
                 }
                 Ok(())
             });
-            outcome.unwrap_or_else(|failure| panic!("{} with {other:?}: {failure}", entry.name));
+            outcome.unwrap_or_else(|failure| panic!("{} with {other:?}: {failure}", entry.name.as_str()));
             played += 1;
         }
     }

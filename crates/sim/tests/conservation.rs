@@ -132,7 +132,7 @@ proptest! {
 
     #[test]
     fn slowdown__is_one_alone_on_a_single_way(
-        name in select(REGISTRY.iter().map(|entry| entry.name).collect::<Vec<_>>()),
+        name in select(REGISTRY.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>()),
         shape in select(SINGLE_WAYS),
         set in select(&["ns2", "rfc"][..]),
         nic in select(&["backpressure", "scheme"][..]),

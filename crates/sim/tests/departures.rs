@@ -7,9 +7,9 @@ use flowsieve_core::readings::Reading;
 use flowsieve_core::tagger::FlowEvent;
 use flowsieve_core::{Message, Tagger, Time};
 use flowsieve_record::PointResult;
-use flowsieve_schemes::parts::{Part, Parts, packet_facts};
+use flowsieve_schemes::parts::{Own, packet_facts};
 use flowsieve_schemes::scheme::{Class, Scheme};
-use flowsieve_schemes::{Context, parts};
+use flowsieve_schemes::{Context, parts, registry};
 use flowsieve_settings::Settings;
 use flowsieve_transport::{Constants, Effects, Endpoint, Out, Packet, TransportFacts, TransportSpec};
 use flowsieve_workload::Flow;
@@ -95,7 +95,8 @@ fn delays(settings: &Settings, one_by_one: bool, hears_departures: bool) -> Sche
         departures: 0,
         events: VecDeque::new(),
     });
-    parts::build(&context, &Parts { transport: Part::Own(transport), ..Parts::default() }).expect("a scheme")
+    let within = registry::find("dctcp").expect("a scheme").within(&context).expect("settings that go together");
+    parts::build(&within, Own { transport: Some(transport), ..Own::default() }).expect("a scheme")
 }
 
 fn counts(result: &PointResult) -> [u64; 2] {

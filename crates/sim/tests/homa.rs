@@ -128,8 +128,7 @@ impl WorkloadFacts for Following {
 
 fn homa_for(settings: &Settings, follows: Follows) -> Scheme {
     let entry = registry::find("homa").expect("a scheme");
-    (entry.build)(&Context { scope: settings.scheme("homa"), workload: &Following(follows) })
-        .expect("settings that fit")
+    entry.scheme(&Context { scope: settings.scheme("homa"), workload: &Following(follows) }).expect("settings that fit")
 }
 
 /// The same however the fabric is cut.

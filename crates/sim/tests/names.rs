@@ -10,7 +10,7 @@ use flowsieve_settings::Kind;
 fn names() -> Vec<String> {
     let transport = by_hand::rack(2).find("transport").expect("a setting");
     let Kind::Choice(transports) = transport.kind else { panic!("{transport:?}") };
-    let schemes = REGISTRY.iter().map(|entry| entry.name);
+    let schemes = REGISTRY.iter().map(|entry| entry.name.as_str());
     schemes.chain(transports.names()).map(|name| name.replace('-', "")).collect()
 }
 

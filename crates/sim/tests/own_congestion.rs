@@ -4,9 +4,9 @@ use std::num::NonZeroU64;
 use std::sync::{Arc, Mutex};
 
 use crate::by_hand::{Nothing, Trial, fcts, flow, rack};
-use flowsieve_schemes::Context;
-use flowsieve_schemes::parts::{self, Parts};
+use flowsieve_schemes::parts::{self, Own};
 use flowsieve_schemes::scheme::{Nic, Scheme};
+use flowsieve_schemes::{Context, registry};
 use flowsieve_settings::Settings;
 use flowsieve_sim::Partitioning;
 use flowsieve_transport::tcp::TcpParams;
@@ -57,9 +57,10 @@ impl CongestionControl for Constant {
 }
 
 fn with(settings: &Settings, control: Constant) -> Scheme {
-    let own_congestion = Some(CongestionSpec::custom(move |_| control.clone()));
+    let congestion = Some(CongestionSpec::custom(move |_| control.clone()));
     let context = Context { scope: settings.scheme("constant"), workload: &Nothing };
-    parts::build(&context, &Parts { own_congestion, ..Parts::default() }).expect("settings that go together")
+    let within = registry::find("dctcp").expect("a scheme").within(&context).expect("settings that go together");
+    parts::build(&within, Own { congestion, ..Own::default() }).expect("settings that go together")
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn own_transport__credits_for_all_keep_the_line_busy() {
     // us, and host 1 its own at 1.024 us. A1 is at the switch at 0.928 + 1.4 us, B1 0.096 us later, A2 when A1 has left: without
     // a gap they are at host 2 from 0.928 + 2.8 us on.
     let settings = rack(3);
-    let all = Trial::new(&settings, (ENTRY.build)(&context(&settings)).expect("a scheme"));
+    let all = Trial::new(&settings, ENTRY.scheme(&context(&settings)).expect("a scheme"));
     let result = all.run(&[flow(0, (0, 2), 3), flow(0, (1, 2), 1)]);
     assert_eq!(fcts(&result), [7_328_000, 4_928_000], "A1 3.728, B1 4.928, A2 6.128, A3 7.328 us");
 }

@@ -222,7 +222,7 @@ fn each_setting_acts(first: usize) {
     std::fs::write(folder.path().join("flows.csv"), flows()).unwrap();
     let mut idle: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     for entry in REGISTRY.iter().skip(first).step_by(4) {
-        let scheme = entry.name;
+        let scheme = entry.name.as_str();
         let (settings, told) = run(folder.path(), scheme, &[]).unwrap_or_else(|error| panic!("{scheme}: {error}"));
         for (address, value) in &settings {
             let Some(path) = address.strip_prefix("scheme.").filter(|path| !path.ends_with("digest")) else { continue };

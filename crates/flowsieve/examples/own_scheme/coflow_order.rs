@@ -7,35 +7,44 @@ use flowsieve_core::discipline::Discipline;
 use flowsieve_core::scheduler::{PortRules, PortSite};
 use flowsieve_core::tagger::{FlowEvent, FlowFacts, TagPackets};
 use flowsieve_core::{Message, Meta, NONE, PortContext, PortKind, PortScheduler, Site, Tag, TaggerSpec, Time, Verdict};
-use flowsieve_schemes::parts::{self, DisciplineName, Part, Parts};
+use flowsieve_schemes::parts::{self, Own};
 use flowsieve_schemes::scheme::{PortSpec, Scheme};
-use flowsieve_schemes::{Context, Entry, Knows};
+use flowsieve_schemes::{Context, Entry};
 use flowsieve_settings::SettingsError;
 use std::collections::btree_map::{BTreeMap, Entry::Occupied};
 
 /// The same without order: ports that look at a packet's priority alone.
 pub(crate) const PRIORITY: Entry = Entry {
     name: "coflow-priority",
-    label: "Coflow priority",
-    summary: "DCTCP; the less is left of a coflow at its host, the higher its priority",
-    paper: "docs/extend/port.md",
-    knows: Knows::Coflow,
-    build: by_priority,
+    file: r#"
+base = "dctcp"
+label = "Coflow priority"
+summary = "DCTCP; the less is left of a coflow at its host, the higher its priority"
+paper = "docs/extend/port.md"
+knows = "coflow"
+
+discipline = "sp"
+queues = 4
+"#,
+    own: Some(by_priority),
 };
 
 /// With order.
 pub(crate) const ORDER: Entry = Entry {
     name: "coflow-order",
-    label: "Coflow order",
-    summary: "as coflow-priority; ports keep the packets of a coflow in order",
-    build: in_order,
-    ..PRIORITY
+    file: r#"
+base = "coflow-priority"
+label = "Coflow order"
+summary = "as coflow-priority; ports keep the packets of a coflow in order"
+paper = "docs/extend/port.md"
+knows = "coflow"
+"#,
+    own: Some(in_order),
 };
 
 fn by_priority(context: &Context<'_>) -> Result<Scheme, SettingsError> {
-    let (port, queues) = (Part::Named(DisciplineName::StrictPriority), THRESHOLDS.len() as u64 + 1);
-    let tagger = Part::Own(TaggerSpec::custom(|_| Unsent::default()));
-    parts::build(context, &Parts { port, queues, tagger, ..Parts::default() })
+    let tagger = TaggerSpec::custom(|_| Unsent::default());
+    parts::build(context, Own { tagger: Some(tagger), ..Own::default() })
 }
 
 fn in_order(context: &Context<'_>) -> Result<Scheme, SettingsError> {

@@ -4,29 +4,34 @@
 use flowsieve_core::controller::{Audience, Controller, Gauges, Hears, HostEvent, Publish, Published, Table};
 use flowsieve_core::tagger::{FlowEvent, FlowFacts, TagPackets};
 use flowsieve_core::{ControllerKind, ControllerSpec, Kind, Tag, TaggerSpec, Time};
-use flowsieve_schemes::parts::{self, DisciplineName, Part, Parts};
+use flowsieve_schemes::parts::{self, Own};
 use flowsieve_schemes::scheme::Scheme;
-use flowsieve_schemes::{Context, Entry, Knows};
+use flowsieve_schemes::{Context, Entry};
 use flowsieve_settings::SettingsError;
 use std::collections::BTreeMap;
 
 /// The registry's line.
 pub(crate) const ENTRY: Entry = Entry {
     name: "coflow-turns",
-    label: "Coflow turns",
-    summary: "DCTCP; a controller gives each coflow a priority when it begins",
-    paper: "docs/extend/controller.md",
-    knows: Knows::Coflow,
-    build,
+    file: r#"
+base = "dctcp"
+label = "Coflow turns"
+summary = "DCTCP; a controller gives each coflow a priority when it begins"
+paper = "docs/extend/controller.md"
+knows = "coflow"
+
+discipline = "sp"
+queues = 8
+"#,
+    own: Some(build),
 };
 
 /// Priorities. The last is for all packets whose coflow has none of its own.
 const PRIORITIES: u8 = 8;
 
 fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
-    let (port, queues) = (Part::Named(DisciplineName::StrictPriority), PRIORITIES.into());
-    let tagger = Part::Own(TaggerSpec::custom(|_| Follower::default()));
-    let mut scheme = parts::build(context, &Parts { port, queues, tagger, ..Parts::default() })?;
+    let tagger = TaggerSpec::custom(|_| Follower::default());
+    let mut scheme = parts::build(context, Own { tagger: Some(tagger), ..Own::default() })?;
     scheme.controllers.push(ControllerSpec {
         name: "coflow coordinator",
         period: None,

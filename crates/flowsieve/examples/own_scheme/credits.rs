@@ -5,9 +5,9 @@ use flowsieve_core::message::Effort;
 use flowsieve_core::readings::Reading;
 use flowsieve_core::tagger::{FlowEvent, FlowFacts};
 use flowsieve_core::{Kind, Message, NONE, Tagger, Time};
-use flowsieve_schemes::parts::{self, MarkingName, Part, Parts};
+use flowsieve_schemes::parts::{self, Own};
 use flowsieve_schemes::scheme::Scheme;
-use flowsieve_schemes::{Context, Entry, Knows};
+use flowsieve_schemes::{Context, Entry};
 use flowsieve_settings::SettingsError;
 use flowsieve_transport::{
     Amount, Constants, Effects, Endpoint, Named, Out, Packet, TransportFacts, TransportSpec, Turn,
@@ -18,11 +18,17 @@ use std::num::NonZeroU32;
 /// The registry's line.
 pub(crate) const ENTRY: Entry = Entry {
     name: "credits",
-    label: "Credits",
-    summary: "receivers give credits, the shortest message first; FIFO queues",
-    paper: "docs/extend/transport.md",
-    knows: Knows::Size,
-    build: |context: &Context<'_>| with_credits(context, 100),
+    file: r#"
+base = "dctcp"
+label = "Credits"
+summary = "receivers give credits, the shortest message first; FIFO queues"
+paper = "docs/extend/transport.md"
+knows = "size"
+
+marking = "none"
+admission = "none"
+"#,
+    own: Some(|context: &Context<'_>| with_credits(context, 100)),
 };
 
 /// `most`: packets that a receiver lets others have under way to it. 100 of 1,500 bytes take 120 us at 10 Gbit/s.
@@ -32,9 +38,7 @@ pub(crate) fn with_credits(context: &Context<'_>, most: u32) -> Result<Scheme, S
     let window = Some(Named { key: "most", amount: Amount::Packets(most) });
     let constants = Constants { window, ..Constants::NONE };
     let transport = TransportSpec::custom(facts, constants, move |_| Credits::new(facts, most));
-    // Nothing of it reacts to marks.
-    let marking = MarkingName::Off;
-    parts::build(context, &Parts { transport: Part::Own(transport), unlimited: true, marking, ..Parts::default() })
+    parts::build(context, Own { transport: Some(transport), ..Own::default() })
 }
 
 // What packets say.

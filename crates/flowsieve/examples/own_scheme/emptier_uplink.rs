@@ -2,24 +2,27 @@
 //! at the spine's port behind it. Leaves ask the spines about one rack after the other. All else is DCTCP.
 
 use flowsieve_core::{BalancerSpec, Meta, Place, ProgramPacket, Site, SwitchPorts, SwitchProgram, Time};
-use flowsieve_schemes::parts::{self, Part, Parts};
+use flowsieve_schemes::parts::{self, Own};
 use flowsieve_schemes::scheme::Scheme;
-use flowsieve_schemes::{Context, Entry, Knows};
+use flowsieve_schemes::{Context, Entry};
 use flowsieve_settings::SettingsError;
 
 /// The registry's line.
 pub(crate) const ENTRY: Entry = Entry {
     name: "emptier-uplink",
-    label: "Emptier uplink",
-    summary: "DCTCP; leaves ask how much waits at spines, and packets take the emptiest way",
-    paper: "docs/extend/switch-program.md",
-    knows: Knows::Nothing,
-    build,
+    file: r#"
+base = "dctcp"
+label = "Emptier uplink"
+summary = "DCTCP; leaves ask how much waits at spines, and packets take the emptiest way"
+paper = "docs/extend/switch-program.md"
+knows = "nothing"
+"#,
+    own: Some(build),
 };
 
 fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
     let program = BalancerSpec::custom(EmptierUplink::new);
-    parts::build(context, &Parts { balancer: Some(Part::Own(program)), ..Parts::default() })
+    parts::build(context, Own { balancer: Some(program), ..Own::default() })
 }
 
 /// The program of one switch.

@@ -2,8 +2,8 @@
 //! quarter off once a window in which there are marks, and halves it upon a loss. All else is as in DCTCP.
 
 use flowsieve_fabric::topology::host_rate;
-use flowsieve_schemes::parts::{self, Parts};
-use flowsieve_schemes::{Context, Entry, Knows};
+use flowsieve_schemes::parts::{self, Own};
+use flowsieve_schemes::{Context, Entry};
 use flowsieve_transport::tcp::TcpParams;
 use flowsieve_transport::tcp::congestion::{Acked, CongestionControl, CongestionSpec, Lost};
 use std::num::NonZeroU64;
@@ -11,15 +11,18 @@ use std::num::NonZeroU64;
 /// The registry's line.
 pub(crate) const ENTRY: Entry = Entry {
     name: "paced-rate",
-    label: "Paced rate",
-    summary: "TCP that is paced at a rate, which marks lower; one FIFO queue with per-port ECN",
-    paper: "docs/extend/congestion-control.md",
-    knows: Knows::Nothing,
-    build: |context: &Context<'_>| {
+    file: r#"
+base = "dctcp"
+label = "Paced rate"
+summary = "TCP that is paced at a rate, which marks lower; one FIFO queue with per-port ECN"
+paper = "docs/extend/congestion-control.md"
+knows = "nothing"
+"#,
+    own: Some(|context: &Context<'_>| {
         let most = host_rate(&context.scope)?.bps();
         let new = move |params: &TcpParams| PacedRate { bps: most / 2, most, window: params.max_window, cut_until: 0 };
-        parts::build(context, &Parts { own_congestion: Some(CongestionSpec::custom(new)), ..Parts::default() })
-    },
+        parts::build(context, Own { congestion: Some(CongestionSpec::custom(new)), ..Own::default() })
+    }),
 };
 
 /// The least rate and the step, in bit/s.

@@ -3,20 +3,26 @@
 
 use flowsieve_core::tagger::{FlowFacts, TagPackets};
 use flowsieve_core::{Kind, Tag, TaggerSpec};
-use flowsieve_schemes::parts::{self, DisciplineName, Part, Parts};
+use flowsieve_schemes::parts::{self, Own};
 use flowsieve_schemes::scheme::Scheme;
 use flowsieve_schemes::thresholds::{self, THRESHOLDS};
-use flowsieve_schemes::{Context, Entry, Knows};
+use flowsieve_schemes::{Context, Entry};
 use flowsieve_settings::SettingsError;
 
 /// The registry's line.
 pub(crate) const ENTRY: Entry = Entry {
     name: "shortest-first",
-    label: "Shortest first",
-    summary: "messages up to a threshold before longer ones; two queues with per-port ECN",
-    paper: "docs/extend/scheme.md",
-    knows: Knows::Size,
-    build,
+    file: r#"
+base = "dctcp"
+label = "Shortest first"
+summary = "messages up to a threshold before longer ones; two queues with per-port ECN"
+paper = "docs/extend/scheme.md"
+knows = "size"
+
+discipline = "sp"
+queues = 2
+"#,
+    own: Some(build),
 };
 
 /// What a host does with each packet.
@@ -34,9 +40,8 @@ impl TagPackets for ShortFirst {
 
 fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
     let threshold = threshold(context)?;
-    let tagger = Part::Own(TaggerSpec::custom(move |_| ShortFirst { threshold }));
-    let port = Part::Named(DisciplineName::StrictPriority);
-    parts::build(context, &Parts { port, queues: 2, tagger, ..Parts::default() })
+    let tagger = TaggerSpec::custom(move |_| ShortFirst { threshold });
+    parts::build(context, Own { tagger: Some(tagger), ..Own::default() })
 }
 
 /// The setting `thresholds`, one size; not given, the size that half of the workload's flows do not exceed.

@@ -55,7 +55,7 @@ pub(crate) fn built(hosts: i64, name: &str, given: &[(&str, &str)]) -> (Fabric, 
     let settings = given.fold(settings, |settings, (key, value): (_, Raw)| settings.with(Some(name), key, value));
     let entry = REGISTRY.iter().find(|entry| entry.name == name).expect("a scheme");
     let context = Context { scope: settings.scheme(name), workload: &Unknown };
-    (Fabric::from_settings(&settings).expect("a fabric"), (entry.build)(&context).expect("a scheme"))
+    (Fabric::from_settings(&settings).expect("a fabric"), entry.scheme(&context).expect("a scheme"))
 }
 
 /// A segment from one host to another, on ports 1,000 and 5,000 in this direction or back.

@@ -1,6 +1,6 @@
 use super::*;
 use crate::entry::Context;
-use crate::pias;
+use crate::registry;
 use crate::testing::{Facts, none_given};
 use flowsieve_core::controller::{FabricSite, HostEvent};
 use flowsieve_core::meta::Kind;
@@ -49,7 +49,7 @@ const UNIFORM: Facts = Facts { name: None, load: Some(0.8), uniform_to: Some(8_0
 /// PIAS with these settings, and where its code notes a failure.
 fn built(settings: &Settings) -> Result<(Scheme, Failure), SettingsError> {
     let context = Context { scope: settings.scheme("pias"), workload: &UNIFORM };
-    let mut scheme = pias::ENTRY.scheme(&context)?;
+    let mut scheme = registry::find("pias").unwrap().scheme(&context)?;
     let failure = Failure::default();
     give(&mut scheme, &context.scope, Some(&Halves), &failure)?;
     Ok((scheme, failure))

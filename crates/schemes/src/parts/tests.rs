@@ -1,4 +1,5 @@
 use flowsieve_core::PortKind;
+use flowsieve_core::Time;
 use flowsieve_core::admission::Admission;
 use flowsieve_core::afq::{Beyond, BidStore};
 use flowsieve_core::bank::BankRules;
@@ -12,7 +13,8 @@ use flowsieve_fabric::topology::Fabric;
 
 use super::*;
 use crate::entry::Entry;
-use crate::registry::REGISTRY;
+use crate::file::SchemeFile;
+use crate::registry::{self, REGISTRY};
 use crate::scheme::PortSpec;
 use crate::testing::{Facts, none_given};
 use flowsieve_settings::{Key, Kind, Origin, Raw, Settings, Table};
@@ -26,8 +28,13 @@ use std::sync::Arc;
 const WEB_SEARCH: Facts = Facts { name: Some("web-search"), load: Some(0.6), uniform_to: Some(1_000_000) };
 
 fn scheme(name: &str, settings: &Settings) -> Result<Scheme, SettingsError> {
-    let entry = crate::registry::find(name).unwrap();
-    (entry.build)(&Context { scope: settings.scheme(name), workload: &WEB_SEARCH })
+    registry::find(name).unwrap().scheme(&Context { scope: settings.scheme(name), workload: &WEB_SEARCH })
+}
+
+/// A scheme on DCTCP with parts of its own.
+fn own(settings: &Settings, own: Own) -> Result<Scheme, SettingsError> {
+    let context = Context { scope: settings.scheme("own"), workload: &WEB_SEARCH };
+    build(&registry::find("dctcp").unwrap().within(&context)?, own)
 }
 
 fn tcp(scheme: &Scheme) -> &TcpParams {
@@ -39,10 +46,10 @@ fn tcp(scheme: &Scheme) -> &TcpParams {
 
 #[test]
 fn registry__every_scheme_builds_with_each_set() {
-    for entry in REGISTRY {
+    for entry in REGISTRY.iter() {
         for set in ["ns2", "rfc", "scaled"] {
             let settings = none_given().with(None, "parameters", set);
-            assert_eq!(scheme(entry.name, &settings).unwrap().name, entry.name);
+            assert_eq!(scheme(entry.name.as_str(), &settings).unwrap().name, entry.name.as_str());
         }
     }
 }
@@ -206,12 +213,9 @@ fn hula__times_are_multiples_of_its_interval() {
 
 #[test]
 fn parts__own_defaults_of_paths_and_reordering() {
-    let parts = Parts {
-        balancer: Some(Part::Named(BalancingName::Ecmp)),
-        reordering: ReorderingName::ByPriority,
-        ..Parts::DEFAULT
-    };
-    let of = |settings: &Settings| build(&Context { scope: settings.scheme("own"), workload: &WEB_SEARCH }, &parts);
+    const FILE: &str = "base = \"dctcp\"\nload_balancing = \"ecmp\"\nreordering = \"by-priority\"\n";
+    let entry = Entry { name: "own", file: FILE, own: None };
+    let of = |settings: &Settings| entry.scheme(&Context { scope: settings.scheme("own"), workload: &WEB_SEARCH });
     let settings = none_given();
     let own = of(&settings).unwrap();
     assert_eq!(tcp(&own).loss_detection, LossDetection::ByPriority(Gaps::First));
@@ -226,19 +230,19 @@ fn parts__own_defaults_of_paths_and_reordering() {
 
 #[test]
 fn parts__own_transport_and_ports_read_none_of_the_settings_of_others() {
-    let own = |_: &flowsieve_transport::HostSite<'_>| -> Box<dyn flowsieve_transport::Endpoint> { unreachable!() };
+    let make = |_: &flowsieve_transport::HostSite<'_>| -> Box<dyn flowsieve_transport::Endpoint> { unreachable!() };
     let settings = none_given();
     let facts = packet_facts(&settings.scheme("own"), None).unwrap();
     let custom = || {
         TransportSpec::Custom(CustomTransport {
             facts,
             constants: Constants::NONE,
-            make: Arc::new(own),
+            make: Arc::new(make),
             rules: String::new(),
         })
     };
-    let parts = Parts { transport: Part::Own(custom()), port: Part::Own(PortKind::Fair(BitByBit)), ..Parts::default() };
-    let scheme = build(&Context { scope: settings.scheme("own"), workload: &WEB_SEARCH }, &parts).unwrap();
+    let parts = Own { transport: Some(custom()), port: Some(PortKind::Fair(BitByBit)), ..Own::default() };
+    let scheme = own(&settings, parts.clone()).unwrap();
     assert!(matches!(scheme.classes[0].transport, TransportSpec::Custom(_)));
     assert!(matches!(scheme.ports.at(Place::Leaf).kind, PortKind::Fair(_)));
     let read = settings.effective();
@@ -248,7 +252,7 @@ fn parts__own_transport_and_ports_read_none_of_the_settings_of_others() {
     }
     // No part reads these settings if they are given.
     let given = none_given().with(Some("own"), "rto_min", "5ms").with(Some("own"), "buffer", "90KB");
-    build(&Context { scope: given.scheme("own"), workload: &WEB_SEARCH }, &parts).unwrap();
+    own(&given, parts).unwrap();
     assert_eq!(given.unread().iter().map(|((_, name), _)| *name).collect::<Vec<_>>(), ["rto_min"]);
 }
 
@@ -270,10 +274,9 @@ impl CongestionControl for Frozen {
 #[test]
 fn parts__own_congestion_reads_all_of_tcp_but_the_transport() {
     let settings = none_given();
-    let context = |settings| Context { scope: settings, workload: &WEB_SEARCH };
-    let parts = Parts { own_congestion: Some(CongestionSpec::custom(|_| Frozen)), ..Parts::default() };
-    let own = build(&context(settings.scheme("own")), &parts).unwrap();
-    assert!(matches!(tcp(&own).congestion, CongestionSpec::Custom(_)) && tcp(&own).ecn);
+    let parts = Own { congestion: Some(CongestionSpec::custom(|_| Frozen)), ..Own::default() };
+    let scheme = own(&settings, parts).unwrap();
+    assert!(matches!(tcp(&scheme).congestion, CongestionSpec::Custom(_)) && tcp(&scheme).ecn);
     let read = settings.effective();
     let has = |key: &str| read.contains_key(&format!("scheme.{key}"));
     assert_eq!(["transport", "dctcp_g", "initial_alpha", "probe_after"].map(has), [false; 4], "{read:?}");
@@ -283,7 +286,7 @@ fn parts__own_congestion_reads_all_of_tcp_but_the_transport() {
 #[test]
 fn scheme__that_replaces_a_part_without_saying_so_is_refused() {
     fn replaced(context: &Context<'_>) -> Result<Scheme, SettingsError> {
-        let mut scheme = build(context, &Parts::default())?;
+        let mut scheme = build(context, Own::default())?;
         let facts = scheme.classes[0].transport.facts();
         let make: Arc<flowsieve_transport::MakeEndpoint> = Arc::new(|_| unreachable!());
         scheme.classes[0].transport =
@@ -292,18 +295,18 @@ fn scheme__that_replaces_a_part_without_saying_so_is_refused() {
     }
     let settings = none_given();
     let context = Context { scope: settings.scheme("own"), workload: &WEB_SEARCH };
-    let entry = crate::Entry { build: replaced, ..*crate::registry::find("dctcp").unwrap() };
+    let entry = Entry { name: "own", file: "base = \"dctcp\"\n", own: Some(replaced) };
     let error = entry.scheme(&context).unwrap_err().to_string();
-    assert!(error.contains("`transport: Part::Own`"), "{error}");
+    assert!(error.contains("`transport`"), "{error}");
     fn other_congestion(context: &Context<'_>) -> Result<Scheme, SettingsError> {
-        let mut scheme = build(context, &Parts::default())?;
+        let mut scheme = build(context, Own::default())?;
         let TransportSpec::Tcp(rules) = &mut scheme.classes[0].transport else { unreachable!() };
         Arc::make_mut(rules).params.congestion = CongestionSpec::custom(|_| Frozen);
         Ok(scheme)
     }
-    let entry = crate::Entry { build: other_congestion, ..entry };
+    let entry = Entry { own: Some(other_congestion), ..entry };
     let error = entry.scheme(&context).unwrap_err().to_string();
-    assert!(error.contains("`own_congestion`"), "{error}");
+    assert!(error.contains("`congestion`"), "{error}");
 }
 
 #[test]
@@ -429,10 +432,10 @@ struct Situation {
 
 impl Situation {
     fn new(settings: Settings) -> Situation {
-        let plain = |entry: &Entry| {
+        let plain = |entry: &'static SchemeFile| {
             let own = settings.clone();
-            let scheme = scheme(entry.name, &own).ok()?;
-            Some((entry.name, (format!("{scheme:?}"), own.effective())))
+            let scheme = scheme(entry.name.as_str(), &own).ok()?;
+            Some((entry.name.as_str(), (format!("{scheme:?}"), own.effective())))
         };
         Situation { plain: REGISTRY.iter().filter_map(plain).collect(), settings }
     }
@@ -468,10 +471,10 @@ fn registry__no_choice_is_taken_and_ignored() {
         let Kind::Choice(choices) = key.kind else { continue };
         for (entry, choice) in REGISTRY.iter().flat_map(|entry| choices.names().into_iter().map(move |c| (entry, c))) {
             let outcomes: Vec<Outcome> =
-                situations.iter().map(|situation| outcome(entry.name, situation, key.name, choice)).collect();
+                situations.iter().map(|situation| outcome(entry.name.as_str(), situation, key.name, choice)).collect();
             // A value that is derived in one situation differs from the choice in another.
             let ignored = outcomes.contains(&Outcome::Ignored) && !outcomes.contains(&Outcome::Heard);
-            assert!(!ignored, "`{}` = {choice} for `{}`: {outcomes:?}", key.name, entry.name);
+            assert!(!ignored, "`{}` = {choice} for `{}`: {outcomes:?}", key.name, entry.name.as_str());
         }
     }
 }
@@ -505,7 +508,7 @@ fn scaled(name: &str, gbps: u64, us: u64) -> (u32, u32, u64, u64) {
     let fabric = fabric.with(None, "fabric_link", format!("{}Gbps", 4 * gbps).as_str());
     let workload = On(Fabric::from_settings(&fabric).unwrap());
     let entry = crate::registry::find(name).unwrap();
-    let scheme = (entry.build)(&Context { scope: settings.scheme(name), workload: &workload }).unwrap();
+    let scheme = entry.scheme(&Context { scope: settings.scheme(name), workload: &workload }).unwrap();
     let port = scheme.ports.at(Place::Leaf);
     let Admission::PerPort { limit } = port.admission else { panic!("{port:?}") };
     let above = match port.marker {

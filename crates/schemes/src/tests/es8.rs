@@ -1,6 +1,8 @@
-use super::*;
+use crate::Context;
+use crate::registry::find;
 use crate::testing::{Facts, none_given};
 use flowsieve_core::PortKind;
+use flowsieve_core::TaggerSpec;
 use flowsieve_core::bank::BankRules;
 use flowsieve_settings::Place;
 
@@ -8,7 +10,7 @@ use flowsieve_settings::Place;
 fn build__an_equal_split_whatever_was_published() {
     let facts = Facts { name: Some("web-search"), load: Some(0.8), uniform_to: Some(8_000) };
     let settings = none_given();
-    let scheme = (ENTRY.build)(&Context { scope: settings.scheme("es-8"), workload: &facts }).unwrap();
+    let scheme = find("es-8").unwrap().scheme(&Context { scope: settings.scheme("es-8"), workload: &facts }).unwrap();
     assert!(
         matches!(&scheme.classes[0].tagger, TaggerSpec::Levels(of) if of.network[..2] == [1_000, 2_000] && of.network.len() == 7 && of.own.is_none())
     );

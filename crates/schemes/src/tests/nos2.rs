@@ -1,18 +1,21 @@
-use super::*;
+use crate::registry::find;
 use crate::scheme::Nic;
 use crate::testing::{Facts, network, none_given};
+use crate::{Context, Scheme};
+use flowsieve_core::TaggerSpec;
 use flowsieve_core::admission::Admission;
 use flowsieve_core::bank::BankRules;
 use flowsieve_core::controllers::thresholds::OwnParams;
 use flowsieve_core::host_queues::HostQueueRules;
 use flowsieve_core::taggers::levels::LevelParams;
 use flowsieve_core::{ControllerKind, PortKind, Time};
+use flowsieve_settings::SettingsError;
 use flowsieve_settings::{Place, Settings};
 
 const UNIFORM: Facts = Facts { name: None, load: Some(0.8), uniform_to: Some(8_000) };
 
 fn built(settings: &Settings, facts: &Facts) -> Result<Scheme, SettingsError> {
-    build(&Context { scope: settings.scheme("nos2"), workload: facts })
+    find("nos2").unwrap().scheme(&Context { scope: settings.scheme("nos2"), workload: facts })
 }
 
 fn levels(settings: &Settings, facts: &Facts) -> LevelParams {

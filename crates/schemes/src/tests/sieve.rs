@@ -1,8 +1,10 @@
 use std::num::NonZeroU64;
 
-use super::*;
+use crate::registry::find;
 use crate::scheme::Nic;
 use crate::testing::{Facts, none_given};
+use crate::{Context, Scheme};
+use flowsieve_core::Time;
 use flowsieve_core::admission::Admission;
 use flowsieve_core::controllers::survival::{Alone, Merged};
 use flowsieve_core::marker::{MarkScope, Marker};
@@ -10,15 +12,17 @@ use flowsieve_core::taggers::demotion::Demotion;
 use flowsieve_core::taggers::kept_levels::KeptLevelParams;
 use flowsieve_core::taggers::level_cap::LevelCap;
 use flowsieve_core::{ControllerKind, Misuse, PortKind, TaggerSpec};
+use flowsieve_settings::SettingsError;
 use flowsieve_settings::{Place, Settings};
 use flowsieve_transport::TransportSpec;
+use flowsieve_transport::tcp::NicOrder;
 use flowsieve_transport::tcp::TcpRules;
 use flowsieve_transport::tcp::params::LossDetection;
 
 const UNKNOWN: Facts = Facts { name: None, load: None, uniform_to: None };
 
 fn built(settings: &Settings) -> Result<Scheme, SettingsError> {
-    build(&Context { scope: settings.scheme("sieve"), workload: &UNKNOWN })
+    find("sieve").unwrap().scheme(&Context { scope: settings.scheme("sieve"), workload: &UNKNOWN })
 }
 
 fn tcp(scheme: &Scheme) -> &TcpRules {
@@ -48,18 +52,6 @@ fn build__from_nothing_known_under_every_parameter_set() {
         let marks = Marker::Threshold { above: 210_000, scope: MarkScope::Port, counts_arriving: true };
         assert_eq!((leaf.marker, scheme.shared_buffer), (marks, 4_000_000));
     }
-}
-
-#[test]
-fn parts__follow_rate_and_round_trip() {
-    let at = |gbps: u64, us: u64, mtu| {
-        let parts = parts(Reference { host_bps: gbps * 1_000_000_000, round_trip: Time::from_us(us) }, mtu);
-        let Sender { max_window, growth, acks, .. } = parts.sender;
-        (parts.initial_packets, max_window.unwrap(), growth.unwrap(), acks.unwrap().0)
-    };
-    assert_eq!(at(100, 80, 1_500), (667, 1_334, 83.375, 41));
-    assert_eq!(at(100, 80, 9_000), (112, 224, 14.0, 7));
-    assert_eq!(at(1, 8, 1_500), (1, 2, 1.0, 1));
 }
 
 #[test]

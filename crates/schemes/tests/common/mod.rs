@@ -26,7 +26,7 @@ impl WorkloadFacts for Uniform {
 /// A scheme; `None` where the settings do not go together.
 pub(crate) fn scheme(name: &str, settings: &Settings) -> Option<Scheme> {
     let entry = REGISTRY.iter().find(|entry| entry.name == name)?;
-    (entry.build)(&Context { scope: settings.scheme(name), workload: &Uniform }).ok()
+    entry.scheme(&Context { scope: settings.scheme(name), workload: &Uniform }).ok()
 }
 
 /// Both parameter sets.
@@ -58,7 +58,7 @@ pub(crate) fn ports() -> BTreeMap<String, PortSpec> {
     for set in sets() {
         let others = choices().into_iter().map(|(key, value)| set.clone().with(None, key, value));
         for settings in std::iter::once(set.clone()).chain(others) {
-            for scheme in REGISTRY.iter().filter_map(|entry| scheme(entry.name, &settings)) {
+            for scheme in REGISTRY.iter().filter_map(|entry| scheme(entry.name.as_str(), &settings)) {
                 for place in Place::ALL {
                     let port = scheme.ports.at(place);
                     for port in [port.clone(), port.without_limits()] {

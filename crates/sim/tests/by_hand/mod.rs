@@ -45,7 +45,7 @@ impl WorkloadFacts for Nothing {
 /// A scheme of the registry.
 pub(crate) fn scheme(name: &str, settings: &Settings) -> Scheme {
     let entry = registry::find(name).expect("a scheme");
-    (entry.build)(&Context { scope: settings.scheme(name), workload: &Nothing }).expect("settings that go together")
+    entry.scheme(&Context { scope: settings.scheme(name), workload: &Nothing }).expect("settings that go together")
 }
 
 /// `packets` full packets from one host to another.

@@ -151,7 +151,7 @@ pub(crate) fn settings(given: &[(String, String)]) -> Settings {
 /// The scheme of this name under these settings; `None` where they do not go together.
 pub(crate) fn scheme(name: &str, settings: &Settings) -> Option<Scheme> {
     let entry = REGISTRY.iter().find(|entry| entry.name == name).expect("a scheme");
-    (entry.build)(&Context { scope: settings.scheme(name), workload: &Uniform }).ok()
+    entry.scheme(&Context { scope: settings.scheme(name), workload: &Uniform }).ok()
 }
 
 type Given = Vec<(String, String)>;
@@ -484,7 +484,7 @@ fn try_made(
 
 /// Any run of `most_flows` flows at most.
 pub(crate) fn case(most_flows: usize) -> impl Strategy<Value = Case> {
-    case_of(REGISTRY.iter().map(|entry| entry.name).collect(), most_flows)
+    case_of(REGISTRY.iter().map(|entry| entry.name.as_str()).collect(), most_flows)
 }
 
 /// Schemes whose thresholds adapt by the clock, or may.

@@ -32,7 +32,7 @@ impl TagPackets for Rising {
 /// The ports of a scheme. A host tags a packet when no other waits there.
 fn trial(ports: &Entry, settings: &Settings) -> Trial {
     let context = Context { scope: settings.scheme(ports.name), workload: &Nothing };
-    let mut scheme = (ports.build)(&context).expect("a scheme");
+    let mut scheme = ports.scheme(&context).expect("a scheme");
     scheme.classes[0].tagger = TaggerSpec::custom(|_| Rising);
     Trial::new(settings, Scheme { nic: Nic::Backpressure { backlog: 1 }, ..scheme })
 }

@@ -26,7 +26,7 @@ mod coflow_turns;
 /// It hears of everything 10 us later, and is heard 5 us later.
 fn coordinated(settings: &Settings) -> Scheme {
     let context = Context { scope: settings.scheme(ENTRY.name), workload: &Nothing };
-    (ENTRY.build)(&context).expect("a scheme")
+    ENTRY.scheme(&context).expect("a scheme")
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn emptier_uplink__leaves_the_way_that_is_full_further_on() {
     // 59 takes the other way and has arrived long before, at 72.2 + 3 * 0.2 + 2 * 0.3 + 1.2 us.
     let settings = two_racks(["spine0", "leaf1"], ("rate", "1Gbps"));
     let context = Context { scope: settings.scheme("emptier-uplink"), workload: &Nothing };
-    let scheme = (emptier_uplink::ENTRY.build)(&context).expect("a scheme");
+    let scheme = emptier_uplink::ENTRY.scheme(&context).expect("a scheme");
     let result = Trial::new(&settings, scheme).run(&[flow(0, (0, 1), 60)]);
     assert_eq!(fcts(&result), [99_500 * NS]);
     // The program has no end, but the run has: at the first whole millisecond after the flow's. Each leaf asks about the
