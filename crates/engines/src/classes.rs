@@ -107,7 +107,12 @@ impl Builder<'_> {
 
     fn file(&self, scope: &Scope<'_>, default: &str) -> Result<SchemeFile, SettingsError> {
         let base = scope.read_or(&BASE, default.to_owned())?;
-        (self.find)(&base).ok_or_else(|| {
+        let found = (self.find)(&base);
+        if let Some(file) = found.as_ref().filter(|file| file.root != base) {
+            // What a user's file says stands in the configuration by itself.
+            scope.note_instead(&BASE, &file.root);
+        }
+        found.ok_or_else(|| {
             let problem = format!("there is no scheme `{base}`");
             let error = scope.error(&BASE, problem).expected("a built-in scheme, or one with a `base` in its table");
             error.names(base, registry::names())

@@ -24,8 +24,8 @@ use crate::foreign;
 use crate::memory;
 use crate::simulator::refusals::refuse_beyond_time;
 use crate::simulator::{FCT_END, MAX_TIME, need_coflows};
-use crate::usual;
 use crate::workload::{ARRIVALS, Extent, FLOWS, Hosts, LOAD, MEASURE, QUERIES, Workload, key_of_collectives};
+use crate::{users, usual};
 use flowsieve_experiment::Error;
 use flowsieve_experiment::engine::{Engine, OnProgress, Progress, Reading, Threads, go_on};
 use flowsieve_experiment::{BASE, Point};
@@ -216,8 +216,16 @@ impl<'a> Run<'a> {
         let settings = &point.settings;
         let scope = settings.scheme(&point.variant.name);
         let base = scope.read_or(&BASE, point.variant.base.clone())?;
-        let file = registry::all().find(|scheme| scheme.name == base);
-        let scope = file.map_or(scope.clone(), |file| file.scope(scope));
+        let known = |name: &str| registry::all().find(|scheme| scheme.name == name).cloned();
+        let users = users::read(&point.schemes, settings.declared(), &known)?;
+        let file = users.into_iter().find(|scheme| scheme.name == base).or_else(|| known(&base));
+        let scope = match file {
+            Some(file) => {
+                scope.note_instead(&BASE, &file.root);
+                file.scope(scope)
+            }
+            None => scope,
+        };
         let level = flow_level::read(&base, &scope)?;
         refuse_loss(settings, fabric)?;
         refuse_unknown_starts(settings, workload, seed)?;

@@ -18,7 +18,7 @@ mod predictions;
 mod setup;
 mod simulator;
 mod times;
-mod unacted;
+mod users;
 mod usual;
 mod watch;
 pub mod workload;

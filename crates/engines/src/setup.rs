@@ -12,7 +12,7 @@ use crate::simulator::refusals::{
     refuse_probes_without_a_choice, refuse_without_coflows,
 };
 use crate::times;
-use crate::unacted;
+use crate::users;
 use crate::workload::{Extent, Hosts, Workload};
 use flowsieve_core::coflow::Announcements;
 use flowsieve_core::controllers::coordinator::Announcement;
@@ -121,9 +121,11 @@ impl Packets {
         let workload = workload(&fabric)?;
         refuse_beyond_time(settings, &workload)?;
         let has_own = Cell::new(false);
+        let users = users::read(&point.schemes, settings.declared(), &|name| self.file(name))?;
         let find = |name: &str| {
-            has_own.set(has_own.get() || self.is_own(name));
-            self.files().find(|scheme| scheme.name == name).cloned()
+            let file = users.iter().find(|scheme| scheme.name == name).cloned().or_else(|| self.file(name));
+            has_own.set(has_own.get() || file.as_ref().is_some_and(|file| self.is_own(&file.root)));
+            file
         };
         let (program, failure) = (self.program(), Failure::default());
         let builder =
@@ -132,7 +134,6 @@ impl Packets {
         if has_own.get() {
             note_program(settings)?;
         }
-        unacted::take_back(settings, &fabric);
         times::note(settings)?;
         let scope = settings.scheme(&point.variant.name);
         refuse_without_coflows(&scope, &scheme, &workload)?;

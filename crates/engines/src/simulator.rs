@@ -12,16 +12,15 @@ use crate::foreign;
 use crate::memory;
 use crate::setup::Setup;
 use crate::times;
-use crate::usual;
 use crate::watch::{self, Trace};
 use crate::workload::{ARRIVALS, CDF, Extent, Hosts, LOAD, QUERIES, SIZES, Workload, key_of_collectives};
+use crate::{users, usual};
 use cut::Course;
 use defeats::Planned;
 use flowsieve_core::{TaggerSpec, Time};
-use flowsieve_experiment::Error;
-use flowsieve_experiment::Point;
 use flowsieve_experiment::document;
 use flowsieve_experiment::engine::{self, Engine, Needed, OnProgress, Progress, Reading, TagFeeds, Threads, TraceSize};
+use flowsieve_experiment::{Error, Point, SchemeText};
 use flowsieve_record::PointResult;
 use flowsieve_results::timeline::Timeline;
 use flowsieve_results::{CallCost, SchemeInfo, TraceFiles};
@@ -110,6 +109,11 @@ impl Packets {
         registry::all().chain(self.own.iter())
     }
 
+    /// Finds a scheme that is not a user's file.
+    pub(crate) fn file(&self, name: &str) -> Option<SchemeFile> {
+        self.files().find(|scheme| scheme.name == name).cloned()
+    }
+
     pub(crate) fn is_own(&self, name: &str) -> bool {
         self.own.iter().any(|scheme| scheme.name == name)
     }
@@ -163,6 +167,15 @@ impl Engine for Packets {
 
     fn schemes(&self) -> Vec<SchemeInfo> {
         REGISTRY.iter().chain(self.own.iter()).map(crate::info).collect()
+    }
+
+    fn users_schemes(&self, files: &[SchemeText]) -> Result<Vec<SchemeInfo>, Error> {
+        let keys = Keys::joined(&[&self.keys()]);
+        let schemes = users::read(files, &keys, &|name| self.file(name))?;
+        for scheme in &schemes {
+            users::refuse_unread(scheme, &keys)?;
+        }
+        Ok(schemes.iter().map(crate::info).collect())
     }
 
     fn carries(&self, settings: &Settings) -> Result<bool, Error> {

@@ -3,3 +3,4 @@
 mod effective;
 mod settings;
 mod stopping;
+mod users_schemes;

@@ -20,6 +20,7 @@ use crate::folder::Folder;
 use crate::plan::{Changes, Plan};
 use crate::points::Point;
 use crate::scale::Scale;
+use crate::scheme_files;
 use crate::source::Source;
 use crate::verify::{self, Proof};
 use flowsieve_files::Existing;
@@ -219,7 +220,11 @@ fn named_files(plan: &Plan) -> BTreeMap<String, PathBuf> {
         let paths = given.filter_map(|(address, value, _)| path(&point.settings, address, value));
         paths.map(|path| (path.clone(), point.folder.path().join(path))).collect()
     };
-    let sources = plan.points.iter().flat_map(of_point);
+    let schemes = |point: &Point| -> Vec<(String, PathBuf)> {
+        let path = |name: &str| scheme_files::path(name);
+        point.schemes.iter().map(|file| (path(&file.name), point.folder.path().join(path(&file.name)))).collect()
+    };
+    let sources = plan.points.iter().flat_map(of_point).chain(plan.points.first().into_iter().flat_map(schemes));
     // Some settings also take names of built-in substitutes for a recorded trace.
     sources.filter(|(_, source)| flowsieve_builtin::is_file(source)).collect()
 }

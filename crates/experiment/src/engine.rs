@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::plan;
 use crate::points::{self, Point};
+use crate::scheme_files::SchemeText;
 use flowsieve_record::PointResult;
 use flowsieve_results::timeline::Timeline;
 use flowsieve_results::{CallCost, Controls, SchemeInfo};
@@ -29,6 +30,14 @@ pub trait Engine: Send + Sync {
 
     /// Returns every scheme that it has.
     fn schemes(&self) -> Vec<SchemeInfo>;
+
+    /// Describes the schemes of the user's files, each of which stands after its base; none if it has no schemes.
+    ///
+    /// # Errors
+    /// Fails if a file is wrong.
+    fn users_schemes(&self, _files: &[SchemeText]) -> Result<Vec<SchemeInfo>, Error> {
+        Ok(Vec::new())
+    }
 
     /// Returns whether it carries out the point of these settings.
     fn carries(&self, settings: &Settings) -> Result<bool, Error>;
@@ -170,6 +179,20 @@ impl Engines {
             }
         }
         schemes
+    }
+
+    /// Describes the schemes of the user's files as [`Engine::users_schemes`] does, each once.
+    pub(crate) fn users_schemes(&self, files: &[SchemeText]) -> Result<Vec<SchemeInfo>, Error> {
+        if files.is_empty() {
+            return Ok(Vec::new());
+        }
+        for engine in &self.list {
+            let infos = engine.users_schemes(files)?;
+            if !infos.is_empty() {
+                return Ok(infos);
+            }
+        }
+        Ok(Vec::new())
     }
 
     /// Reads the settings that a scheme reads with a common workload.

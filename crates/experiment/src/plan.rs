@@ -10,6 +10,7 @@ use crate::folder::Folder;
 use crate::overrides;
 use crate::points::{self, Point, Unread};
 use crate::scale::{Scale, ScaleTable};
+use crate::scheme_files::{self, SchemeText};
 use crate::shorter::Whole;
 use crate::source::Source;
 use flowsieve_results::claims::LOOKS;
@@ -20,6 +21,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Add;
 use std::path::Path;
+use std::sync::Arc;
 
 declare! {
     static SEEDS: Setting<u64> = Setting::count(
@@ -268,16 +270,24 @@ fn plan_read(
     changes: &Changes,
     engines: &Engines,
 ) -> Result<Plan, Error> {
-    let schemes = engines.schemes();
-    let builtin: Vec<&str> = schemes.iter().map(|scheme| scheme.name.as_str()).collect();
-    let whole = Whole::of(&document, changes.scale, folder, &builtin)?;
+    let mut schemes = engines.schemes();
+    let names: Vec<String> = schemes.iter().map(|scheme| scheme.name.clone()).collect();
+    let builtin: Vec<&str> = names.iter().map(String::as_str).collect();
+    // What the command line names counts, too.
+    let mut changed = document.clone();
+    for set in &changes.sets {
+        let _ = overrides::apply(&mut changed, set);
+    }
+    let files: Arc<[SchemeText]> = scheme_files::read(&changed, folder, &builtin)?.into();
+    schemes.extend(engines.users_schemes(&files)?);
+    let whole = Whole::of(&document, changes.scale, (folder, &builtin, &files))?;
     let scale = changes.scale.choose(&mut document)?;
     let wrong: Vec<SettingsError> =
         changes.sets.iter().filter_map(|set| overrides::apply(&mut document, set).err()).collect();
     if let Some(error) = SettingsError::joined(wrong) {
         return Err(error.into());
     }
-    let mut points = points::points(&document, folder, &builtin)?;
+    let mut points = points::points(&document, folder, &builtin, &files)?;
     if let Some(table) = &scale {
         table.give_flows(&mut points, changes.sets.is_empty())?;
         table.shorten(&mut points, &mut document.claims.measured)?;
@@ -299,6 +309,7 @@ fn plan_read(
         claims: document.claims.measured.iter().map(|given| given.claim.clone()).collect(),
         unmeasured: document.claims.unmeasured.clone(),
         schemes: scheme_infos(&points, &schemes, engines)?,
+        scheme_files: files.iter().map(|file| (file.name.clone(), file.text.text.to_string())).collect(),
         ..Experiment::default()
     };
     let kept = kept(&experiment);

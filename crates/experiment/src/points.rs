@@ -6,9 +6,11 @@
 use crate::document::{Axis, Document, SCHEME};
 use crate::error::Error;
 use crate::folder::Folder;
+use crate::scheme_files::{self, SchemeText};
 use flowsieve_settings::declare;
 use flowsieve_settings::{Address, Kind, Origin, Raw, Section, Setting, Settings, SettingsError, Table, Value};
 use std::borrow::Cow;
+use std::sync::Arc;
 
 declare! {
     /// The built-in scheme of a variant, which the engine reads.
@@ -25,7 +27,7 @@ const MAX_POINTS: usize = 10_000;
 pub struct Variant {
     /// The name in the sweep, in results and reports.
     pub name: String,
-    /// The built-in scheme that it is, or is a variant of.
+    /// The scheme that it is, or is a variant of: a built-in one, or one of the user's files.
     pub base: String,
 }
 
@@ -40,6 +42,8 @@ pub struct Point {
     pub settings: Settings,
     /// The folder that its paths are relative to.
     pub folder: Folder,
+    /// The user's files of schemes that the experiment names, each after that of its base.
+    pub schemes: Arc<[SchemeText]>,
 }
 
 impl Point {
@@ -57,9 +61,15 @@ impl Point {
     }
 }
 
-/// Returns the points of a document in this folder, with `builtin` schemes to choose from.
-pub(crate) fn points(document: &Document, folder: &Folder, builtin: &[&str]) -> Result<Vec<Point>, Error> {
-    let variants = variants(document, builtin)?;
+/// Returns the points of a document in this folder, with `builtin` schemes to choose from, and those of the user's files.
+pub(crate) fn points(
+    document: &Document,
+    folder: &Folder,
+    builtin: &[&str],
+    schemes: &Arc<[SchemeText]>,
+) -> Result<Vec<Point>, Error> {
+    let known: Vec<&str> = builtin.iter().copied().chain(schemes.iter().map(|file| file.name.as_str())).collect();
+    let variants = variants(document, &known)?;
     let axes: Vec<&Axis> = document.axes.iter().filter(|axis| axis.key.is_some()).collect();
     for axis in &axes {
         check_not_given_twice(document, axis, &variants)?;
@@ -87,7 +97,7 @@ pub(crate) fn points(document: &Document, folder: &Folder, builtin: &[&str]) -> 
             }
         }
         values.reverse();
-        points.push(Point { variant, values, settings, folder: folder.clone() });
+        points.push(Point { variant, values, settings, folder: folder.clone(), schemes: Arc::clone(schemes) });
     }
     Ok(points)
 }
@@ -100,7 +110,10 @@ fn variants(document: &Document, builtin: &[&str]) -> Result<Vec<Variant>, Error
         let base = match document.settings.given(&(table.clone(), BASE.name)) {
             Some((Value::Text(base), origin)) if !builtin.contains(&base.as_str()) => {
                 return Err(SettingsError::new(origin.clone(), format!("there is no built-in scheme `{base}`"))
-                    .expected("a built-in scheme (see `flowsieve list schemes`)")
+                    .expected(format!(
+                        "a built-in scheme (see `flowsieve list schemes`), or one with a file {}",
+                        scheme_files::path(base)
+                    ))
                     .names(base, builtin.iter().copied())
                     .into());
             }
@@ -112,7 +125,10 @@ fn variants(document: &Document, builtin: &[&str]) -> Result<Vec<Variant>, Error
             _ if builtin.contains(&name.as_str()) => name.clone(),
             _ => {
                 return Err(SettingsError::new(origin.clone(), format!("there is no built-in scheme `{name}`"))
-                    .expected(format!("a built-in scheme, or `base = ...` in [{table}]"))
+                    .expected(format!(
+                        "a built-in scheme, `base = ...` in [{table}], or a file {}",
+                        scheme_files::path(name)
+                    ))
                     .names(name, builtin.iter().copied())
                     .into());
             }
@@ -135,7 +151,10 @@ fn variants(document: &Document, builtin: &[&str]) -> Result<Vec<Variant>, Error
         let names = || builtin.iter().copied().chain(known.iter().map(|variant| variant.name.as_str()));
         chosen.push(variant.ok_or_else(|| {
             SettingsError::new(origin.clone(), format!("there is no scheme `{name}`"))
-                .expected("a built-in scheme (see `flowsieve list schemes`) or a table [schemes.<name>]")
+                .expected(format!(
+                    "a built-in scheme (see `flowsieve list schemes`), a table [schemes.<name>], or a file {}",
+                    scheme_files::path(name)
+                ))
                 .names(name, names())
         })?);
     }

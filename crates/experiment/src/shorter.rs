@@ -5,20 +5,26 @@ use crate::error::Error;
 use crate::folder::Folder;
 use crate::points::{self, Point};
 use crate::scale::Scale;
+use crate::scheme_files::SchemeText;
 use flowsieve_settings::{Address, Origin, Section, Table, Value};
+use std::sync::Arc;
 
 /// The points as in the file.
 pub(crate) struct Whole(Vec<Point>);
 
 impl Whole {
     /// Returns the points of a document before a scale has changed it. At the paper's own scale there is no difference.
-    pub(crate) fn of(document: &Document, scale: Scale, folder: &Folder, builtin: &[&str]) -> Result<Whole, Error> {
+    pub(crate) fn of(
+        document: &Document,
+        scale: Scale,
+        (folder, builtin, schemes): (&Folder, &[&str], &Arc<[SchemeText]>),
+    ) -> Result<Whole, Error> {
         if scale == Scale::Paper {
             return Ok(Whole(Vec::new()));
         }
         let mut document = document.clone();
         let table = Scale::Paper.choose(&mut document)?;
-        let mut points = points::points(&document, folder, builtin)?;
+        let mut points = points::points(&document, folder, builtin, schemes)?;
         if let Some(table) = table {
             table.give_flows(&mut points, false)?;
             table.shorten(&mut points, &mut document.claims.measured)?;

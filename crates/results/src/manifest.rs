@@ -171,6 +171,9 @@ pub struct Experiment {
     pub unmeasured: Vec<Unmeasured>,
     /// The schemes in the order of the sweep; the others are compared with the first.
     pub schemes: Vec<SchemeInfo>,
+    /// The texts of the user's files of schemes, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub scheme_files: BTreeMap<String, String>,
     /// The points in the order of the sweep.
     pub points: Vec<PointInfo>,
 }

@@ -42,7 +42,8 @@ pub fn refuse_loss(folder: &Path, experiment: &Experiment) -> Result<(), ResultE
     if lost == 0 {
         return Ok(());
     }
-    let differs = there.points.iter().find(|point| lost_of(point) > 0).map(|point| difference(point, experiment));
+    let differs =
+        there.points.iter().find(|point| lost_of(point) > 0).map(|point| difference(point, &there, experiment));
     Err(ResultError::WouldReplace {
         path: folder.into(),
         title: there.title.clone(),
@@ -68,7 +69,7 @@ fn runs(point: &PointInfo) -> impl Iterator<Item = (Vec<(&str, &str)>, u64)> {
 }
 
 /// How an existing point differs from the new one most like it.
-fn difference(point: &PointInfo, new: &Experiment) -> String {
+fn difference(point: &PointInfo, there: &Experiment, new: &Experiment) -> String {
     let likeness = |other: &&PointInfo| {
         (
             other.scheme == point.scheme,
@@ -91,10 +92,13 @@ fn difference(point: &PointInfo, new: &Experiment) -> String {
             format!("it has the scheme {}", point.scheme)
         };
     }
+    let changed =
+        new.scheme_files.iter().filter(|(name, text)| there.scheme_files.get(*name).is_some_and(|was| was != *text));
+    let changed: Vec<String> = changed.map(|(name, _)| format!("schemes/{name}.toml was changed")).collect();
     if differs.len() > NAMED {
         let more = differs.len() - NAMED;
         differs.truncate(NAMED);
         differs.push(format!("{more} more settings differ"));
     }
-    differs.join(", ")
+    changed.into_iter().chain(differs).collect::<Vec<_>>().join(", ")
 }

@@ -34,6 +34,8 @@ pub struct SchemeFile {
     pub knows: Knows,
     /// The scheme that it builds on.
     pub base: Option<String>,
+    /// The nearest scheme, itself or of its bases, that is not a user's file: what the configuration of a run names.
+    pub root: String,
     /// What does the same with packets, if it has a meaning at flow level alone.
     pub instead: Option<String>,
     /// The text.
@@ -160,6 +162,7 @@ impl Reader<'_> {
             summary: text_of("summary")?.unwrap_or_else(|| inherited(|base| &base.summary)),
             paper: text_of("paper")?.unwrap_or_else(|| inherited(|base| &base.paper)),
             knows,
+            root: base.as_ref().filter(|_| self.users).map_or_else(|| name.to_owned(), |base| base.root.clone()),
             base: base.as_ref().map(|base| base.name.clone()),
             instead,
             text: self.text.clone(),

@@ -52,7 +52,7 @@ pub(crate) use tagging::{OUTLIVED, SETTINGS as TAGGING_SETTINGS, TAGGER};
 
 use crate::entry::Context;
 use crate::parameters;
-use crate::scheme::{ByPlace, Class, Nic, PortSpec, Scheme};
+use crate::scheme::{ByPlace, Class, EVERY_PLACE, Nic, PortSpec, Scheme, places};
 use crate::{coflows, pias, sets};
 use flowsieve_settings::declare;
 use flowsieve_settings::{Origin, Place, Scope, Section, Setting, SettingsError};
@@ -85,7 +85,8 @@ pub struct Own {
 pub fn build(context: &Context<'_>, own: Own) -> Result<Scheme, SettingsError> {
     let scope = &context.scope;
     let set = sets::of(scope)?;
-    let balancers = balancing::balancers(scope, own.balancer.as_ref())?;
+    let there = context.workload.fabric().map_or(EVERY_PLACE, places);
+    let balancers = balancing::balancers(scope, there, own.balancer.as_ref())?;
     // Where there is one path, nothing is split.
     let fabric = context.workload.fabric();
     let splits = |place| balancers.at(place).splits_flows() && fabric.is_none_or(|fabric| fabric.has_choice(place));
@@ -98,7 +99,7 @@ pub fn build(context: &Context<'_>, own: Own) -> Result<Scheme, SettingsError> {
     // A sender that sends everything at once does not react to marks.
     let reacts = !matches!(transport, TransportSpec::OpenLoop(_));
     let sorts = host_port::sorts_host_ports(scope, nic)?;
-    let ports = ByPlace::try_from_fn(|place| match (place, nic) {
+    let ports = ByPlace::at_places(there, |place| match (place, nic) {
         (Place::Nic, _) if sorts => Ok(PortSpec::unlimited(PortKind::Pifo(PifoRules { fifo_from: None }))),
         (Place::Nic, Nic::Backpressure { .. }) => port::port(scope, place, own.port.as_ref(), false, reacts),
         _ => port::port(scope, place, own.port.as_ref(), true, reacts),

@@ -6,6 +6,7 @@ use flowsieve_core::scheduler::{Line, PortSite};
 use flowsieve_core::{
     BalancerSpec, ControllerSpec, Misuse, Place, PortKind, Scheduler, Site, Tagger, TaggerSpec, Time,
 };
+use flowsieve_fabric::topology::Fabric;
 use flowsieve_transport::TransportSpec;
 
 /// A scheme, ready to be placed in a fabric.
@@ -56,24 +57,54 @@ impl Scheme {
     }
 }
 
-/// One value for each place.
+/// One value for each place. At a place that the fabric lacks it is that of another place of switches, and acts on nothing.
 #[derive(Clone, Debug)]
 pub struct ByPlace<T> {
     values: [T; 4],
+    there: Places,
+}
+
+/// Which places a fabric has, in the order of [`Place::ALL`].
+pub type Places = [bool; 4];
+
+/// A fabric with every place.
+pub const EVERY_PLACE: Places = [true; 4];
+
+/// Returns the places of a fabric: its hosts' ports, and those of its switches.
+pub fn places(fabric: &Fabric) -> Places {
+    Place::ALL.map(|place| place == Place::Nic || fabric.switches.iter().any(|switch| switch.place == place))
+}
+
+impl<T: Clone> ByPlace<T> {
+    /// Builds the values with `make`, one for each place.
+    pub fn try_from_fn<E>(make: impl FnMut(Place) -> Result<T, E>) -> Result<ByPlace<T>, E> {
+        ByPlace::at_places(EVERY_PLACE, make)
+    }
+
+    /// Builds the values with `make`, one for each place that is there.
+    pub fn at_places<E>(there: Places, mut make: impl FnMut(Place) -> Result<T, E>) -> Result<ByPlace<T>, E> {
+        let mut made = [const { None }; 4];
+        for place in Place::ALL.into_iter().filter(|place| there[*place as usize]) {
+            made[place as usize] = Some(make(place)?);
+        }
+        let [nic, leaf, spine, core] = made;
+        let other = leaf.as_ref().or(spine.as_ref()).or(core.as_ref()).or(nic.as_ref()).cloned();
+        let or_other = |value: Option<T>| value.or_else(|| other.clone());
+        let values = [or_other(nic), or_other(leaf), or_other(spine), or_other(core)];
+        match values {
+            [Some(nic), Some(leaf), Some(spine), Some(core)] => Ok(ByPlace { values: [nic, leaf, spine, core], there }),
+            // A fabric without places: nothing acts.
+            _ => ByPlace::at_places(EVERY_PLACE, make),
+        }
+    }
+
+    /// Maps the value at each place that is there with `make`.
+    pub fn try_map<E>(&self, mut make: impl FnMut(Place, &T) -> Result<T, E>) -> Result<ByPlace<T>, E> {
+        ByPlace::at_places(self.there, |place| make(place, self.at(place)))
+    }
 }
 
 impl<T> ByPlace<T> {
-    /// Builds the values with `make`, one for each place.
-    pub fn try_from_fn<E>(mut make: impl FnMut(Place) -> Result<T, E>) -> Result<ByPlace<T>, E> {
-        let [nic, leaf, spine, core] = Place::ALL;
-        Ok(ByPlace { values: [make(nic)?, make(leaf)?, make(spine)?, make(core)?] })
-    }
-
-    /// Maps the value at each place with `make`.
-    pub fn try_map<E>(&self, mut make: impl FnMut(Place, &T) -> Result<T, E>) -> Result<ByPlace<T>, E> {
-        ByPlace::try_from_fn(|place| make(place, self.at(place)))
-    }
-
     /// Returns the value at a place.
     pub fn at(&self, place: Place) -> &T {
         &self.values[place as usize]

@@ -304,14 +304,6 @@ impl Settings {
         self.record().values.retain(|name, _| !is_left_out(name));
     }
 
-    /// Undoes the reads under these names of the effective configuration, because they have nothing to act on. They are
-    /// not part of the configuration, and values that are given and not read otherwise count as unread.
-    pub fn take_back(&self, has_nothing_to_act_on: impl Fn(&str) -> bool) {
-        let mut record = self.record();
-        record.values.retain(|name, _| !has_nothing_to_act_on(name));
-        record.used.retain(|(_, reader)| !has_nothing_to_act_on(reader));
-    }
-
     /// Scales the defaults of times that are stated for one rate of links to another one, in bit/s; `None`: they are as
     /// stated. Holds for the reads that follow.
     pub fn scale_times(&self, bps: Option<u64>) {

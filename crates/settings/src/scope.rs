@@ -135,6 +135,11 @@ impl<'a> Scope<'a> {
         self.settings.note(&format!("{}.digest", self.address(key)), digest);
     }
 
+    /// Replaces the value of a setting in the effective configuration by what it comes to.
+    pub fn note_instead(&self, key: &Key, value: &str) {
+        self.settings.note(&self.address(key), value);
+    }
+
     /// Adds an entry to the effective configuration that is not a key. A name `workload.…` belongs to this scope's
     /// workload, if there are several.
     pub fn note(&self, name: &str, value: impl std::fmt::Display) {
@@ -223,7 +228,9 @@ impl<'a> Scope<'a> {
             },
         };
         let value = self.whole(setting, value)?;
-        if is_users || !(fixed || setting.silent) {
+        // The ports of a class's scheme serve only to show that they are those of the outer scheme.
+        let acts = self.class.is_none() || self.place.is_none();
+        if acts && (is_users || !(fixed || setting.silent)) {
             self.settings.note(&self.address(setting), &value);
         }
         Ok(Some(setting.read(value)))

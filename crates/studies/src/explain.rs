@@ -4,6 +4,7 @@
 //! Defaults and metrics are read from the documentation, which tests compare with what runs use. To find the readers of
 //! a setting, every scheme is built.
 
+mod own;
 mod words;
 
 pub use words::absent_names;
@@ -17,6 +18,7 @@ use flowsieve_experiment::overrides::{self, Target};
 use flowsieve_fabric::topology::kinds;
 use flowsieve_results::SchemeInfo;
 use flowsieve_results::claims::{Count, Figure};
+use flowsieve_schemes::registry;
 use flowsieve_settings::{Key, Keys, Origin, Section, SettingsError, Table};
 use flowsieve_workload::{Builtin, builtin, builtins, stand_ins};
 use serde::{Serialize, Serializer};
@@ -174,6 +176,7 @@ fn setting(key: &'static Key, detail: Detail, engines: &Engines) -> Explained {
     if let Some((_, default)) = documented {
         facts.push(("default", if default == "–" { "none".to_owned() } else { plain(default) }));
     }
+    facts.extend(own::of_setting(key, detail));
     let stands_in = match key.section {
         Section::Network => "[network], [network.<place>], [schemes.<name>], [schemes.<name>.<place>]".to_owned(),
         Section::Transport => "[transport], [schemes.<name>]".to_owned(),
@@ -215,23 +218,37 @@ fn readers(key: &'static Key, detail: Detail, engines: &Engines) -> String {
     }
 }
 
-/// Returns the settings that a scheme reads if none is given: the name of each, and its value.
-fn read_by(scheme: &str, engines: &Engines) -> BTreeMap<String, String> {
+/// Returns the settings that a scheme reads if none is given: the name of each, and its values by place.
+fn read_by(scheme: &str, engines: &Engines) -> BTreeMap<String, Vec<(Option<String>, String)>> {
     let settings = engines.keys().none_given();
     engines.read_scheme(scheme, &settings);
-    let mut read = BTreeMap::new();
+    let mut read: BTreeMap<String, Vec<(Option<String>, String)>> = BTreeMap::new();
     for (path, value) in settings.effective() {
-        if let Some(name) = path.strip_prefix("scheme.") {
-            let name = name.rsplit('.').next().unwrap_or(name);
-            read.entry(name.to_owned()).or_insert(value);
-        }
+        let Some(path) = path.strip_prefix("scheme.") else { continue };
+        let (place, name) = match path.rsplit_once('.') {
+            Some((place, name)) => (Some(place.to_owned()), name),
+            None => (None, path),
+        };
+        read.entry(name.to_owned()).or_default().push((place, value));
     }
     read
 }
 
+/// Writes a setting's values: one if all places have the same, or each with its place.
+fn values(name: &str, values: &[(Option<String>, String)]) -> Vec<String> {
+    if values.iter().all(|(_, value)| *value == values[0].1) {
+        return vec![format!("{name} = {}", values[0].1)];
+    }
+    let of = |(place, value): &(Option<String>, String)| match place {
+        Some(place) => format!("{place}.{name} = {value}"),
+        None => format!("{name} = {value}"),
+    };
+    values.iter().map(of).collect()
+}
+
 fn scheme(info: &SchemeInfo, engines: &Engines) -> Explained {
     let read = read_by(&info.name, engines);
-    let defaults: Vec<String> = read.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    let defaults: Vec<String> = read.iter().flat_map(|(name, of)| values(name, of)).collect();
     let mut facts = vec![("is", info.summary.clone()), ("needs", needs(&info.knows)), ("source", info.paper.clone())];
     if let Some(TagFeeds { tags, ports }) = engines.feeds(&info.name) {
         facts.push(("tags", tags.join("\n")));
@@ -242,6 +259,9 @@ fn scheme(info: &SchemeInfo, engines: &Engines) -> Explained {
             "reads",
             format!("with {USUAL_WORKLOAD} at load 0.6 and default settings:\n{}", defaults.join("\n")),
         ));
+    }
+    if let Some(file) = registry::all().find(|scheme| scheme.name == info.name) {
+        facts.push(("is made of", file.text.text.trim_end().to_owned()));
     }
     facts.push(("in a file", format!("{SCHEME} = [\"{0}\"] in [sweep]; [schemes.{0}] changes it", info.name)));
     Explained { name: info.name.clone(), kind: "a scheme", facts }
@@ -415,6 +435,27 @@ mod tests {
         assert!(of("varys")[0].facts.iter().all(|(heading, _)| *heading != "tags"), "rates have no tags");
         assert!(fact(&of("srpt")[0], "needs") == "to know flow sizes");
         assert!(fact(&of("pias")[0], "needs") == "no prior knowledge");
+        let nos2 = &of("nos2")[0];
+        assert!(fact(nos2, "is made of").contains("[nic]\ndiscipline = \"levels\"\nqueues = 8"), "{}", nos2.text());
+        let reads = fact(nos2, "reads");
+        assert!(reads.contains("\nleaf.queues = 2\n") && reads.contains("\nnic.queues = 8\n"), "{reads}");
+    }
+
+    #[test]
+    fn explain__a_setting_with_what_schemes_and_sets_have() {
+        let short = |name: &str| explain(name, Detail::Short, &built_in()).unwrap().swap_remove(0);
+        let threshold = short("ecn_threshold");
+        let lines = fact(&threshold, "in schemes");
+        for line in ["65pkt: dctcp, and ", "200pkt: dsred, and ", "2bdp: sieve"] {
+            assert!(lines.lines().any(|found| found.starts_with(line)), "{line} in {lines}");
+        }
+        assert_eq!(fact(&threshold, "in sets"), "by the one rule for K (scaled)");
+        assert!(fact(&of("ecn_threshold")[0], "in schemes").contains("65pkt: dctcp, pias, "), "{}", threshold.text());
+        assert!(fact(&short("queues"), "in schemes").contains("2, 8 at the nic: nos2"), "{}", short("queues").text());
+        assert_eq!(
+            fact(&short("initial_window"), "in sets"),
+            "70 (ns2), 10 (rfc), by rate and round trip (scaled), 10 (linux)"
+        );
     }
 
     #[test]

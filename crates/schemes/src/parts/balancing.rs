@@ -7,7 +7,7 @@ use flowsieve_core::balancers::spray::{SprayRandom, SprayRoundRobin};
 use flowsieve_core::{BalancerSpec, Time};
 
 use crate::parameters::TEN_GBPS;
-use crate::scheme::ByPlace;
+use crate::scheme::{ByPlace, Places};
 use flowsieve_settings::declare;
 use flowsieve_settings::{Key, MAX_TIME_PS, Place, Scope, Section, Setting, SettingsError};
 
@@ -62,8 +62,12 @@ declare! {
 }
 
 /// Reads the balancers of all places.
-pub(super) fn balancers(scope: &Scope<'_>, own: Option<&BalancerSpec>) -> Result<ByPlace<BalancerSpec>, SettingsError> {
-    let balancers = ByPlace::try_from_fn(|place| match place {
+pub(super) fn balancers(
+    scope: &Scope<'_>,
+    there: Places,
+    own: Option<&BalancerSpec>,
+) -> Result<ByPlace<BalancerSpec>, SettingsError> {
+    let balancers = ByPlace::at_places(there, |place| match place {
         // A host has one port, and no choice.
         Place::Nic => Ok(BalancerSpec::Ecmp(Ecmp)),
         place => balancer(&scope.at(place), own),
