@@ -15,7 +15,7 @@ const FABRIC: &str = "[topology]\nleaves = 2\nspines = 2\nhosts_per_leaf = 4\n";
 
 /// The experiments in the pages of docs/reference about workloads.
 fn examples() -> Vec<String> {
-    let pages = ["sizes", "arrivals", "many-workloads", "queries-and-deadlines", "collectives", "flow-lists"];
+    let pages = ["sizes", "arrivals", "flow-lists"];
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference");
     let text: String =
         pages.iter().map(|page| std::fs::read_to_string(format!("{folder}/{page}.md")).unwrap()).collect();
