@@ -37,7 +37,7 @@ const SETTINGS_PAGES: [(&str, &str); 6] = [
     page!("settings-network.md"),
     page!("settings-transport.md"),
     page!("settings-schemes.md"),
-    page!("coflow-order.md"),
+    page!("coflows.md"),
 ];
 /// The page with the table of metrics.
 const METRICS_PAGE: (&str, &str) = page!("metrics.md");
