@@ -88,7 +88,7 @@ pictures: ## draw the pictures of docs/ and the pages of papers anew, without ne
 	@scripts/setup.sh test
 	@CARGO=$(CARGO) scripts/pictures.sh
 
-prose: ## check the English of the documents: lengths of pages, paragraphs and sentences, and words to avoid
+prose: ## check the English of the documents: lengths of pages, paragraphs and sentences, words to avoid, and the size of docs
 	@scripts/prose.py
 
 clean: ## remove what was built and the tools that were installed; results stay

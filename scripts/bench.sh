@@ -1,5 +1,5 @@
 #!/bin/sh
-# Measures the simulator; docs/reference/performance.md explains the figures and keeps their history.
+# Measures the simulator; docs/reference/performance.md explains the figures, and notes/ has their history.
 #   1. time: every bench target, which ends with the reference run (packet-hops per CPU-second of the event loop);
 #   2. counts: instructions and mispredicted branches per packet-hop under callgrind, set-up subtracted;
 #   3. the whole command: packet-hops per CPU-second and peak memory of a run from file to report.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures how often screening finds the best point of a sweep, and its cost (docs/reference/performance-command.md#screening).
+"""Measures how often screening finds the best point of a sweep, and its cost (docs/reference/performance.md#screening).
 
 Runs a sweep whole for the truth, then twelve draws of five samples each: other seeds and other receivers. Prints for each
 measure in how many draws the first point is the best of the truth, and in how many the best is among those to run whole; how

@@ -1,7 +1,7 @@
 //! Adaptive thresholds: the settings of the hosts' estimates and of the central controller, for every scheme whose hosts
 //! demote flows by bytes sent.
 //!
-//! The defaults, which NOS2 does not state, and their reasons: [docs/reference/nos2.md](../../../docs/reference/nos2.md).
+//! The defaults, which NOS2 does not state, and their reasons: [docs/reference/qcluster-nos2.md](../../../docs/reference/qcluster-nos2.md).
 
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@
 //! The paper leaves some values open. The message gaps are those of the authors' simulations, one per workload
 //! (`qcluster/QCluster`, `Appro_Unknown.cc` and its scripts). The sketch has 83 KB (§6.3) in two arrays. The flowlet gap is
 //! the time in which a port of 10 Gbit/s empties a buffer of 360 KB, rounded up. The period of updates, their aging and the
-//! gain of alpha were chosen by measurement ([docs/reference/qcluster.md](../../../docs/reference/qcluster.md)). Each is a setting.
+//! gain of alpha were chosen by measurement ([docs/reference/qcluster-nos2.md](../../../docs/reference/qcluster-nos2.md)). Each is a setting.
 
 mod group;
 

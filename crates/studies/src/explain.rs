@@ -33,15 +33,13 @@ macro_rules! page {
 }
 
 /// The pages with tables of settings and their defaults.
-const SETTINGS_PAGES: [(&str, &str); 8] = [
+const SETTINGS_PAGES: [(&str, &str); 6] = [
     page!("settings-topology.md"),
     page!("settings-workload.md"),
     page!("settings-network.md"),
     page!("settings-transport.md"),
-    page!("settings-run.md"),
     page!("settings-schemes.md"),
-    page!("settings-schemes-coflows.md"),
-    page!("settings-schemes-qcluster.md"),
+    page!("coflows.md"),
 ];
 /// The page with the table of metrics.
 const METRICS_PAGE: (&str, &str) = page!("metrics.md");
@@ -184,7 +182,7 @@ fn setting(key: &'static Key, detail: Detail, engines: &Engines) -> Explained {
     };
     facts.push(("stands in", stands_in));
     facts.push(("read by", readers(key, detail, engines)));
-    let page = documented.map_or("README.md", |(page, _)| page);
+    let page = documented.map_or("experiment-file.md", |(page, _)| page);
     facts.push(("source", format!("docs/reference/{page}, {}", document::home(key))));
     Explained { name: key.name.to_owned(), kind: "a setting", facts }
 }

@@ -13,13 +13,22 @@ use std::path::Path;
 
 const FABRIC: &str = "[topology]\nleaves = 2\nspines = 2\nhosts_per_leaf = 4\n";
 
-/// The experiments in the pages of docs/reference about workloads.
+/// Kinds of workload of which the pages show no experiment.
+const MORE: [&str; 4] = [
+    "sizes = \"fb-web-server\"\npattern = \"rack-local\"\nrack_local = 0.75\nload = 0.5",
+    "sizes = \"homa-w3\"\nmix_sizes = \"data-mining\"\nmix_share = 0.2\nload = 0.6",
+    "sizes = \"data-mining\"\nmix_sizes = \"web-search\"\nmix_pairs = \"rising\"\nload = 0.6",
+    "sizes = \"qcluster-w4\"\ndeadlines = \"exponential\"\ndeadline_time = \"500us\"\nload = 0.6",
+];
+
+/// The experiments in the pages of docs/reference about workloads, and [`MORE`].
 fn examples() -> Vec<String> {
-    let pages = ["sizes", "arrivals", "many-workloads", "queries-and-deadlines", "collectives", "flow-lists"];
+    let pages = ["sizes", "arrivals", "flow-lists"];
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference");
     let text: String =
         pages.iter().map(|page| std::fs::read_to_string(format!("{folder}/{page}.md")).unwrap()).collect();
-    text.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
+    let shown = text.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap().to_owned());
+    shown.chain(MORE.map(|more| format!("[workload]\n{more}\nflows = 200\n"))).collect()
 }
 
 fn planned(workload: &str, schemes: &str, folder: &Path) -> Result<Plan, Error> {

@@ -16,7 +16,7 @@ use std::path::PathBuf;
       a distribution of ns-2 or YAPS, whose sizes are packets: cdf = \"sizes.csv\" in [workload]
 
 The contents tell most formats; `flowsieve list formats` has them all, with what each loses. If a file does not state a unit, you must
-give it. What Flowsieve does not have is refused, or counted in a note. docs/reference/convert.md has the details.")]
+give it. What Flowsieve does not have is refused, or counted in a note. docs/reference/flow-lists.md has the details.")]
 pub(crate) struct Convert {
     /// The file of another simulator
     #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]

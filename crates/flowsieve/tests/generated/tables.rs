@@ -4,7 +4,7 @@
 use super::{options, read, root};
 use flowsieve_engines::built_in;
 use flowsieve_record::{FlowRow, Sums};
-use flowsieve_settings::Section;
+use flowsieve_settings::{Key, Section};
 use flowsieve_workload::{SOURCE_MEAN, builtins};
 use std::collections::BTreeMap;
 
@@ -101,12 +101,23 @@ fn known(text: impl Into<String>) -> Option<String> {
     Some(text.into())
 }
 
+/// What a setting takes, without the units that every quantity of its kind has: experiment-file.md lists these once.
+fn takes(key: &Key) -> String {
+    [
+        " with a unit (B, KB, MB, GB, KiB, MiB, GiB or pkt)",
+        " with a unit (ps, ns, us, ms or s)",
+        " with a unit (bps, Kbps, Mbps or Gbps)",
+    ]
+    .iter()
+    .fold(key.kind.expects(), |text, units| text.replace(units, ""))
+}
+
 /// Settings by section: name, what it does and takes, and by hand its default.
 fn settings() -> Vec<(String, Vec<Row>)> {
     let engines = built_in();
     let of = |section: Section| {
         let rows = engines.keys().iter().filter(|key| key.section == section).map(|key| {
-            vec![known(format!("`{}`", key.name)), known(format!("{}<br>*{}*", key.help, key.kind.expects())), None]
+            vec![known(format!("`{}`", key.name)), known(format!("{}<br>*{}*", key.help, takes(key))), None]
         });
         (format!("settings of {}", section.path()), rows.collect())
     };

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use flowsieve_record::{PacketEvent, PacketKind, PacketRow};
 
-/// The names of the columns; `docs/reference/packet-traces.md` describes them.
+/// The names of the columns; `docs/reference/samples.md` describes them.
 pub(super) const HEADER: &str = "time_ps,link,event,connection,src,dst,kind,flow,segment,byte,payload,length,priority,\
                                  queue,rank,ecn,retransmission,sack_from,sack_to,echo,duplicate\n";
 

@@ -96,7 +96,7 @@ fn value(name: &str, keys: &Keys) -> Option<Explained> {
     (!of.is_empty()).then(|| Explained {
         name: name.to_owned(),
         kind: "a value",
-        facts: vec![("of", of.join("\n")), ("source", "docs/reference/README.md has the pages of settings".to_owned())],
+        facts: vec![("of", of.join("\n")), ("source", "docs/README.md has the pages of settings".to_owned())],
     })
 }
 

@@ -1,6 +1,6 @@
 //! The same queues with packets that are served without interruption: the exact means of round robin and of
 //! foreground–background with a quantum of one packet. Their distance from processor sharing and LAS is the bias that
-//! [`super::theory::packet_bias`] allows; docs/reference/queue-theory.md has the derivations.
+//! [`super::theory::packet_bias`] allows; notes/queue-theory.md has the derivations.
 //!
 //! A message at level *i* has received *i* packets. Dᵢ = ∫ S from i to i+1 is the mean length of its next packet, zero
 //! for messages that are too short to have it.

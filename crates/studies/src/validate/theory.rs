@@ -69,7 +69,7 @@ pub(crate) fn response(discipline: Discipline, law: Law, load: f64) -> f64 {
 }
 
 /// Returns how much the mean response time may differ from [`response`] because packets are not divided;
-/// docs/reference/queue-theory.md derives it. In units of the service of one packet, like everything here.
+/// notes/queue-theory.md derives it. In units of the service of one packet, like everything here.
 pub(crate) fn packet_bias(discipline: Discipline, law: Law, load: f64) -> f64 {
     let of_packets = match discipline {
         Discipline::Fcfs | Discipline::Rates => return 0.0,

@@ -1,7 +1,7 @@
 //! The stand-ins and their figures.
 //!
 //! Sizes: shares below 100 KB and the least size are QCLIMB's (Fig. 6, §2.3). The rest is chosen such that under pFabric with
-//! true sizes, in the fabric of Flux's authors, completion times have the quantiles that these published. docs/reference/stand-ins.md has
+//! true sizes, in the fabric of Flux's authors, completion times have the quantiles that these published. notes/stand-ins.md has
 //! both, with the commands.
 
 use super::StandIn;
