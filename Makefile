@@ -37,6 +37,7 @@ test: ## everything that has to pass: format, lints, tests, documentation, licen
 	$(CARGO) test --locked --workspace --profile ci --no-run
 	@scripts/tests.sh --locked --workspace --profile ci
 	$(DOC) --profile ci
+	@scripts/size.sh
 
 test-all: ## the same, with the catalogues of papers also if nothing that they run has changed since they passed
 	@ALL=1 $(MAKE) --no-print-directory test
