@@ -52,7 +52,8 @@ declare! {
         "central controller that sends thresholds to the hosts: equal shares of the flows that they have seen, PIAS's \
          optimisation, NOS2's one threshold, or the foreground-background queue for what messages have sent, also those \
          that are not over; the last also by each host for itself, without a controller",
-    );
+    )
+    .with_default(None);
     pub(crate) static CONTROLLER_PERIOD: Setting<u64> = Setting::time(
         Section::Scheme, "controller_period", 1_000_000, MAX_TIME_PS,
         "time between two estimates of thresholds, by hosts and controller",
@@ -141,7 +142,7 @@ impl Solver for Rule {
 /// Returns the rule of the controller of a scheme whose packets are tagged with `levels` levels, if it has a controller.
 pub(crate) fn controller(context: &Context<'_>, levels: usize) -> Result<Option<Rule>, SettingsError> {
     let scope = &context.scope;
-    let Some(rule) = scope.read_or(&CONTROLLER, None)? else { return Ok(None) };
+    let Some(rule) = scope.read(&CONTROLLER)? else { return Ok(None) };
     if rule == Rule::TwoLevel && levels != 2 {
         return Err(
             scope.invalid(&CONTROLLER, format!("another rule for {levels} levels, since it computes one threshold"))
@@ -157,7 +158,7 @@ pub(crate) fn by_age(context: &Context<'_>) -> Result<Option<Rule>, SettingsErro
     if scope.usual(&CONTROLLER)?.flatten().is_none() && !scope.is_given(&CONTROLLER) {
         return Ok(None);
     }
-    match scope.read_or(&CONTROLLER, None)? {
+    match scope.read(&CONTROLLER)? {
         None => Ok(None),
         Some(rule @ (Rule::Survival | Rule::SurvivalAlone)) => Ok(Some(rule)),
         Some(_) => Err(scope.invalid(&CONTROLLER, "\"survival\" or \"none\" with tagger = \"demotion, then age\"")),

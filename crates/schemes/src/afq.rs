@@ -23,7 +23,8 @@ enum BidsName {
 declare! {
     static BYTES_PER_ROUND: Setting<u64> = Setting::size(
         Section::Network, "bytes_per_round", 1, 1_000_000_000_000, "AFQ: bytes of each flow that a round serves",
-    );
+    )
+    .computed("100 full packets");
     static BIDS: Setting<BidsName> = Setting::choice(
         Section::Network,
         "afq_bids",

@@ -56,7 +56,8 @@ declare! {
     static PERCENTILES: Setting<Vec<f64>> = Setting::numbers(
         Section::Scheme, "percentiles", 0.0, 1.0,
         "AWAFS: percentile of the completed flows' sizes that each threshold follows, rising",
-    );
+    )
+    .computed("0.1, 0.2 …; equal shares of more than 10 queues");
     /// Whether percentiles are chosen by the traffic, the thesis's future work (§6.2).
     static PERCENTILES_BY: Setting<bool> = Setting::choice(
         Section::Scheme,

@@ -66,7 +66,8 @@ declare! {
         ],
         "order in which coflows are served: Sincronia's; by the smallest bottleneck, longest flow, number of flows or \
          total bytes; by arrival; or Aalo's, by bytes sent",
-    );
+    )
+    .with_default(OrderName::None);
     static COFLOW_DEMANDS: Setting<bool> = Setting::choice(
         Section::Scheme,
         "coflow_demands",
@@ -91,7 +92,8 @@ declare! {
         "until_placed",
         &[("hold", UntilPlaced::Hold), ("first", UntilPlaced::First), ("last", UntilPlaced::Last)],
         "what hosts do with a coflow that has no place in the order yet: hold its data, or send it at the first or last priority",
-    );
+    )
+    .computed("hold; first under d-clas");
     static ANNOUNCE: Setting<Announcement> = Setting::choice(
         Section::Scheme,
         "announce",
@@ -127,7 +129,7 @@ declare! {
 /// Returns how the scheme's coflows are ordered, if its hosts write the places of an order.
 pub(crate) fn order(scope: &Scope<'_>, own: &Own) -> Result<Option<OrderName>, SettingsError> {
     match own.tagger.is_none() && scope.usual(&TAGGER)? == Some(TaggerName::Coflow) {
-        true => scope.read_or(&COFLOW_ORDER, OrderName::None).map(Some),
+        true => scope.read(&COFLOW_ORDER).map(Some),
         false => Ok(None),
     }
 }

@@ -129,7 +129,7 @@ pub fn read(name: &str, scope: &Scope<'_>) -> Result<FlowLevel, SettingsError> {
     if let Some(rates) = given.filter(|rates| rates.need_no_order()) {
         return Ok(FlowLevel { rates, ..without });
     }
-    let order = match scope.read_or(&coflows::COFLOW_ORDER, OrderName::None)? {
+    let order = match scope.read(&coflows::COFLOW_ORDER)? {
         OrderName::None if given.is_none() => return Ok(without),
         OrderName::None => return Err(scope.invalid(&RATES, "\"max-min\", or a `coflow_order` other than \"none\"")),
         order => order,

@@ -86,7 +86,8 @@ declare! {
         Section::Transport, "replies",
         "Homa: whether a receiver answers a whole message by a packet without payload, as an RPC's shortest response; closed loops \
          need it, and have it unless it is false",
-    );
+    )
+    .computed("true in closed loops, else false");
     static NIC_PACKETS: Setting<u64> = Setting::count(
         Section::Transport, "nic_packets", 1, 1_000, "Homa: most full packets in the NIC, with the one on the line",
     )
@@ -304,7 +305,7 @@ impl Planned {
 /// Reads the levels: as many as ports have queues. `seen`: receivers see what their cutoffs are; with RTTbytes.
 fn levels(context: &Context<'_>, cut: Cut, seen: Option<u64>) -> Result<Planned, SettingsError> {
     let scope = &context.scope;
-    let count = scope.at(Place::Leaf).read_or(&QUEUES, PUBLISHED_LEVELS.into())? as u8;
+    let count = scope.at(Place::Leaf).read(&QUEUES)? as u8;
     if count < 2 {
         return Err(
             scope.invalid(&QUEUES, "at least 2 for Homa: one level is for scheduled packets, one for unscheduled ones")

@@ -110,7 +110,8 @@ declare! {
     );
     static SPECIAL_QUEUES: Setting<u64> = Setting::count(
         Section::Scheme, "special_queues", 1, 63, "QCluster: queues for flows with the special property",
-    );
+    )
+    .computed("half of `queues`");
     static SPECIAL_WEIGHT: Setting<Property> = Setting::choice(
         Section::Scheme, "special_weight", &PROPERTIES, "QCluster: measure by which packets of these flows are clustered",
     );

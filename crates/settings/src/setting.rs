@@ -88,6 +88,8 @@ pub struct Key {
     pub needs: Option<&'static str>,
     /// The link rate in bit/s for which its default is stated, if that is a time that shrinks as links get faster.
     pub stated_for: Option<u64>,
+    /// How its reader works the default out from other settings, in words.
+    pub computed: Option<&'static str>,
     /// Whether it is part of the effective configuration only if a user gives it, in an experiment or in a file of a scheme.
     pub silent: bool,
     /// Finds the layer of values that one of its values selects.
@@ -118,6 +120,7 @@ impl Key {
             scaled: Scaled::No,
             needs: None,
             stated_for: None,
+            computed: None,
             silent: false,
             selects: None,
         }
@@ -166,6 +169,12 @@ impl<T> Setting<T> {
     /// follows the rate of a fabric for which times are scaled ([`crate::Settings::scale_times`]).
     pub const fn stated_for(mut self, bps: u64) -> Setting<T> {
         self.key.stated_for = Some(bps);
+        self
+    }
+
+    /// Returns the setting with how its reader works the default out from others.
+    pub const fn computed(mut self, words: &'static str) -> Setting<T> {
+        self.key.computed = Some(words);
         self
     }
 

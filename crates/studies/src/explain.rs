@@ -171,7 +171,9 @@ fn setting(key: &'static Key, detail: Detail, engines: &Engines) -> Explained {
         let row = rows(text).find(|row| row[0] == format!("`{}`", key.name))?;
         Some((page, row[2]))
     });
-    if let Some((_, default)) = documented {
+    if let Some(words) = key.computed {
+        facts.push(("default", plain(words)));
+    } else if let Some((_, default)) = documented {
         facts.push(("default", if default == "–" { "none".to_owned() } else { plain(default) }));
     }
     facts.extend(own::of_setting(key, detail));

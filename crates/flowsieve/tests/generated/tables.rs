@@ -112,12 +112,16 @@ fn takes(key: &Key) -> String {
     .fold(key.kind.expects(), |text, units| text.replace(units, ""))
 }
 
-/// Settings by section: name, what it does and takes, and by hand its default.
+/// Settings by section: name, what it does and takes, and its default, by hand unless other settings decide it.
 fn settings() -> Vec<(String, Vec<Row>)> {
     let engines = built_in();
     let of = |section: Section| {
         let rows = engines.keys().iter().filter(|key| key.section == section).map(|key| {
-            vec![known(format!("`{}`", key.name)), known(format!("{}<br>*{}*", key.help, takes(key))), None]
+            vec![
+                known(format!("`{}`", key.name)),
+                known(format!("{}<br>*{}*", key.help, takes(key))),
+                key.computed.and_then(known),
+            ]
         });
         (format!("settings of {}", section.path()), rows.collect())
     };

@@ -50,10 +50,12 @@ declare! {
     static HULA_AGE: Setting<u64> = Setting::time(
         Section::Network, "hula_age", INTERVAL_PS.0, MAX_TIME_PS,
         "HULA: time without a probe after which any other path replaces the best path to a leaf",
-    );
+    )
+    .computed("three of `probe_interval`");
     static HULA_MEMORY: Setting<u64> = Setting::time(
         Section::Network, "hula_memory", INTERVAL_PS.0, MAX_TIME_PS, "HULA: time over which a link's utilisation is taken",
-    );
+    )
+    .computed("two of `probe_interval`");
     static HULA_PROBE_PRIORITY: Setting<u64> = Setting::count(
         Section::Network, "hula_probe_priority", 0, 255,
         "HULA: priority of probes, 0 is the highest; at a port with fewer queues they join the last one",

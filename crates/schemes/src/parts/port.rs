@@ -131,7 +131,8 @@ declare! {
     );
     static RED_MAX: Setting<u64> = Setting::size(
         Section::Network, "red_max", 0, MOST_BYTES, "RED: backlog from which every packet is marked",
-    );
+    )
+    .computed("twice `red_min`");
     static RED_PROBABILITY: Setting<f64> = Setting::number(
         Section::Network, "red_probability", 0.0, 1.0, "RED: marking probability at red_max",
     );

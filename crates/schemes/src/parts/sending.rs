@@ -88,7 +88,8 @@ declare! {
     static MAX_WINDOW: Setting<u64> = Setting::count(
         Section::Transport, "max_window", 1, 1_000_000,
         "largest congestion window in packets; at least `initial_window`",
-    );
+    )
+    .computed("4096; with ns2 a packet less than the buffer; at least `initial_window`");
     static MIN_WINDOW: Setting<u64> = Setting::count(
         Section::Transport, "min_window", 1, 1_000_000,
         "smallest congestion window in packets that marks leave; not given: 2, as in Linux; \"ns2\": 1",
@@ -110,7 +111,8 @@ declare! {
     static INITIAL_RTO: Setting<u64> = Setting::time(
         Section::Transport, "initial_rto", 1, LONGEST_RTO_PS,
         "rto not \"constant\": the timeout of a connection that has measured no round trip yet",
-    );
+    )
+    .computed("1s; with ns2 `rto_min`; at least `rto_min`");
     static MAX_BACKOFF: Setting<u64> = Setting::count(
         Section::Transport, "max_backoff", 1, 1 << MOST_DOUBLINGS,
         "rto not \"constant\": largest multiple of the timeout while nothing is acknowledged, a power of two; not given: up to 60 s",
@@ -189,7 +191,8 @@ declare! {
     .with_default(Connections::Pool);
     static ECN: Setting<bool> = Setting::flag(
         Section::Transport, "ecn", "whether the transport reacts to marks",
-    );
+    )
+    .computed("true, but not with `transport = \"pfabric\"`");
 }
 
 /// Builds the transport. `sprayed`: a flow's packets may overtake one another.

@@ -61,7 +61,8 @@ declare! {
     static EDF_RATE: Setting<u64> = Setting::rate(
         Section::Scheme, "edf_rate",
         "tagger = \"deadline\": rate at which a flow must still be able to meet its deadline; otherwise it comes last",
-    );
+    )
+    .computed("that of `host_link`");
 }
 
 /// The settings that a tagger may read.

@@ -103,7 +103,8 @@ declare! {
         "cluster_size",
         &[("same", ClusterSize::Same), ("proportional", ClusterSize::Proportional)],
         "QCluster: quantity that adaptive thresholds keep equal: packets, or packets over weight",
-    );
+    )
+    .computed("proportional; same under `order = \"inverse\"`");
     static ALPHA: Setting<f64> = Setting::number_above(
         Section::Scheme, "alpha", 0.0, 16.0, "QCluster: initial exponent of adaptive thresholds",
     )
