@@ -47,6 +47,7 @@ pub(crate) use repair::SETTINGS as REPAIR_SETTINGS;
 pub(crate) use sending::SETTINGS as SENDING_SETTINGS;
 pub(crate) use sending::TRANSPORT;
 pub use sending::{RTO_MIN, ReorderingName, TransportName};
+use tagging::Readers;
 pub use tagging::TaggerName;
 pub(crate) use tagging::{OUTLIVED, SETTINGS as TAGGING_SETTINGS, TAGGER};
 
@@ -118,7 +119,9 @@ pub fn build(context: &Context<'_>, own: Own) -> Result<Scheme, SettingsError> {
         return Err(scope.error(&MISUSING_HOSTS, problem).expected(expected));
     }
     let has_tagger = own.tagger.is_some();
-    let tagger = tagging::tagger(context, own.tagger, tags, sorts)?;
+    let priorities = Place::ALL.iter().any(|&place| port::serves_by_priority(&ports.at(place).kind));
+    let readers = Readers { any: tags, priorities, sorts };
+    let tagger = tagging::tagger(context, own.tagger, readers)?;
     if sorts {
         host_port::refuse_unsorted(scope, &tagger)?;
     }

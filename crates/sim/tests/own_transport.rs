@@ -6,8 +6,8 @@ mod credits;
 
 use crate::by_hand::{Nothing, Trial, fcts, flow, marks_and_drops, rack, scheme};
 use credits::{ENTRY, with_credits};
-use flowsieve_schemes::Context;
 use flowsieve_schemes::scheme::{Nic, Scheme};
+use flowsieve_schemes::{Context, registry};
 use flowsieve_settings::Settings;
 
 fn context(settings: &Settings) -> Context<'_> {
@@ -23,7 +23,11 @@ fn own_transport__the_receiver_lets_the_shortest_message_go_first() {
     let settings = rack(3);
     let flows = [flow(0, (0, 2), 3), flow(0, (1, 2), 1)];
     for nic in [Nic::Scheme, Nic::Backpressure { backlog: 15_000 }] {
-        let trial = || Trial::new(&settings, Scheme { nic, ..with_credits(&context(&settings), 1).expect("a scheme") });
+        let trial = || {
+            let file = ENTRY.read(settings.declared(), &|name| registry::find(name).cloned()).expect("a file");
+            let within = file.within(&context(&settings)).expect("settings that go together");
+            Trial::new(&settings, Scheme { nic, ..with_credits(&within, 1).expect("a scheme") })
+        };
         let arrived = trial().run(&flows);
         assert_eq!(fcts(&arrived), [13_552_000, 6_992_000], "{nic:?}");
         assert_eq!(marks_and_drops(&arrived), (0, 0));

@@ -33,11 +33,14 @@ queues = 4
 pub(crate) const ORDER: Entry = Entry {
     name: "coflow-order",
     file: r#"
-base = "coflow-priority"
+base = "dctcp"
 label = "Coflow order"
 summary = "as coflow-priority; ports keep the packets of a coflow in order"
 paper = "docs/extend/port.md"
 knows = "coflow"
+
+discipline = "sp"
+queues = 4
 "#,
     own: Some(in_order),
 };

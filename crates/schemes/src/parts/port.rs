@@ -197,6 +197,11 @@ pub(super) fn port(
     Ok(PortSpec { kind, admission: admission(scope, place)?, marker })
 }
 
+/// Returns whether a port has queues by priority.
+pub(super) fn serves_by_priority(kind: &PortKind) -> bool {
+    matches!(kind, PortKind::Bank(rules) if rules.queues > 1)
+}
+
 /// Returns whether a port reads the tags that hosts write.
 pub(super) fn reads_tags(kind: &PortKind) -> bool {
     match kind {

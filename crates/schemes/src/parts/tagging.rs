@@ -70,13 +70,22 @@ struct TaggerSettings<'a> {
     context: &'a Context<'a>,
 }
 
-/// Reads the tagger of a scheme's hosts, unless the scheme has its `own`; `tags`: some part reads what it writes; `sorts`: hosts'
-/// ports sort by level and age.
+/// Who reads what a tagger writes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Readers {
+    /// Some part.
+    pub(super) any: bool,
+    /// Ports that serve by priority.
+    pub(super) priorities: bool,
+    /// Hosts' ports, which sort by level and age.
+    pub(super) sorts: bool,
+}
+
+/// Reads the tagger of a scheme's hosts, unless the scheme has its `own`.
 pub(super) fn tagger(
     context: &Context<'_>,
     own: Option<TaggerSpec>,
-    tags: bool,
-    sorts: bool,
+    readers: Readers,
 ) -> Result<TaggerSpec, SettingsError> {
     let scope = &context.scope;
     if let Some(own) = own {
@@ -87,18 +96,21 @@ pub(super) fn tagger(
         return Ok(own);
     }
     let usual = match scope.usual(&TAGGER)?.unwrap_or(TaggerName::Plain) {
-        TaggerName::Demotion if sorts => TaggerName::DemotionThenAge,
+        TaggerName::Demotion if readers.sorts => TaggerName::DemotionThenAge,
         usual => usual,
     };
-    let name = if tags { scope.given_or(&TAGGER, usual)? } else { usual };
+    let name = if readers.any { scope.given_or(&TAGGER, usual)? } else { usual };
     let needs = match name {
-        TaggerName::Climb | TaggerName::Predicted => "predictions",
-        TaggerName::Coflow => "a coordinator",
-        _ => "",
+        _ if name == usual => None,
+        TaggerName::Climb | TaggerName::Predicted => Some("another scheme, whose file has it: it needs predictions"),
+        TaggerName::Coflow => Some("another scheme, whose file has it: it needs a coordinator"),
+        TaggerName::Demotion | TaggerName::DemotionThenAge if !readers.priorities && !readers.sorts => {
+            Some("another tagger, or ports that serve by priority, such as discipline = \"sp\" with several `queues`")
+        }
+        _ => None,
     };
-    if name != usual && !needs.is_empty() {
-        let expected = format!("another tagger, or a scheme whose file has this one: it needs {needs}");
-        return Err(scope.invalid(&TAGGER, expected));
+    if let Some(needs) = needs {
+        return Err(scope.invalid(&TAGGER, needs));
     }
     name.make(&TaggerSettings { context })
 }

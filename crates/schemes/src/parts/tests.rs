@@ -415,7 +415,8 @@ enum Outcome {
 }
 
 /// The defaults that are not part of the configuration.
-const UNSAID: [(&str, &str); 6] = [
+const UNSAID: [(&str, &str); 7] = [
+    ("admission", "none"),
     ("reordering", "tcp"),
     ("gaps", "first"),
     ("nic_order", "turns"),
@@ -454,7 +455,8 @@ fn outcome(name: &str, situation: &Situation, key: &str, choice: &str) -> Outcom
     }
     let of_key = |address: &str| address.rsplit('.').next() == Some(key);
     let said = effective.iter().any(|(address, value)| of_key(address) && value == choice);
-    match said || UNSAID.contains(&(key, choice)) {
+    let silent = settings.find(key).is_some_and(|key| key.silent);
+    match said || silent || UNSAID.contains(&(key, choice)) {
         true => Outcome::Default,
         false => Outcome::Ignored,
     }

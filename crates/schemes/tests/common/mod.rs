@@ -26,6 +26,8 @@ impl WorkloadFacts for Uniform {
 /// A scheme; `None` where the settings do not go together.
 pub(crate) fn scheme(name: &str, settings: &Settings) -> Option<Scheme> {
     let entry = REGISTRY.iter().find(|entry| entry.name == name)?;
+    // What a scheme reads is noted in its settings.
+    let settings = settings.clone();
     entry.scheme(&Context { scope: settings.scheme(name), workload: &Uniform }).ok()
 }
 
