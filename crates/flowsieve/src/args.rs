@@ -16,7 +16,6 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use flowsieve_engines::follow::Which;
 use flowsieve_experiment::shards::Shard;
-use flowsieve_settings::Place;
 use flowsieve_studies::export::Like;
 use std::path::PathBuf;
 
@@ -90,8 +89,6 @@ pub(crate) enum Command {
     Flows(Flows),
     /// Write the flows of a coflow trace as a list that can be replayed
     Coflows(Coflows),
-    /// Write what a port decides, packet by packet, for ports elsewhere that must do the same
-    Vectors(Vectors),
     /// Convert a file of another simulator: a flow list, a topology or a distribution of flow sizes
     Convert(Convert),
     /// Compute demotion thresholds for a distribution of flow sizes by a quick model; tune finds them by simulation
@@ -230,57 +227,6 @@ pub(crate) struct Flows {
     /// Seed of the flows [default: the experiment's first]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  flowsieve vectors quickstart --set scheme=pias --set load=0.6 > pias.jsonl
-      lines of JSON: arrivals and departures at a switch's port, with queue, mark, drop and victims
-  flowsieve vectors quickstart --set scheme=pias,pfabric --place nic --packets 500 > hosts.jsonl
-      the port of a host, one case for each scheme (and load, if thresholds follow it)
-
-The first 700 packets fill a port of the usual size. A smaller one drops sooner: --set buffer=30KB.")]
-pub(crate) struct Vectors {
-    /// The experiment: a file, or the name of a built-in one, such as quickstart or nos2/fig06
-    #[arg(value_name = "EXPERIMENT", value_hint = ValueHint::FilePath)]
-    pub(crate) file: PathBuf,
-    /// Change a setting, by its name or path
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub(crate) set: Vec<String>,
-    /// Where the port is
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) place: PlaceArg,
-    /// Packets that arrive in each case
-    #[arg(long, value_name = "N", default_value_t = 2_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub(crate) packets: u32,
-    /// Seed of the packets [default: the experiment's first]
-    #[arg(long, value_name = "N")]
-    pub(crate) seed: Option<u64>,
-}
-
-/// The place of a port.
-#[derive(Debug, Clone, Copy, Default, ValueEnum)]
-pub(crate) enum PlaceArg {
-    /// A host
-    Nic,
-    /// A leaf or edge switch, or the only switch: its port to the first host
-    #[default]
-    Leaf,
-    /// A spine or aggregation switch: its first port
-    Spine,
-    /// A core switch: its first port
-    Core,
-}
-
-impl From<PlaceArg> for Place {
-    fn from(place: PlaceArg) -> Place {
-        match place {
-            PlaceArg::Nic => Place::Nic,
-            PlaceArg::Leaf => Place::Leaf,
-            PlaceArg::Spine => Place::Spine,
-            PlaceArg::Core => Place::Core,
-        }
-    }
 }
 
 #[derive(Debug, Args)]

@@ -84,8 +84,6 @@ impl Names {
             ("run", "set", &self.keys),
             ("flows", "file", &self.experiments),
             ("flows", "set", &self.keys),
-            ("vectors", "file", &self.experiments),
-            ("vectors", "set", &self.keys),
             ("reproduce", "what", &self.papers),
             ("explain", "name", &self.explained),
             ("thresholds", "workload", &self.workloads),
@@ -240,8 +238,8 @@ mod tests {
         );
     }
 
-    /// Commands that take an experiment and settings: `run`, `flows` and `vectors`; `lab run`, `lab compare` and `lab up`.
-    const PLANNING: usize = if cfg!(target_os = "linux") { 6 } else { 3 };
+    /// Commands that take an experiment and settings: `run` and `flows`; `lab run`, `lab compare` and `lab up`.
+    const PLANNING: usize = if cfg!(target_os = "linux") { 5 } else { 2 };
 
     #[test]
     fn script__of_zsh_keeps_files_and_adds_no_space_to_keys() {

@@ -22,7 +22,7 @@ mod tuning;
 mod validation;
 mod verifying;
 
-use args::{Cli, Coflows, Command, Compare, Doctor, Explain, Flows, Forest, List, Report, Run, Traced, Vectors};
+use args::{Cli, Coflows, Command, Compare, Doctor, Explain, Flows, Forest, List, Report, Run, Traced};
 use clap::Parser;
 pub use computation::{Computed, computed};
 pub use exporting::{export_to, refused};
@@ -39,7 +39,7 @@ use flowsieve_results::claims::Measured;
 use flowsieve_schemes::Entry;
 use flowsieve_settings::Key;
 use flowsieve_studies::explain::{self, Detail, Explained};
-use flowsieve_studies::{catalogue, export, vectors};
+use flowsieve_studies::{catalogue, export};
 use options::ReportOptions;
 use output::{errors_in_colour, in_colour, is_closed_output, print, print_json, tell, to_output};
 use progress::shown;
@@ -105,7 +105,6 @@ pub fn carry_out(
 
 fn do_what_it_says(command: Command, packets: Packets) -> Result<(), Error> {
     let unguarded = matches!(&command, Command::Run(args) if args.options.make.no_guard);
-    let setups = packets.clone();
     let engines = flowsieve_engines::of(if unguarded { packets.without_guard() } else { packets })?;
     let engines = &engines.of_commit(COMMIT);
     match command {
@@ -124,7 +123,6 @@ fn do_what_it_says(command: Command, packets: Packets) -> Result<(), Error> {
         Command::Reproduce(args) => reproduction::reproduce(&args, engines),
         Command::Flows(args) => write_flows(&args, engines),
         Command::Coflows(args) => write_coflows(&args),
-        Command::Vectors(args) => write_vectors(&args, engines, &setups),
         Command::Convert(args) => converting::convert(&args),
         Command::Thresholds(args) => computation::thresholds(&args),
         Command::Tune(args) => tuning::tune(&args),
@@ -316,14 +314,6 @@ fn write_flows(args: &Flows, engines: &Engines) -> Result<(), Error> {
     let changes = Changes { sets: args.set.clone(), ..Changes::default() };
     let plan = plan::read(&args.file, &changes, engines)?;
     to_output(|out| export::flows(&plan, args.seed.unwrap_or(plan.first_seed()), out))
-}
-
-fn write_vectors(args: &Vectors, engines: &Engines, packets: &Packets) -> Result<(), Error> {
-    let changes = Changes { sets: args.set.clone(), ..Changes::default() };
-    let plan = plan::read(&args.file, &changes, engines)?;
-    let seed = args.seed.unwrap_or(plan.first_seed());
-    let wanted = vectors::Wanted { place: args.place.into(), packets: args.packets, seed };
-    to_output(|out| vectors::vectors(&plan, packets, &wanted, out))
 }
 
 fn write_coflows(args: &Coflows) -> Result<(), Error> {

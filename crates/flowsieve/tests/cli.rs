@@ -22,31 +22,6 @@ fn coflows__writes_a_trace_as_a_list_or_nothing() {
 }
 
 #[test]
-fn vectors__has_a_case_for_each_scheme_or_refuses_a_place() {
-    let folder = folder();
-    let one = &["vectors", "small.toml", "--set", "load=0.5", "--packets", "50"];
-    let done = flowsieve(folder.path(), one);
-    assert_eq!(done.status, 0, "{}", done.err);
-    let lines_of =
-        |what: &str| done.out.lines().filter(|line| line.starts_with(&format!("{{\"do\":\"{what}\""))).count();
-    assert_eq!((lines_of("begin"), lines_of("arrive"), lines_of("leave")), (2, 100, 100), "{}", done.out);
-    assert!(
-        done.out.starts_with("{\"do\":\"begin\",\"format\":\"flowsieve-vectors\",\"version\":1,\"scheme\":\"dctcp\"")
-    );
-    assert_eq!(flowsieve(folder.path(), one).out, done.out, "the same bytes");
-    let other = flowsieve(folder.path(), &[&one[..], &["--seed", "2"]].concat());
-    assert!(other.status == 0 && other.out != done.out, "{}", other.err);
-    let usual = flowsieve(folder.path(), &["vectors", "small.toml", "--set", "load=0.5"]).out;
-    assert!(usual.contains("\"queued\":false") && usual.contains("\"marked\":true"), "a port of the usual size drops");
-    // The load changes no port of DCTCP.
-    let both = flowsieve(folder.path(), &["vectors", "small.toml", "--set", "scheme=dctcp", "--packets", "1"]);
-    assert_eq!(both.out.lines().filter(|line| line.contains("\"begin\"")).count(), 1, "{}", both.out);
-    let refused = flowsieve(folder.path(), &["vectors", "small.toml", "--place", "core"]);
-    assert_eq!((refused.status, refused.out.as_str()), (2, ""));
-    assert!(refused.err.contains("--place core: dctcp, load 0.5 has no port there"), "{}", refused.err);
-}
-
-#[test]
 fn run__ends_with_the_table_and_names_the_report() {
     let folder = folder();
     let done = flowsieve(folder.path(), &["run", "small.toml"]);
@@ -674,20 +649,18 @@ fn list__and_the_rest_say_what_there_is() {
 
 /// The flows that a run with these seeds sends: an option beside a setting has no default of its own.
 #[test]
-fn flows__and_vectors_take_the_seed_of_the_experiment() {
+fn flows__take_the_seed_of_the_experiment() {
     let folder = folder();
-    let of = |command: &str, more: &[&str]| {
-        let one = ["--set", "load=0.5", "--set", "scheme=pias"];
-        let done = flowsieve(folder.path(), &[&[command, "small.toml"], &one[..], more].concat());
+    let of = |more: &[&str]| {
+        let one = ["flows", "small.toml", "--set", "load=0.5", "--set", "scheme=pias"];
+        let done = flowsieve(folder.path(), &[&one[..], more].concat());
         assert_eq!(done.status, 0, "{}", done.err);
         done.out
     };
-    for command in ["flows", "vectors"] {
-        let lists = ["1", "2", "3"].map(|seed| of(command, &["--set", &format!("seed={seed}")]));
-        assert!(lists[0] != lists[1] && lists[1] != lists[2] && lists[0] != lists[2], "{command}");
-        assert_eq!(of(command, &[]), lists[0]);
-        assert_eq!(of(command, &["--seed", "2"]), lists[1]);
-    }
+    let lists = ["1", "2", "3"].map(|seed| of(&["--set", &format!("seed={seed}")]));
+    assert!(lists[0] != lists[1] && lists[1] != lists[2] && lists[0] != lists[2]);
+    assert_eq!(of(&[]), lists[0]);
+    assert_eq!(of(&["--seed", "2"]), lists[1]);
 }
 
 /// A run names the events that it has not reached. Its result would look like one with a failure otherwise.

@@ -84,8 +84,6 @@ const EXAMPLES: &[(&str, As)] = &[
     ("flowsieve reproduce nos2 --scale quick --resolve --budget 2h", With("--dry-run")),
     ("flowsieve flows quickstart --set load=0.6 > flows.csv", Whole),
     ("flowsieve coflows trace.txt > flows.csv", Whole),
-    ("flowsieve vectors quickstart --set scheme=pias --set load=0.6 > pias.jsonl", Whole),
-    ("flowsieve vectors quickstart --set scheme=pias,pfabric --place nic --packets 500 > hosts.jsonl", Whole),
     ("flowsieve convert topology.txt -o fabric.csv", Whole),
     ("flowsieve convert flow.txt -o flows.csv --with topology.txt", With("--replace")),
     ("flowsieve convert permutation.cm -o flows.csv --time-unit ps", With("--replace")),

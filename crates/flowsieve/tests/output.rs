@@ -25,7 +25,6 @@ const COMMANDS: &[&[&str]] = &[
     &["export", "results/small"],
     &["export", "results/small", "--what", "flows"],
     &["flows", "small.toml"],
-    &["vectors", "small.toml"],
     &["forest", "trace", "pagerank-like"],
     &["list", "settings"],
     &["list", "schemes", "--json"],

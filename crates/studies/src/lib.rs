@@ -1,7 +1,7 @@
 //! Studies that use the engines for more than running an experiment.
 //!
 //! [`thresholds`] computes a deployable table, [`mod@tune`] finds in the simulator what would help a fabric's traffic, [`validate`] compares the simulator with theory, [`explain`] and
-//! [`catalogue`] describe what is available, [`export`] writes the flows of a point, and [`vectors`] what a port decides.
+//! [`catalogue`] describe what is available, and [`export`] writes the flows of a point.
 
 pub mod agreement;
 pub mod catalogue;
@@ -11,4 +11,3 @@ mod parallel;
 pub mod thresholds;
 pub mod tune;
 pub mod validate;
-pub mod vectors;

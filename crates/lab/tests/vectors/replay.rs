@@ -1,89 +1,63 @@
 //! Holds a port against vectors: each call, and each decision.
 
-use std::io::BufRead;
 use std::sync::{Arc, Mutex};
 
 use flowsieve_core::controller::{Published, Table};
 use flowsieve_core::meta::Ecn;
 use flowsieve_core::{Meta, PortScheduler, Time};
 
+use super::line::{Arrive, Leave, Line, Parameter, Parameters, TableArrives, Victim};
 use super::record::parameters;
-use super::{Arrive, Begin, Leave, Line, Parameter, Parameters, Reader, TableArrives, VectorError, Victim};
-use crate::{Cause, Event, InMemory};
+use flowsieve_lab::{Cause, Event, InMemory};
 
 /// What a port decides about a packet that arrives.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Decision {
+pub(super) struct Decision {
     /// Whether it takes it.
-    pub queued: bool,
+    pub(super) queued: bool,
     /// The queue that it is for.
-    pub queue: u8,
+    pub(super) queue: u8,
     /// Whether it marks it now.
-    pub marked: bool,
+    pub(super) marked: bool,
     /// The packets that make room, by number.
-    pub victims: Vec<Victim>,
-}
-
-/// A port that is held against vectors. Each call is one of the vectors', with its instant.
-pub trait Conforms {
-    /// A case begins: the port is empty, and its clock at zero.
-    fn begin(&mut self, begin: &Begin) -> Result<(), String>;
-
-    /// A packet arrives.
-    fn arrive(&mut self, arrive: &Arrive) -> Decision;
-
-    /// The line is free, or becomes free: returns the packet that it takes, with its instant and queue. A port that is called
-    /// for each departure returns the instant of the vectors.
-    fn leave(&mut self, at: Time) -> Option<Leave>;
-
-    /// A controller's table arrives.
-    fn table(&mut self, table: &TableArrives) -> Result<(), String>;
-
-    /// The port's parameters are these from now on, all of them. `None`: the port has taken them from here; else its own,
-    /// which must be these.
-    fn parameters(&mut self, parameters: &Parameters) -> Option<Parameters>;
+    pub(super) victims: Vec<Victim>,
 }
 
 /// What vectors have said, and a port has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Replayed {
-    /// Cases.
-    pub cases: u64,
+pub(super) struct Replayed {
     /// Packets that arrived.
-    pub arrived: u64,
+    pub(super) arrived: u64,
     /// Packets that were turned away.
-    pub dropped: u64,
+    pub(super) dropped: u64,
     /// Packets that made room for others.
-    pub evicted: u64,
+    pub(super) evicted: u64,
     /// Packets that were marked as they arrived or left.
-    pub marked: u64,
+    pub(super) marked: u64,
     /// Packets that left.
-    pub left: u64,
+    pub(super) left: u64,
     /// Changes of parameters, the first values of a case included.
-    pub parameters: u64,
+    pub(super) parameters: u64,
     /// Tables.
-    pub tables: u64,
+    pub(super) tables: u64,
 }
 
 /// Why a port does not conform.
 #[derive(Debug, thiserror::Error)]
-pub enum Differs {
-    /// The vectors cannot be read.
-    #[error(transparent)]
-    Vectors(#[from] VectorError),
-    /// The port cannot be what a case is about, or cannot take a table.
+pub(super) enum Differs {
+    /// The port cannot take a table.
     #[error("line {line}: {why}")]
     Refused {
-        /// The line.
-        line: u64,
+        /// The line, from 1.
+        line: usize,
         /// Why.
         why: String,
     },
     /// The port decided otherwise.
-    #[error("line {line}: {field} is {found} at the port, {expected} in the vectors")]
+    #[error("line {line}: {field:?} is {found} at the port, {expected} in the vectors")]
     Field {
-        /// The line.
-        line: u64,
+        /// The line, from 1.
+        line: usize,
         /// What differs.
         field: Field,
         /// What the port did.
@@ -95,7 +69,7 @@ pub enum Differs {
 
 /// A part of a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Field {
+pub(super) enum Field {
     /// Whether an arriving packet is queued.
     Queued,
     /// The queue.
@@ -110,38 +84,21 @@ pub enum Field {
     Parameters,
 }
 
-impl std::fmt::Display for Field {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Field::Queued => "whether the packet is queued",
-            Field::Queue => "its queue",
-            Field::Marked => "its mark",
-            Field::Victims => "what makes room",
-            Field::Leaves => "what leaves",
-            Field::Parameters => "its parameters",
-        })
-    }
-}
-
 /// Plays vectors to a port, and stops at the first decision that differs.
 ///
 /// # Errors
-/// Fails if a decision differs, if the vectors cannot be read, or if the port refuses a case or a table.
-pub fn replay(vectors: impl BufRead, port: &mut impl Conforms) -> Result<Replayed, Differs> {
+/// Fails if a decision differs, or if the port refuses a table.
+pub(super) fn replay(lines: &[Line], port: &mut Memory<'_>) -> Result<Replayed, Differs> {
     let mut replayed = Replayed::default();
-    let mut reader = Reader::new(vectors);
     let mut in_force = Parameters::default();
-    while let Some(line) = reader.next() {
-        let (line, number) = (line?, reader.line());
-        let refused = |why| Differs::Refused { line: number, why };
+    for (number, line) in (1..).zip(lines) {
         match line {
-            Line::Begin(begin) => {
-                replayed.cases += 1;
+            Line::Begin(_) => {
                 in_force = Parameters::default();
-                port.begin(&begin).map_err(refused)?;
+                port.begin();
             }
             Line::Arrive(arrive) => {
-                let decided = port.arrive(&arrive);
+                let decided = port.arrive(arrive);
                 replayed.arrived += 1;
                 replayed.dropped += u64::from(!arrive.queued);
                 replayed.evicted += arrive.victims.len() as u64;
@@ -153,24 +110,22 @@ pub fn replay(vectors: impl BufRead, port: &mut impl Conforms) -> Result<Replaye
                     victims.sort_unstable();
                     victims
                 };
-                same(number, Field::Victims, &sorted(decided.victims), &sorted(arrive.victims))?;
+                same(number, Field::Victims, &sorted(decided.victims), &sorted(arrive.victims.clone()))?;
             }
             Line::Leave(leave) => {
                 replayed.left += 1;
                 replayed.marked += u64::from(leave.marked);
-                let expected = Leave { drawn: Vec::new(), ..leave };
+                let expected = Leave { drawn: Vec::new(), ..leave.clone() };
                 same(number, Field::Leaves, &port.leave(Time(expected.at)), &Some(expected))?;
             }
             Line::Parameters(parameters) => {
                 replayed.parameters += 1;
-                in_force.update(&parameters);
-                if let Some(own) = port.parameters(&in_force) {
-                    same(number, Field::Parameters, &sorted(own.values), &sorted(in_force.values.clone()))?;
-                }
+                in_force.update(parameters);
+                same(number, Field::Parameters, &sorted(port.parameters()), &sorted(in_force.values.clone()))?;
             }
             Line::Table(table) => {
                 replayed.tables += 1;
-                port.table(&table).map_err(refused)?;
+                port.table(table).map_err(|why| Differs::Refused { line: number, why })?;
             }
         }
     }
@@ -183,7 +138,7 @@ fn sorted(mut values: Vec<Parameter>) -> Vec<Parameter> {
     values
 }
 
-fn same<T: PartialEq + std::fmt::Debug>(line: u64, field: Field, found: &T, expected: &T) -> Result<(), Differs> {
+fn same<T: PartialEq + std::fmt::Debug>(line: usize, field: Field, found: &T, expected: &T) -> Result<(), Differs> {
     if found == expected {
         return Ok(());
     }
@@ -192,8 +147,8 @@ fn same<T: PartialEq + std::fmt::Debug>(line: u64, field: Field, found: &T, expe
 
 /// The port of a link of a fabric in memory. It has a line of its own, so its departures come when they are due, and not
 /// when they are called. A packet that leaves as it arrives shows the marks of both together, as those of its arrival.
-pub struct Memory<F> {
-    build: F,
+pub(super) struct Memory<'a> {
+    build: &'a dyn Fn() -> InMemory,
     /// Names that tables may have.
     tables: &'static [&'static str],
     link: u32,
@@ -213,10 +168,10 @@ struct Seen {
     dropped: Vec<(u32, u8, Cause)>,
 }
 
-impl<F: FnMut(&Begin) -> Result<InMemory, String>> Memory<F> {
+impl<'a> Memory<'a> {
     /// Holds the port of link `link` against vectors. `build` builds a fabric for each case, with links that lose nothing;
     /// `tables` are the names of the tables that may come.
-    pub fn new(link: u32, tables: &'static [&'static str], build: F) -> Memory<F> {
+    pub(super) fn new(link: u32, tables: &'static [&'static str], build: &'a dyn Fn() -> InMemory) -> Memory<'a> {
         let (fabric, seen) = (None, Arc::default());
         Memory { build, tables, link, fabric, seen, numbers: Vec::new(), arrived: Vec::new() }
     }
@@ -227,11 +182,10 @@ impl<F: FnMut(&Begin) -> Result<InMemory, String>> Memory<F> {
         fabric.work_off(until, |packet, _| arrived.push(packet.packet));
         arrived.drain(..).for_each(|packet| fabric.release(packet));
     }
-}
 
-impl<F: FnMut(&Begin) -> Result<InMemory, String>> Conforms for Memory<F> {
-    fn begin(&mut self, begin: &Begin) -> Result<(), String> {
-        let mut fabric = (self.build)(begin)?;
+    /// A case begins: the port is empty, and its clock at zero.
+    fn begin(&mut self) {
+        let mut fabric = (self.build)();
         let seen: Arc<Mutex<Seen>> = Arc::default();
         (self.seen, self.numbers) = (Arc::clone(&seen), Vec::new());
         let own = self.link;
@@ -248,15 +202,15 @@ impl<F: FnMut(&Begin) -> Result<InMemory, String>> Conforms for Memory<F> {
             }
         }));
         self.fabric = Some(fabric);
-        Ok(())
     }
 
+    /// A packet arrives.
     fn arrive(&mut self, arrive: &Arrive) -> Decision {
         self.work_off(Time(arrive.at));
         let Some(fabric) = &mut self.fabric else { return Decision::default() };
         let Some(packet) = fabric.claim() else { return Decision::default() };
         let place = packet as usize;
-        *fabric.meta(packet) = arrive.meta();
+        *fabric.meta(packet) = arrive.meta;
         fabric.send_by(self.link, packet);
         let meta = *fabric.meta(packet);
         self.numbers.resize(self.numbers.len().max(place + 1), (u32::MAX, false));
@@ -275,6 +229,7 @@ impl<F: FnMut(&Begin) -> Result<InMemory, String>> Conforms for Memory<F> {
         decision
     }
 
+    /// The line is free, or becomes free: returns the packet that it takes, with its instant and queue.
     fn leave(&mut self, at: Time) -> Option<Leave> {
         self.work_off(at);
         let (at, packet, queue, has_mark) = self.seen.lock().ok()?.left.pop_front()?;
@@ -282,6 +237,7 @@ impl<F: FnMut(&Begin) -> Result<InMemory, String>> Conforms for Memory<F> {
         Some(Leave { at: at.0, packet, queue, marked: has_mark && !had_mark, drawn: Vec::new() })
     }
 
+    /// A controller's table arrives.
     fn table(&mut self, table: &TableArrives) -> Result<(), String> {
         if table.at > 0 {
             self.work_off(Time(table.at - 1));
@@ -295,8 +251,8 @@ impl<F: FnMut(&Begin) -> Result<InMemory, String>> Conforms for Memory<F> {
         Ok(())
     }
 
-    fn parameters(&mut self, told: &Parameters) -> Option<Parameters> {
-        let values = parameters(self.fabric.as_mut()?.port(self.link).scheduler());
-        Some(Parameters { at: told.at, values })
+    /// Returns the port's own parameters, which must be those of the vectors.
+    fn parameters(&mut self) -> Vec<Parameter> {
+        self.fabric.as_mut().map_or_else(Vec::new, |fabric| parameters(fabric.port(self.link).scheduler()))
     }
 }

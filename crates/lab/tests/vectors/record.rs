@@ -1,62 +1,55 @@
 //! Makes vectors: a port's scheduler alone, called as a port with a line calls it.
 
-use std::io::{self, Write};
-
 use flowsieve_core::admission::Pool;
 use flowsieve_core::controller::Published;
 use flowsieve_core::meta::Ecn;
 use flowsieve_core::readings::{Gauge, Reading};
 use flowsieve_core::scheduler::{Line as Wire, MAX_QUEUES};
-use flowsieve_core::{Meta, NONE, PortContext, PortScheduler, Scheduler, Time, Victims};
+use flowsieve_core::{Kind, Meta, NONE, PortContext, PortScheduler, Scheduler, Time, Victims};
 use flowsieve_fabric::topology::{Fabric, Sites};
 use flowsieve_schemes::Scheme;
 use flowsieve_workload::random::{Purpose, Xoshiro256PlusPlus, stream};
 use rand_core::{Rng, TryRng};
 
-use super::{Arrive, Begin, FORMAT, Leave, Line, Parameter, Parameters, TableArrives, Traffic, VERSION, Victim};
+use super::line::{Arrive, Begin, FORMAT, Leave, Line, Parameter, Parameters, TableArrives, VERSION, Victim};
+use super::traffic::Traffic;
 
 /// A port of a scheme in a fabric, and the packets for it.
 #[derive(Clone, Copy)]
-pub struct Case<'a> {
+pub(super) struct Case<'a> {
     /// The fabric.
-    pub fabric: &'a Fabric,
+    pub(super) fabric: &'a Fabric,
     /// The scheme.
-    pub scheme: &'a Scheme,
+    pub(super) scheme: &'a Scheme,
     /// Bytes that a packet takes on a line in addition to its length.
-    pub overhead: u16,
+    pub(super) overhead: u16,
     /// The link behind the port.
-    pub link: u32,
+    pub(super) link: u32,
     /// The seed of the packets, and of the run that the port is a part of.
-    pub seed: u64,
+    pub(super) seed: u64,
     /// How many packets arrive.
-    pub packets: u32,
+    pub(super) packets: u32,
     /// Tables of a controller that arrive at the port, by time. They come before all else of their instants. Built-in ports
     /// follow none.
-    pub tables: &'a [(Time, Published)],
+    pub(super) tables: &'a [(Time, Published)],
 }
 
-/// Writes the vectors of a case, with the scheme's settings in the first line. The same case gives the same bytes.
-///
-/// # Errors
-/// Fails where writing does.
-pub fn record(
-    case: &Case<'_>,
-    settings: impl IntoIterator<Item = (String, String)>,
-    out: &mut impl Write,
-) -> io::Result<()> {
-    let mut recorder = Recorder::new(case, out);
-    recorder.begin(case, settings)?;
+/// Returns the vectors of a case. The same case gives the same lines.
+pub(super) fn record(case: &Case<'_>) -> Vec<Line> {
+    let mut recorder = Recorder::new(case);
+    recorder.begin(case);
     let mut tables = case.tables.iter().peekable();
     for (at, meta) in Traffic::new(case).take(case.packets as usize) {
         while let Some((when, table)) = tables.next_if(|(when, _)| *when <= at) {
-            recorder.take_table(*when, table)?;
+            recorder.take_table(*when, table);
         }
-        recorder.arrive(at, meta)?;
+        recorder.arrive(at, meta);
     }
     for (when, table) in tables {
-        recorder.take_table(*when, table)?;
+        recorder.take_table(*when, table);
     }
-    recorder.depart(Time::NEVER)
+    recorder.depart(Time::NEVER);
+    recorder.lines
 }
 
 /// Random numbers, and those that were drawn since they were last asked for.
@@ -88,7 +81,7 @@ impl TryRng for Drawn {
 }
 
 /// A port that writes what it decides.
-struct Recorder<'a, W> {
+struct Recorder {
     scheduler: Scheduler,
     line: Wire,
     metas: Vec<Meta>,
@@ -102,12 +95,12 @@ struct Recorder<'a, W> {
     victims: Victims,
     marks: u64,
     parameters: Vec<Parameter>,
-    out: &'a mut W,
+    lines: Vec<Line>,
 }
 
-impl<'a, W: Write> Recorder<'a, W> {
+impl Recorder {
     /// Builds the port of a case.
-    fn new(case: &Case<'_>, out: &'a mut W) -> Recorder<'a, W> {
+    fn new(case: &Case<'_>) -> Recorder {
         let Case { fabric, scheme, overhead, link, seed, .. } = *case;
         let behind = &fabric.links[link as usize];
         let spec = scheme.port(fabric.place_of(behind.from));
@@ -127,14 +120,14 @@ impl<'a, W: Write> Recorder<'a, W> {
             victims: Victims::default(),
             marks: 0,
             parameters: Vec::new(),
-            out,
+            lines: Vec::new(),
         }
     }
 
     /// Writes the first line, and the parameters that the port begins with.
-    fn begin(&mut self, case: &Case<'_>, settings: impl IntoIterator<Item = (String, String)>) -> io::Result<()> {
+    fn begin(&mut self, case: &Case<'_>) {
         let behind = &case.fabric.links[case.link as usize];
-        self.write(&Line::Begin(Begin {
+        self.lines.push(Line::Begin(Begin {
             format: FORMAT.to_owned(),
             version: VERSION,
             scheme: case.scheme.name.clone(),
@@ -145,14 +138,13 @@ impl<'a, W: Write> Recorder<'a, W> {
             memory: self.shares.then_some(case.scheme.shared_buffer),
             queues: self.scheduler.queues().clamp(1, MAX_QUEUES) as u16,
             seed: case.seed,
-            settings: settings.into_iter().collect(),
-        }))?;
-        self.tell_parameters(Time::ZERO)
+        }));
+        self.tell_parameters(Time::ZERO);
     }
 
     /// Has a packet arrive, after all that leaves up to its instant.
-    fn arrive(&mut self, now: Time, meta: Meta) -> io::Result<()> {
-        self.depart(now)?;
+    fn arrive(&mut self, now: Time, meta: Meta) {
+        self.depart(now);
         let packet = self.metas.len() as u32;
         self.metas.push(meta);
         let Recorder { scheduler, metas, random, marks, victims, memory, .. } = self;
@@ -173,13 +165,14 @@ impl<'a, W: Write> Recorder<'a, W> {
         let victim = |packet: u32| Victim { packet, queue: self.metas[packet as usize].queue };
         let victims = self.victims.drain(..).map(victim).collect();
         let arrive = Arrive {
+            meta,
             at: now.0,
             packet,
             flow: meta.flow,
             len: meta.len,
             priority: meta.tag.priority(),
             rank: meta.tag.rank(),
-            kind: meta.kind.into(),
+            kind: kind_of(meta.kind),
             ecn: meta.ecn != Ecn::NotCapable,
             coflow: (meta.coflow != NONE).then_some(meta.coflow),
             queued,
@@ -188,25 +181,25 @@ impl<'a, W: Write> Recorder<'a, W> {
             victims,
             drawn: std::mem::take(&mut self.random.drawn),
         };
-        self.write(&Line::Arrive(arrive))?;
-        self.tell_parameters(now)?;
-        self.depart(now)
+        self.lines.push(Line::Arrive(arrive));
+        self.tell_parameters(now);
+        self.depart(now);
     }
 
     /// Hands a controller's table to the port, before all else of its instant.
-    fn take_table(&mut self, now: Time, published: &Published) -> io::Result<()> {
+    fn take_table(&mut self, now: Time, published: &Published) {
         if now > Time::ZERO {
-            self.depart(now.since(Time(1)))?;
+            self.depart(now.since(Time(1)));
         }
         self.scheduler.on_table(published);
         let Published { version, table } = published;
         let (name, values) = (table.name.to_owned(), table.values.clone());
-        self.write(&Line::Table(TableArrives { at: now.0, name, version: *version, values }))?;
-        self.tell_parameters(now)
+        self.lines.push(Line::Table(TableArrives { at: now.0, name, version: *version, values }));
+        self.tell_parameters(now);
     }
 
     /// Has everything leave that the line takes up to an instant.
-    fn depart(&mut self, now: Time) -> io::Result<()> {
+    fn depart(&mut self, now: Time) {
         while self.waiting > 0 && self.busy_until <= now {
             let start = self.busy_until;
             let Recorder { scheduler, metas, random, marks, victims, memory, .. } = self;
@@ -220,27 +213,30 @@ impl<'a, W: Write> Recorder<'a, W> {
             }
             self.busy_until = start + self.line.serialise(len);
             let drawn = std::mem::take(&mut self.random.drawn);
-            self.write(&Line::Leave(Leave { at: start.0, packet, queue, marked, drawn }))?;
-            self.tell_parameters(start)?;
+            self.lines.push(Line::Leave(Leave { at: start.0, packet, queue, marked, drawn }));
+            self.tell_parameters(start);
         }
-        Ok(())
     }
 
     /// Writes the port's parameters, if they are others than those written last.
-    fn tell_parameters(&mut self, at: Time) -> io::Result<()> {
+    fn tell_parameters(&mut self, at: Time) {
         let all = parameters(&self.scheduler);
         let changed = |parameter: &&Parameter| !self.parameters.contains(parameter);
         let values: Vec<Parameter> = all.iter().filter(changed).cloned().collect();
         if values.is_empty() {
-            return Ok(());
+            return;
         }
         self.parameters = all;
-        self.write(&Line::Parameters(Parameters { at: at.0, values }))
+        self.lines.push(Line::Parameters(Parameters { at: at.0, values }));
     }
+}
 
-    fn write(&mut self, line: &Line) -> io::Result<()> {
-        serde_json::to_writer(&mut *self.out, line)?;
-        self.out.write_all(b"\n")
+/// Names what a packet is for.
+fn kind_of(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Data => "data",
+        Kind::Ack => "ack",
+        Kind::Control => "control",
     }
 }
 

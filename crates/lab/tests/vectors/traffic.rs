@@ -13,7 +13,7 @@ use flowsieve_transport::TransportFacts;
 use flowsieve_workload::random::{Purpose, Xoshiro256PlusPlus, below, stream};
 use std::num::NonZeroU64;
 
-use super::Case;
+use super::record::Case;
 
 /// Flows that send at once.
 const FLOWS: usize = 24;
@@ -27,7 +27,7 @@ const CYCLE: u32 = OVERLOAD + LIGHT + 300;
 const STREAM: u64 = u64::MAX;
 
 /// The packets of a case, each with its instant.
-pub struct Traffic {
+pub(super) struct Traffic {
     random: Xoshiro256PlusPlus,
     line: Line,
     /// By class of flow.
@@ -48,7 +48,7 @@ struct Flow {
 
 impl Traffic {
     /// Begins the packets of a case.
-    pub fn new(case: &Case<'_>) -> Traffic {
+    pub(super) fn new(case: &Case<'_>) -> Traffic {
         let sites = Sites::new(case.fabric, case.seed);
         // The last host, which does not misuse the scheme unless all do.
         let host = case.fabric.hosts - 1;
