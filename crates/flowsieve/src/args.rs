@@ -9,7 +9,6 @@ mod lab;
 mod shards;
 mod thresholds;
 mod tune;
-mod validate;
 
 use crate::options::{Budget, ChangeOptions, CompareOptions, Jobs, ReportOptions, RunOptions, Threads};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
@@ -28,7 +27,6 @@ pub(crate) use lab::{Lab, LabCompare, LabDown, LabExec, LabUp, LabWatch};
 pub(crate) use shards::{Join, Pack, PlanArgs, Planned, Verify};
 pub(crate) use thresholds::{Configuration, Thresholds};
 pub(crate) use tune::Tune;
-pub(crate) use validate::Validate;
 
 /// Simulates data-centre fabrics, and compares schemes that schedule flows with the few priority queues of real
 /// switches.
@@ -53,7 +51,6 @@ Examples:
   flowsieve reproduce awafs/fig05-26 --scale quick
   flowsieve thresholds --workload web-search --load 0.8 --queues 8 --method pias
   flowsieve convert flow.txt -o flows.csv --with topology.txt
-  flowsieve validate --quick
 
 Exit status: 0 success; 1 the simulation failed, or `verify` found other bytes; 2 the file, the arguments or the folders need a change.";
 
@@ -108,8 +105,6 @@ pub(crate) enum Command {
         #[command(subcommand)]
         what: Lab,
     },
-    /// Compare the simulator with closed forms of queueing theory
-    Validate(Validate),
     /// Print a script that completes commands and names in a shell
     #[command(after_help = "Example:
   flowsieve completions bash > ~/.local/share/bash-completion/completions/flowsieve
@@ -261,11 +256,14 @@ pub(crate) struct OfResult {
       two of them, as JSON with every statistic
   flowsieve compare results/first --vary ecn_threshold
       each value of another swept setting with the first
+  flowsieve compare --against crosscheck
+      runs of another simulator with ours: NAME.csv has its flows, which are sent through the network of NAME.toml
 
 A ratio below 1 means that the first of the two takes less. A ratio is judged only if all flows finished under both.")]
 pub(crate) struct Compare {
-    #[command(flatten)]
-    pub(crate) of: OfResult,
+    /// The folder of a result
+    #[arg(value_hint = ValueHint::DirPath, required_unless_present = "against")]
+    pub(crate) dir: Option<PathBuf>,
     /// A scheme of the result, or a value of the varied setting
     #[arg(requires = "baseline")]
     pub(crate) value: Option<String>,
@@ -273,6 +271,12 @@ pub(crate) struct Compare {
     pub(crate) baseline: Option<String>,
     #[command(flatten)]
     pub(crate) options: CompareOptions,
+    /// Compare runs of another simulator with ours instead: NAME.csv and NAME.toml of this folder, flow by flow
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath, conflicts_with_all = ["dir", "value", "baseline", "vary", "class"])]
+    pub(crate) against: Option<PathBuf>,
+    /// Print JSON instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

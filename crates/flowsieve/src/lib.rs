@@ -19,7 +19,6 @@ mod reproduction;
 mod resolving;
 mod spreading;
 mod tuning;
-mod validation;
 mod verifying;
 
 use args::{Cli, Coflows, Command, Compare, Doctor, Explain, Flows, Forest, List, Report, Run, Traced};
@@ -39,7 +38,7 @@ use flowsieve_results::claims::Measured;
 use flowsieve_schemes::Entry;
 use flowsieve_settings::Key;
 use flowsieve_studies::explain::{self, Detail, Explained};
-use flowsieve_studies::{catalogue, export};
+use flowsieve_studies::{against, catalogue, export};
 use options::ReportOptions;
 use output::{errors_in_colour, in_colour, is_closed_output, print, print_json, tell, to_output};
 use progress::shown;
@@ -62,6 +61,15 @@ const FAILED: u8 = 1;
 /// Exit status if something in files, arguments or folders must be changed.
 const WRONG: u8 = 2;
 
+/// Commands of earlier versions, and what replaced them.
+const REPLACED: [(&str, &str); 2] = [
+    (
+        "validate",
+        "its cases are tests of the engine, and `flowsieve compare --against FOLDER` replays another simulator's runs",
+    ),
+    ("vectors", "the lab's tests write them, see crates/lab/tests/vectors of the source"),
+];
+
 /// Executes the command line, with custom schemes in addition to the built-in ones. It is all that `main` has to call:
 /// `flowsieve::main_with(&[scheme::ENTRY], &[])`. `settings`: the settings that these schemes declare.
 pub fn main_with(schemes: &'static [Entry], settings: &'static [&'static Key]) -> ExitCode {
@@ -76,6 +84,12 @@ pub fn carry_out(
     settings: &'static [&'static Key],
 ) -> u8 {
     interruption::heed_file_limit();
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let replaced = |name: &OsString| REPLACED.iter().find(|(command, _)| name == command);
+    if let Some((command, instead)) = arguments.get(1).and_then(replaced) {
+        tell(format!("error: there is no command `{command}` any more: {instead}"));
+        return WRONG;
+    }
     let command = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli.command,
         Err(said) => {
@@ -117,7 +131,7 @@ fn do_what_it_says(command: Command, packets: Packets) -> Result<(), Error> {
         Command::Init(args) => init::init(&args),
         Command::Explain(args) => explained(&args, engines),
         Command::Report(args) => show(&args),
-        Command::Compare(args) => compare(&args),
+        Command::Compare(args) => compare(&args, engines),
         Command::Doctor(args) => doctor(&args),
         Command::Export(args) => exporting::write_export(&args),
         Command::Reproduce(args) => reproduction::reproduce(&args, engines),
@@ -129,7 +143,6 @@ fn do_what_it_says(command: Command, packets: Packets) -> Result<(), Error> {
         Command::Forest { what } => forest(&what),
         #[cfg(target_os = "linux")]
         Command::Lab { what } => lab::lab(what, engines),
-        Command::Validate(args) => validation::validate(&args),
         Command::Completions { shell, result: None } => print(&completions::script(shell, engines)),
         Command::Completions { result: Some(result), .. } => print(&completions::compared(&ResultDir::open(result)?)),
     }
@@ -292,14 +305,27 @@ fn explained(args: &Explain, engines: &Engines) -> Result<(), Error> {
     print(&explained.iter().map(Explained::text).collect::<Vec<_>>().join("\n"))
 }
 
-fn compare(args: &Compare) -> Result<(), Error> {
-    let result = ResultDir::open(&args.of.dir)?;
+fn compare(args: &Compare, engines: &Engines) -> Result<(), Error> {
+    let Some(dir) = &args.dir else {
+        return args.against.as_deref().map_or(Ok(()), |folder| against(folder, args.json, engines));
+    };
+    let result = ResultDir::open(dir)?;
     let compared = args.options.compared(&result, args.value.as_deref().zip(args.baseline.as_deref()))?;
-    if args.of.json {
+    if args.json {
         return print_json(&compared);
     }
     let text = |compared: &report::Compared| compared.text(in_colour());
     print(&compared.iter().map(text).collect::<Vec<_>>().join("\n"))
+}
+
+/// Replays the runs of other simulators in a folder.
+fn against(folder: &Path, json: bool, engines: &Engines) -> Result<(), Error> {
+    let replay = |run: &against::Recorded| {
+        tell(format!("replaying {}", run.name));
+        run.replay(engines)
+    };
+    let agreements = against::recorded(folder)?.iter().map(replay).collect::<Result<Vec<_>, _>>()?;
+    if json { print_json(&agreements) } else { print(&against::table(&agreements)) }
 }
 
 fn doctor(args: &Doctor) -> Result<(), Error> {

@@ -55,6 +55,10 @@ const EXAMPLES: &[(&str, As)] = &[
     ("flowsieve compare results/quickstart", Whole),
     ("flowsieve compare results/quickstart pfabric pias --json", Whole),
     ("flowsieve compare results/first --vary ecn_threshold", Whole),
+    (
+        "flowsieve compare --against crosscheck",
+        Instead("crosscheck", concat!(env!("CARGO_MANIFEST_DIR"), "/../../crosscheck")),
+    ),
     ("flowsieve doctor results/quickstart", Whole),
     ("flowsieve export results/quickstart", Whole),
     ("flowsieve export results/quickstart --format latex --y \"mean fct\" --class 0-100KB", Whole),
@@ -131,13 +135,6 @@ const EXAMPLES: &[(&str, As)] = &[
         By("lab_own.rs", "\"message_gap=5ms\""),
     ),
     ("flowsieve lab clean", By("lab.rs", "[\"lab\", \"clean\"]")),
-    ("flowsieve validate --quick", By("validate.rs", "validate(&[\"--quick\"])")),
-    ("flowsieve validate --list", Whole),
-    ("flowsieve validate --case srpt-uniform-64-0.7 --case dctcp-2", Whole),
-    (
-        "flowsieve validate --against crosscheck",
-        Instead("crosscheck", concat!(env!("CARGO_MANIFEST_DIR"), "/../../crosscheck")),
-    ),
     ("flowsieve completions bash > ~/.local/share/bash-completion/completions/flowsieve", Whole),
 ];
 

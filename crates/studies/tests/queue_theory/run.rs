@@ -2,7 +2,6 @@
 
 use super::batches::Estimate;
 use super::case::{Case, PACKET_PS};
-use crate::parallel::in_parallel;
 use flowsieve_engines::built_in;
 use flowsieve_experiment::Error;
 use flowsieve_experiment::ExperimentText;
@@ -11,75 +10,47 @@ use flowsieve_experiment::plan::{self, Changes};
 use std::path::Path;
 
 /// Half of the 95 % interval may be at most this share of the mean.
-pub(crate) const PRECISION: f64 = 0.02;
+pub(super) const PRECISION: f64 = 0.02;
 /// The target, lower so that the last estimate of the number of batches suffices.
 const AIM: f64 = 0.018;
 /// The most batches; a case that is not precise enough by then fails.
 const MOST: usize = 512;
 
-/// An event, for a progress display.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Event {
-    /// A case (its index) has this many batches done, of about this many.
-    Going(usize, usize, usize),
-    /// A case is done: its index.
-    Finished(usize),
-}
-
 /// The result of a case. Times are in packets' times.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Outcome {
+pub(super) struct Outcome {
     /// The case.
-    pub case: Case,
+    pub(super) case: Case,
     /// Mean response time in theory.
-    pub theory: f64,
+    pub(super) theory: f64,
     /// How much packets may change it.
-    pub packet_bias: f64,
+    pub(super) packet_bias: f64,
     /// Mean FCT in the simulation.
-    pub simulated: Estimate,
+    pub(super) simulated: Estimate,
     /// Packet-hops: packets that crossed the link.
-    pub packet_hops: u64,
+    pub(super) packet_hops: u64,
 }
 
 impl Outcome {
     /// Returns whether the mean is precise enough to be judged.
-    pub fn is_precise(&self) -> bool {
+    pub(super) fn is_precise(&self) -> bool {
         self.simulated.half_width(0.95) <= PRECISION * self.simulated.mean
     }
 
     /// Returns the largest allowed distance between simulation and theory.
-    pub fn allowed(&self) -> f64 {
+    pub(super) fn allowed(&self) -> f64 {
         self.simulated.half_width(0.999) + self.packet_bias
     }
 
     /// Returns whether the simulation agrees with theory.
-    pub fn passes(&self) -> bool {
+    pub(super) fn passes(&self) -> bool {
         self.is_precise() && (self.simulated.mean - self.theory).abs() <= self.allowed()
     }
 }
 
-/// Runs cases, `jobs` at a time; the outcomes are in the order of the cases.
-pub fn validate(cases: &[Case], jobs: usize, show: &(dyn Fn(Event) + Sync)) -> Result<Vec<Outcome>, Error> {
-    // The longest first, so that no long case is left at the end.
-    let mut order: Vec<usize> = (0..cases.len()).collect();
-    order.sort_by(|&a, &b| {
-        let cost = |index: usize| cases[index].batch_packets();
-        cost(b).total_cmp(&cost(a)).then(a.cmp(&b))
-    });
-    let work = |number: usize| {
-        let index = order[number];
-        let outcome = carry_out(&cases[index], &|batches, of| show(Event::Going(index, batches, of)));
-        show(Event::Finished(index));
-        (index, outcome)
-    };
-    let mut done = in_parallel(jobs, cases.len(), work);
-    done.sort_by_key(|(index, _)| *index);
-    done.into_iter().map(|(_, outcome)| outcome).collect()
-}
-
 /// Runs a case with one seed after another until its mean is precise enough.
-fn carry_out(case: &Case, show: &dyn Fn(usize, usize)) -> Result<Outcome, Error> {
-    let input = ExperimentText::new("validate", &case.experiment());
+pub(super) fn run(case: &Case) -> Result<Outcome, Error> {
+    let input = ExperimentText::new("queue theory", &case.experiment());
     let plan = plan::plan(&input, Path::new(""), &Changes::default(), &built_in())?;
     let (mut means, mut wanted, mut packet_hops) = (Vec::new(), Case::BATCHES, 0);
     let simulated = loop {
@@ -97,7 +68,6 @@ fn carry_out(case: &Case, show: &dyn Fn(usize, usize)) -> Result<Outcome, Error>
             }
             wanted = enough;
         }
-        show(means.len(), wanted);
     };
     let (theory, packet_bias) = (case.theory(), case.packet_bias());
     Ok(Outcome { case: *case, theory, packet_bias, simulated, packet_hops })
@@ -114,7 +84,8 @@ fn batch_mean(case: &Case, fcts: impl Iterator<Item = Option<u64>>) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Discipline, Sizes};
+    use super::super::case::Sizes;
+    use super::super::theory::Discipline;
     use super::*;
 
     const CASE: Case = Case { discipline: Discipline::Fcfs, sizes: Sizes::Exponential, packets: 64.0, load: 0.5 };

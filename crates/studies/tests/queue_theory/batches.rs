@@ -4,18 +4,18 @@ use flowsieve_results::student_t_within;
 
 /// The mean of equally long, independent batches, with its error.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Estimate {
+pub(super) struct Estimate {
     /// Mean of the batches' means.
-    pub mean: f64,
+    pub(super) mean: f64,
     /// Standard error of the mean.
-    pub error: f64,
+    pub(super) error: f64,
     /// Number of batches.
-    pub batches: usize,
+    pub(super) batches: usize,
 }
 
 impl Estimate {
     /// Computes it from the means of at least two batches.
-    pub(crate) fn of(means: &[f64]) -> Option<Estimate> {
+    pub(super) fn of(means: &[f64]) -> Option<Estimate> {
         if means.len() < 2 {
             return None;
         }
@@ -27,12 +27,12 @@ impl Estimate {
 
     /// Returns half the width of the two-sided interval that contains the true mean with this probability, by Student's
     /// t.
-    pub fn half_width(&self, confidence: f64) -> f64 {
+    pub(super) fn half_width(&self, confidence: f64) -> f64 {
         student_t_within(self.batches.saturating_sub(1).max(1), confidence) * self.error
     }
 
     /// Estimates the total number of batches that reduces half of the 95 % interval to this share of the mean.
-    pub(crate) fn batches_for(&self, share: f64) -> usize {
+    pub(super) fn batches_for(&self, share: f64) -> usize {
         let ratio = self.half_width(0.95) / (share * self.mean);
         (self.batches as f64 * ratio * ratio).ceil() as usize
     }

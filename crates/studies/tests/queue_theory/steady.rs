@@ -12,9 +12,6 @@ use flowsieve_transport::tcp::congestion::{ALPHA, WINDOW};
 use std::fmt::Write;
 use std::path::Path;
 
-/// Numbers of long flows that are compared.
-pub(super) const FLOWS: [u32; 3] = [2, 10, 40];
-
 /// Bytes of a full packet.
 const PACKET_BYTES: f64 = 1_500.0;
 /// Marking threshold in packets: the paper's for 10 Gbit/s with unpaced packets.
@@ -30,23 +27,23 @@ const START_US: u64 = 60_000;
 
 /// The result for a number of flows.
 #[derive(Debug, Clone, PartialEq)]
-pub struct SteadyOutcome {
+pub(super) struct SteadyOutcome {
     /// Number of long flows.
-    pub flows: u32,
+    pub(super) flows: u32,
     /// The comparison, line by line.
-    pub lines: Vec<Line>,
+    pub(super) lines: Vec<Line>,
 }
 
 impl SteadyOutcome {
     /// Returns whether the simulation agrees with the analysis.
-    pub fn passes(&self) -> bool {
+    pub(super) fn passes(&self) -> bool {
         self.lines.iter().all(|line| line.passes)
     }
 }
 
 /// Runs a case. An error means a bug in the engine, which does not reach a steady state.
-pub fn steady(flows: u32) -> Result<SteadyOutcome, Error> {
-    let input = ExperimentText::new("validate", &experiment(flows));
+pub(super) fn steady(flows: u32) -> Result<SteadyOutcome, Error> {
+    let input = ExperimentText::new("DCTCP", &experiment(flows));
     let plan = plan::plan(&input, Path::new(""), &Changes::default(), &built_in())?;
     let result = built_in().run(&plan.points[0], 1, &mut go_on, None)?;
     let link = link(flows);
@@ -132,7 +129,7 @@ fn samples(result: &PointResult, flows: u32) -> Vec<Sample> {
 }
 
 /// Formats one row per line of the comparisons, and the number that pass.
-pub fn table(outcomes: &[SteadyOutcome]) -> String {
+pub(super) fn table(outcomes: &[SteadyOutcome]) -> String {
     let mut text =
         String::from("DCTCP in its steady state, in packets: long flows over 10 Gbit/s with 100 µs and K = 40.\n\n");
     let _ = writeln!(text, "{:<5} {:>5}  {:<22} {:>9} {:>10}", "", "flows", "", "analysis", "simulated");

@@ -8,12 +8,12 @@ const POINTS: usize = 16;
 
 /// Nodes and weights on −1 to 1.
 #[derive(Debug, Clone)]
-pub(crate) struct Rule([(f64, f64); POINTS]);
+pub(super) struct Rule([(f64, f64); POINTS]);
 
 impl Rule {
     /// Computes the zeros of the Legendre polynomial by Newton's method from Chebyshev's guesses, and their weights 2 /
     /// ((1 − x²) P′(x)²) (Abramowitz and Stegun, 25.4.29).
-    pub(crate) fn new() -> Rule {
+    pub(super) fn new() -> Rule {
         let mut rule = [(0.0, 0.0); POINTS];
         for (index, node) in rule.iter_mut().enumerate() {
             let mut x = libm::cos(std::f64::consts::PI * (index as f64 + 0.75) / (POINTS as f64 + 0.5));
@@ -28,7 +28,7 @@ impl Rule {
     }
 
     /// Integrates over every panel between two neighbours in `bounds`, which rise.
-    pub(crate) fn over(&self, bounds: &[f64], of: impl Fn(f64) -> f64) -> f64 {
+    pub(super) fn over(&self, bounds: &[f64], of: impl Fn(f64) -> f64) -> f64 {
         let panel = |ends: &[f64]| {
             let (middle, half) = ((ends[0] + ends[1]) / 2.0, (ends[1] - ends[0]) / 2.0);
             half * self.0.iter().map(|(x, weight)| weight * of(middle + half * x)).sum::<f64>()

@@ -39,7 +39,7 @@ impl PacketMoments {
 ///
 /// The waits before the packets of a message solve a linear system (Sakata, Noguchi and Oizumi 1971 have it for the
 /// transforms).
-pub(crate) fn round_robin(law: Law, load: f64) -> f64 {
+pub(super) fn round_robin(law: Law, load: f64) -> f64 {
     let waits = waits(law, load);
     let moments = PacketMoments::new(law);
     law.mean() + waits.iter().zip(&moments.survival).map(|(wait, share)| wait * share).sum::<f64>()
@@ -74,7 +74,7 @@ fn waits(law: Law, load: f64) -> Vec<f64> {
 
 /// Returns the mean of foreground–background with a quantum (Schrage 1967): the message with the fewest packets is
 /// next. Among equals, it is the one that has been there longest.
-pub(crate) fn least_attained(law: Law, load: f64) -> f64 {
+pub(super) fn least_attained(law: Law, load: f64) -> f64 {
     let rate = load / law.mean();
     let PacketMoments { survival, lengths, half_squares } = PacketMoments::new(law);
     let count = lengths.len();
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn both__come_near_to_their_fluids() {
-        use crate::validate::theory::{Discipline, response};
+        use super::super::theory::{Discipline, response};
         let law = Law::bounded_pareto(1.5, 100.0, 64.0);
         for load in LOADS {
             near(round_robin(law, load), response(Discipline::Ps, law, load), 0.02);

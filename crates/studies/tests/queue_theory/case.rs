@@ -5,13 +5,13 @@ use super::theory::{self, Discipline};
 use std::fmt;
 
 /// Payload of a packet. There are no headers, so the wire length of a message is its size.
-pub(crate) const PACKET_BYTES: f64 = 1_500.0;
+pub(super) const PACKET_BYTES: f64 = 1_500.0;
 /// Time of a packet at 10 Gbit/s.
-pub(crate) const PACKET_PS: f64 = 1_200_000.0;
+pub(super) const PACKET_PS: f64 = 1_200_000.0;
 
 /// The shape of the distribution of message sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sizes {
+pub(super) enum Sizes {
     /// Exponential.
     Exponential,
     /// Uniform from 0 to twice the mean.
@@ -22,7 +22,7 @@ pub enum Sizes {
 
 impl Sizes {
     /// All of them.
-    pub const ALL: [Sizes; 3] = [Sizes::Exponential, Sizes::Uniform, Sizes::BoundedPareto];
+    pub(super) const ALL: [Sizes; 3] = [Sizes::Exponential, Sizes::Uniform, Sizes::BoundedPareto];
 
     fn law(self, packets: f64) -> Law {
         match self {
@@ -59,19 +59,19 @@ impl fmt::Display for Sizes {
 
 /// One comparison with a closed form.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Case {
+pub(super) struct Case {
     /// The service discipline.
-    pub discipline: Discipline,
+    pub(super) discipline: Discipline,
     /// The distribution of message sizes.
-    pub sizes: Sizes,
+    pub(super) sizes: Sizes,
     /// Mean size of a message in packets.
-    pub packets: f64,
+    pub(super) packets: f64,
     /// Load of the link.
-    pub load: f64,
+    pub(super) load: f64,
 }
 
 impl Case {
-    pub(crate) fn law(&self) -> Law {
+    pub(super) fn law(&self) -> Law {
         match self.sizes.law(self.packets) {
             Law::BoundedPareto { shape, low, .. } => {
                 let low = (low * PACKET_BYTES).round() / PACKET_BYTES;
@@ -81,47 +81,35 @@ impl Case {
         }
     }
 
-    /// Returns its name on the command line: `srpt-bounded-pareto-64-0.7`.
-    pub fn name(&self) -> String {
-        let Case { discipline, sizes, packets, load } = self;
-        format!("{}-{}-{packets}-{load}", discipline.name(), sizes.to_string().to_lowercase().replace(' ', "-"))
-    }
-
     /// Returns the mean response time in theory, in packets' times.
-    pub fn theory(&self) -> f64 {
+    pub(super) fn theory(&self) -> f64 {
         theory::response(self.discipline, self.law(), self.load)
     }
 
     /// Returns how much undivided packets may change it, in packets' times.
-    pub fn packet_bias(&self) -> f64 {
+    pub(super) fn packet_bias(&self) -> f64 {
         theory::packet_bias(self.discipline, self.law(), self.load)
     }
 
     /// Returns after how many messages the queue forgets its past: the relaxation time in heavy traffic (Whitt,
     /// "Planning queueing simulations", Management Science 1989).
-    pub(crate) fn memory(&self) -> f64 {
+    pub(super) fn memory(&self) -> f64 {
         let free = 1.0 - self.load;
         self.load * (1.0 + self.law().variation()) / (free * free)
     }
 
     /// Returns the size of a batch, which is long compared with the memory. At either end, as many messages do not
     /// count as the queue takes to fill, or as lack successors.
-    pub(crate) fn batch(&self) -> Batch {
+    pub(super) fn batch(&self) -> Batch {
         let ends = 200.0 + 6.0 * self.memory();
         Batch { counted: (10_000.0 + 200.0 * self.memory()).ceil() as usize, ends: ends.ceil() as usize }
     }
 
     /// Number of batches for the first estimate of the mean; there may be more.
-    pub const BATCHES: usize = 16;
-
-    /// Returns the approximate number of packets in a batch.
-    pub fn batch_packets(&self) -> f64 {
-        let batch = self.batch();
-        self.packets * (batch.counted + 2 * batch.ends) as f64
-    }
+    pub(super) const BATCHES: usize = 16;
 
     /// Returns the experiment file. Both hosts send, so that a run has two independent queues.
-    pub fn experiment(&self) -> String {
+    pub(super) fn experiment(&self) -> String {
         let Case { discipline, sizes, packets, load } = self;
         let (name, scheme) = (discipline.name(), discipline.scheme());
         let of_run = match discipline {
@@ -164,18 +152,18 @@ impl fmt::Display for Case {
 
 /// The length of a batch, in messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Batch {
-    pub(crate) counted: usize,
+pub(super) struct Batch {
+    pub(super) counted: usize,
     /// Left out at the beginning, and again at the end.
-    pub(crate) ends: usize,
+    pub(super) ends: usize,
 }
 
 /// Which of the cases to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Extent {
+pub(super) enum Extent {
     /// Loads 0.3, 0.5, 0.7 and 0.9, with 64 and with 128 packets per message.
     All,
-    /// Loads up to 0.7, with 64 packets: a minute.
+    /// Loads up to 0.7, with 64 packets: a minute on two cores.
     Quick,
 }
 

@@ -4,7 +4,7 @@ use super::run::Outcome;
 use std::fmt::Write;
 
 /// Formats one row per case, and the number that pass.
-pub fn table(outcomes: &[Outcome]) -> String {
+pub(super) fn table(outcomes: &[Outcome]) -> String {
     let mut text = String::from(
         "Mean response time in packet times. ± is half of the 95 % interval. The difference from theory may be half \
          of the 99.9 % interval, plus the effect of packets.\n\n",

@@ -10,7 +10,7 @@ use super::packets;
 
 /// The service discipline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Discipline {
+pub(super) enum Discipline {
     /// First come, first served.
     Fcfs,
     /// Processor sharing: all messages at once, each at the same rate.
@@ -25,11 +25,11 @@ pub enum Discipline {
 
 impl Discipline {
     /// All disciplines.
-    pub const ALL: [Discipline; 5] =
+    pub(super) const ALL: [Discipline; 5] =
         [Discipline::Fcfs, Discipline::Ps, Discipline::Srpt, Discipline::Las, Discipline::Rates];
 
     /// Returns the scheme that implements the discipline, by packets or at flow level.
-    pub fn scheme(self) -> &'static str {
+    pub(super) fn scheme(self) -> &'static str {
         match self {
             Discipline::Fcfs => "fcfs",
             Discipline::Ps | Discipline::Rates => "ps",
@@ -39,13 +39,13 @@ impl Discipline {
     }
 
     /// Returns its name in tables.
-    pub fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         if self == Discipline::Rates { "rates" } else { self.scheme() }
     }
 }
 
 /// Returns the mean response time if service can be divided at will.
-pub(crate) fn response(discipline: Discipline, law: Law, load: f64) -> f64 {
+pub(super) fn response(discipline: Discipline, law: Law, load: f64) -> f64 {
     let rate = load / law.mean();
     let rule = Rule::new();
     let panels = law.panels();
@@ -70,7 +70,7 @@ pub(crate) fn response(discipline: Discipline, law: Law, load: f64) -> f64 {
 
 /// Returns how much the mean response time may differ from [`response`] because packets are not divided;
 /// docs/reference/queue-theory.md derives it. In units of the service of one packet, like everything here.
-pub(crate) fn packet_bias(discipline: Discipline, law: Law, load: f64) -> f64 {
+pub(super) fn packet_bias(discipline: Discipline, law: Law, load: f64) -> f64 {
     let of_packets = match discipline {
         Discipline::Fcfs | Discipline::Rates => return 0.0,
         Discipline::Srpt => return 1.0,

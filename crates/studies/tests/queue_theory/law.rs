@@ -6,7 +6,7 @@
 
 /// A distribution of sizes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Law {
+pub(super) enum Law {
     /// S(x) = exp(−x / mean).
     Exponential { mean: f64 },
     /// Uniform from 0 to `most`.
@@ -17,24 +17,24 @@ pub(crate) enum Law {
 
 impl Law {
     /// Builds the bounded Pareto distribution with this mean.
-    pub(crate) fn bounded_pareto(shape: f64, high_by_low: f64, mean: f64) -> Law {
+    pub(super) fn bounded_pareto(shape: f64, high_by_low: f64, mean: f64) -> Law {
         let unit = Law::BoundedPareto { shape, low: 1.0, high: high_by_low };
         let low = mean / unit.mean();
         Law::BoundedPareto { shape, low, high: low * high_by_low }
     }
 
     /// Returns E X.
-    pub(crate) fn mean(self) -> f64 {
+    pub(super) fn mean(self) -> f64 {
         self.beyond(0.0)
     }
 
     /// Returns E X² / (E X)² − 1, the squared coefficient of variation.
-    pub(crate) fn variation(self) -> f64 {
+    pub(super) fn variation(self) -> f64 {
         2.0 * self.moment(self.most()) / (self.mean() * self.mean()) - 1.0
     }
 
     /// Returns a size beyond which nothing matters: less than 10⁻¹⁷ of the messages.
-    pub(crate) fn most(self) -> f64 {
+    pub(super) fn most(self) -> f64 {
         match self {
             Law::Exponential { mean } => 40.0 * mean,
             Law::Uniform { most } => most,
@@ -43,7 +43,7 @@ impl Law {
     }
 
     /// Returns S(x).
-    pub(crate) fn survival(self, x: f64) -> f64 {
+    pub(super) fn survival(self, x: f64) -> f64 {
         match self {
             Law::Exponential { mean } => libm::exp(-x / mean),
             Law::Uniform { most } => (1.0 - x / most).clamp(0.0, 1.0),
@@ -57,7 +57,7 @@ impl Law {
     }
 
     /// Returns F′(x).
-    pub(crate) fn density(self, x: f64) -> f64 {
+    pub(super) fn density(self, x: f64) -> f64 {
         match self {
             Law::Exponential { mean } => libm::exp(-x / mean) / mean,
             Law::Uniform { most } => f64::from(u8::from((0.0..=most).contains(&x))) / most,
@@ -69,7 +69,7 @@ impl Law {
     }
 
     /// Returns ∫ S from x on: the mean part of a message beyond x, zero for a shorter message.
-    pub(crate) fn beyond(self, x: f64) -> f64 {
+    pub(super) fn beyond(self, x: f64) -> f64 {
         match self {
             Law::Exponential { mean } => mean * libm::exp(-x / mean),
             Law::Uniform { most } => {
@@ -87,7 +87,7 @@ impl Law {
     }
 
     /// Returns ∫ t S(t) dt from 0 to x: half of E min(X, x)².
-    pub(crate) fn moment(self, x: f64) -> f64 {
+    pub(super) fn moment(self, x: f64) -> f64 {
         match self {
             Law::Exponential { mean } => mean * (mean - (x + mean) * libm::exp(-x / mean)),
             Law::Uniform { most } => {
@@ -105,12 +105,12 @@ impl Law {
     }
 
     /// Returns ∫ t dF(t) from 0 to x: the work of messages of at most x.
-    pub(crate) fn brought_up_to(self, x: f64) -> f64 {
+    pub(super) fn brought_up_to(self, x: f64) -> f64 {
         self.mean() - self.beyond(x) - x * self.survival(x)
     }
 
     /// Returns panels from 0 to [`Law::most`], with a bound at each bend of S.
-    pub(crate) fn panels(self) -> Vec<f64> {
+    pub(super) fn panels(self) -> Vec<f64> {
         let even = |to: f64, count: u32| (0..=count).map(move |n| to * f64::from(n) / f64::from(count));
         match self {
             Law::Exponential { .. } => even(self.most(), 160).collect(),
@@ -125,10 +125,10 @@ impl Law {
 
 #[cfg(test)]
 mod tests {
+    use super::super::integrate::Rule;
     use super::*;
-    use crate::validate::integrate::Rule;
 
-    pub(crate) const LAWS: [Law; 4] = [
+    pub(super) const LAWS: [Law; 4] = [
         Law::Exponential { mean: 64.0 },
         Law::Uniform { most: 128.0 },
         Law::BoundedPareto { shape: 1.5, low: 23.0, high: 2_300.0 },

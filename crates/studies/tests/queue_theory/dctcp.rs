@@ -7,37 +7,37 @@
 
 /// Long flows over a link.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Link {
+pub(super) struct Link {
     /// Number of long flows.
-    pub flows: u32,
+    pub(super) flows: u32,
     /// Packets that the link carries per second.
-    pub packets_per_second: f64,
+    pub(super) packets_per_second: f64,
     /// Round trip of a full packet and its ACK when the queue is empty, serialisation included, in seconds.
-    pub round_trip: f64,
+    pub(super) round_trip: f64,
     /// Marking threshold K: a packet is marked if more are queued.
-    pub threshold: f64,
+    pub(super) threshold: f64,
 }
 
 /// The result of the analysis.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Steady {
+pub(super) struct Steady {
     /// The window of each flow at which marking begins, W* = (C · RTT + K) / N.
-    pub critical_window: f64,
+    pub(super) critical_window: f64,
     /// Estimate of the marked share.
-    pub alpha: f64,
+    pub(super) alpha: f64,
     /// Mean window: midway between the ends of its sawtooth, W* + 1 and (W* + 1)(1 − alpha/2).
-    pub window: f64,
+    pub(super) window: f64,
     /// The largest queue, K + N.
-    pub queue_most: f64,
+    pub(super) queue_most: f64,
     /// Peak to peak, N times the sawtooth of a window.
-    pub queue_oscillation: f64,
+    pub(super) queue_oscillation: f64,
     /// Period of the sawtooth, in seconds.
-    pub period: f64,
+    pub(super) period: f64,
 }
 
 impl Link {
     /// Computes equations 3 to 11 of the analysis.
-    pub fn steady(&self) -> Steady {
+    pub(super) fn steady(&self) -> Steady {
         let flows = f64::from(self.flows);
         let pipe = self.packets_per_second * self.round_trip;
         let critical_window = (pipe + self.threshold) / flows;
@@ -70,32 +70,32 @@ fn alpha(critical_window: f64) -> f64 {
 
 /// The steady state observed in a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Observed {
+pub(super) struct Observed {
     /// Mean over time and flows, in packets.
-    pub window: f64,
+    pub(super) window: f64,
     /// Mean over time and flows.
-    pub alpha: f64,
+    pub(super) alpha: f64,
     /// Difference between the largest and the smallest queue, averaged over spans of two periods, in packets.
-    pub queue_oscillation: f64,
+    pub(super) queue_oscillation: f64,
     /// The largest queue at any time, in packets.
-    pub queue_most: f64,
+    pub(super) queue_most: f64,
 }
 
 /// A sample; samples are equally spaced.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Sample {
+pub(super) struct Sample {
     /// Congestion window of each flow in packets.
-    pub windows: Vec<f64>,
+    pub(super) windows: Vec<f64>,
     /// Alpha of each flow.
-    pub alphas: Vec<f64>,
+    pub(super) alphas: Vec<f64>,
     /// Fewest and most packets queued at the link since the last sample, without the one on the line.
-    pub queue: (f64, f64),
+    pub(super) queue: (f64, f64),
 }
 
 impl Observed {
     /// Summarises samples of the steady state; `in_period` of them make one period of the sawtooth. `None` if they do
     /// not fill two periods, or if a sample has no flow.
-    pub fn of(samples: &[Sample], in_period: usize) -> Option<Observed> {
+    pub(super) fn of(samples: &[Sample], in_period: usize) -> Option<Observed> {
         let stretches = samples.chunks_exact((2 * in_period).max(1));
         let mean = |values: &mut dyn Iterator<Item = f64>| {
             let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
@@ -114,15 +114,15 @@ impl Observed {
 
 /// One line of the comparison.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Line {
+pub(super) struct Line {
     /// The quantity that is compared.
-    pub what: &'static str,
+    pub(super) what: &'static str,
     /// Its value in the analysis.
-    pub analysis: f64,
+    pub(super) analysis: f64,
     /// Its value in the run.
-    pub observed: f64,
+    pub(super) observed: f64,
     /// Whether they agree.
-    pub passes: bool,
+    pub(super) passes: bool,
 }
 
 /// The relative difference allowed between means.
@@ -132,7 +132,7 @@ const IN_STEP: u32 = 2;
 
 /// Compares means within a tenth if windows are in step, and the bound of the queue in any case. A burst of `burst`
 /// packets may exceed the bound.
-pub fn compare(link: &Link, observed: &Observed, burst: f64) -> Vec<Line> {
+pub(super) fn compare(link: &Link, observed: &Observed, burst: f64) -> Vec<Line> {
     let steady = link.steady();
     let near = |what, analysis: f64, observed: f64| Line {
         what,

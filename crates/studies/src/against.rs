@@ -7,7 +7,7 @@ use flowsieve_experiment::engine::{Engines, go_on};
 use flowsieve_experiment::plan::{Changes, Plan, plan};
 use flowsieve_experiment::{Error, ExperimentText, FileError};
 use flowsieve_results::SizeClass;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ pub struct Recorded {
 }
 
 /// The agreement of a replay with the run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Agreement {
     /// The name of the run.
     pub name: String,
@@ -49,7 +49,7 @@ pub struct Agreement {
 }
 
 /// The agreement over the flows of a size class.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct ClassAgreement {
     /// The name of the class.
     pub class: String,
