@@ -7,9 +7,8 @@ mod forest;
 #[cfg(target_os = "linux")]
 mod lab;
 mod shards;
-mod thresholds;
-mod tune;
 
+use crate::commands::tune::Tune;
 use crate::options::{Budget, ChangeOptions, CompareOptions, Jobs, ReportOptions, RunOptions, Threads};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
@@ -25,8 +24,6 @@ pub(crate) use forest::{Forest, Traced};
 #[cfg(target_os = "linux")]
 pub(crate) use lab::{Lab, LabCompare, LabDown, LabExec, LabUp, LabWatch};
 pub(crate) use shards::{Join, Pack, PlanArgs, Planned, Verify};
-pub(crate) use thresholds::{Configuration, Thresholds};
-pub(crate) use tune::Tune;
 
 /// Simulates data-centre fabrics, and compares schemes that schedule flows with the few priority queues of real
 /// switches.
@@ -49,7 +46,7 @@ Examples:
   flowsieve compare results/quickstart pias dctcp
   flowsieve doctor results/quickstart
   flowsieve reproduce awafs/fig05-26 --scale quick
-  flowsieve thresholds --workload web-search --load 0.8 --queues 8 --method pias
+  flowsieve tune --model --workload web-search --load 0.8 --queues 8
   flowsieve convert flow.txt -o flows.csv --with topology.txt
 
 Exit status: 0 success; 1 the simulation failed, or `verify` found other bytes; 2 the file, the arguments or the folders need a change.";
@@ -88,9 +85,7 @@ pub(crate) enum Command {
     Coflows(Coflows),
     /// Convert a file of another simulator: a flow list, a topology or a distribution of flow sizes
     Convert(Convert),
-    /// Compute demotion thresholds for a distribution of flow sizes by a quick model; tune finds them by simulation
-    Thresholds(Thresholds),
-    /// Find by simulation what would help a fabric's traffic: queues, thresholds and marks, with configuration
+    /// Find by simulation, or at once by a model, what would help a fabric's traffic: queues, thresholds and marks
     Tune(Tune),
     /// Report how good a forest's predictions of flow sizes are, or write them into a flow list
     Forest {

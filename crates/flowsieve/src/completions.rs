@@ -86,7 +86,7 @@ impl Names {
             ("flows", "set", &self.keys),
             ("reproduce", "what", &self.papers),
             ("explain", "name", &self.explained),
-            ("thresholds", "workload", &self.workloads),
+            ("tune", "workload", &self.workloads),
             ("convert", "from", &self.formats),
         ];
         if cfg!(target_os = "linux") {

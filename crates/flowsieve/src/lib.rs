@@ -2,9 +2,8 @@
 //! passes custom schemes is the complete command with these schemes in it (docs/extend).
 
 mod args;
+mod commands;
 mod completions;
-mod computation;
-mod configuring;
 mod converting;
 mod exporting;
 mod following;
@@ -18,12 +17,13 @@ mod progress;
 mod reproduction;
 mod resolving;
 mod spreading;
-mod tuning;
+mod values;
 mod verifying;
 
 use args::{Cli, Coflows, Command, Compare, Doctor, Explain, Flows, Forest, List, Report, Run, Traced};
 use clap::Parser;
-pub use computation::{Computed, computed};
+use commands::tune::{self, as_tune};
+pub use commands::tune::{Computed, Making, Place, Step, computed, tuned};
 pub use exporting::{export_to, refused};
 use flowsieve_engines::Packets;
 use flowsieve_experiment::engine::Engines;
@@ -47,7 +47,6 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
-pub use tuning::{Making, Step, tuned};
 
 /// Asks for huge pages, without which large fabrics spend much of their time translating addresses (docs/reference/performance.md).
 #[global_allocator]
@@ -90,7 +89,7 @@ pub fn carry_out(
         tell(format!("error: there is no command `{command}` any more: {instead}"));
         return WRONG;
     }
-    let command = match Cli::try_parse_from(arguments) {
+    let command = match Cli::try_parse_from(as_tune(arguments)) {
         Ok(cli) => cli.command,
         Err(said) => {
             let text = said.render();
@@ -138,8 +137,7 @@ fn do_what_it_says(command: Command, packets: Packets) -> Result<(), Error> {
         Command::Flows(args) => write_flows(&args, engines),
         Command::Coflows(args) => write_coflows(&args),
         Command::Convert(args) => converting::convert(&args),
-        Command::Thresholds(args) => computation::thresholds(&args),
-        Command::Tune(args) => tuning::tune(&args),
+        Command::Tune(args) => tune::tune(&args),
         Command::Forest { what } => forest(&what),
         #[cfg(target_os = "linux")]
         Command::Lab { what } => lab::lab(what, engines),

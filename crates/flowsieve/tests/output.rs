@@ -28,7 +28,7 @@ const COMMANDS: &[&[&str]] = &[
     &["forest", "trace", "pagerank-like"],
     &["list", "settings"],
     &["list", "schemes", "--json"],
-    &["thresholds", "--workload", "web-search", "--model-only"],
+    &["tune", "--model", "--workload", "web-search"],
     &["completions", "bash"],
 ];
 

@@ -1,0 +1,3 @@
+//! The commands: a file each, with its options, its call and its words.
+
+pub(crate) mod tune;
