@@ -5,15 +5,13 @@
 //!
 //! To add an option, declare it in its group, use it where the group is used, and run `make generate`.
 
-mod export;
-
+pub use crate::commands::export::{ExportOptions, Format, What};
 pub use crate::commands::tune::{
-    AskOptions, ByOptions, Distribution, Marking, Method, ModelOptions, PortsOptions, SearchOptions, TuneOptions,
+    AskOptions, ByOptions, Distribution, ModelOptions, PortsOptions, SearchOptions, TuneOptions,
 };
-pub use crate::values::{Budget, NamedPort, Rate, Span, Time};
+pub use crate::values::{Budget, Marking, Method, NamedPort, Rate, Span, Time};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, CommandFactory, ValueEnum};
-pub use export::{ExportOptions, Format, What};
+use clap::{Args, ValueEnum};
 use flowsieve_experiment::execute::How;
 use flowsieve_experiment::joining::Missing;
 use flowsieve_experiment::{Error, Scale, machine};
@@ -299,5 +297,5 @@ pub fn groups() -> Vec<(&'static str, clap::Command)> {
 /// The whole command line, as clap describes it.
 #[must_use]
 pub fn command() -> clap::Command {
-    crate::args::Cli::command()
+    crate::commands::cli()
 }

@@ -1,6 +1,8 @@
 //! Values that options take, with their units.
 
+use clap::ValueEnum;
 use flowsieve_settings::units;
+use flowsieve_studies::thresholds as studies;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -91,5 +93,54 @@ impl FromStr for NamedPort {
     fn from_str(text: &str) -> Result<NamedPort, String> {
         let (name, rate) = text.rsplit_once('=').ok_or("expected a name and a rate, such as Ethernet0=25Gbps")?;
         Ok(NamedPort { name: name.to_owned(), rate: rate.parse()? })
+    }
+}
+
+/// What marking compares with its threshold.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Marking {
+    /// The length of the whole port
+    Port,
+    /// The length of the packet's queue
+    Queue,
+}
+
+impl From<Marking> for studies::Marking {
+    fn from(marking: Marking) -> studies::Marking {
+        match marking {
+            Marking::Port => studies::Marking::Port,
+            Marking::Queue => studies::Marking::Queue,
+        }
+    }
+}
+
+/// How thresholds are chosen.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Method {
+    /// The same number of flows ends in each queue
+    EqualSplit,
+    /// Best by PIAS's model, a tandem of M/M/1 queues
+    Pias,
+    /// Best by an M/G/1 foreground-background queue with FIFO levels
+    Background,
+    /// One threshold, best by two-level processor sharing
+    TwoLevel,
+    /// Those published for PIAS
+    Published,
+    /// Best in the packet simulator, by a search from the others
+    Simulate,
+}
+
+impl Method {
+    /// Returns the method, unless thresholds are searched for.
+    pub(crate) fn computed(self) -> Option<studies::Method> {
+        match self {
+            Method::EqualSplit => Some(studies::Method::EqualSplit),
+            Method::Pias => Some(studies::Method::Pias),
+            Method::Background => Some(studies::Method::Background),
+            Method::TwoLevel => Some(studies::Method::TwoLevel),
+            Method::Published => Some(studies::Method::Published),
+            Method::Simulate => None,
+        }
     }
 }

@@ -268,6 +268,27 @@ fn replaced__commands_name_what_replaced_them() {
     }
 }
 
+/// Every command stands in one of four groups, with what it does.
+#[test]
+fn help__lists_every_command_in_a_group() {
+    let help = flowsieve(folder().path(), &["--help"]).out;
+    let at = |part: &str| help.find(part).unwrap_or_else(|| panic!("{part}: {help}"));
+    let listed = &help[at("\nRun and look:\n")..at("\nOptions:\n")];
+    let groups = listed.lines().filter(|line| line.ends_with(':') && !line.starts_with(' ')).count();
+    let mut listed: Vec<String> = listed
+        .lines()
+        .filter(|line| line.starts_with("  "))
+        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect();
+    let about = |command: &clap::Command| format!("{} {}", command.get_name(), command.get_about().unwrap());
+    let mut commands: Vec<String> = flowsieve::options::command().get_subcommands().map(about).collect();
+    listed.sort();
+    commands.sort();
+    assert_eq!((groups, listed), (4, commands));
+    assert!(at("Usage: ") < at("\nRun and look:\n") && at("\nOptions:\n") < at("\nExamples:\n"), "{help}");
+    assert!(!help.contains("Commands:"), "{help}");
+}
+
 /// A fabric without anything else.
 const FABRIC: &str = "[topology]\nkind = \"single-switch\"\nhosts = 4\nhost_link = \"10Gbps\"\n";
 

@@ -5,8 +5,8 @@ use crate::interruption;
 use crate::options::Jobs;
 use crate::output::{print, print_json, tell};
 use crate::progress::{STEPS, bar, in_words, shown};
-use crate::values::{Budget, NamedPort, Rate, Span, Time};
-use clap::{Args, ValueEnum, ValueHint};
+use crate::values::{Budget, Marking, Method, NamedPort, Rate, Span, Time};
+use clap::{Args, ValueHint};
 use flowsieve_configure::System;
 use flowsieve_engines::built_in;
 use flowsieve_experiment::Error;
@@ -203,55 +203,6 @@ pub struct ModelOptions {
     /// By which model.
     #[command(flatten)]
     pub by: ByOptions,
-}
-
-/// What marking compares with its threshold.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum Marking {
-    /// The length of the whole port
-    Port,
-    /// The length of the packet's queue
-    Queue,
-}
-
-impl From<Marking> for studies::Marking {
-    fn from(marking: Marking) -> studies::Marking {
-        match marking {
-            Marking::Port => studies::Marking::Port,
-            Marking::Queue => studies::Marking::Queue,
-        }
-    }
-}
-
-/// How thresholds are chosen.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum Method {
-    /// The same number of flows ends in each queue
-    EqualSplit,
-    /// Best by PIAS's model, a tandem of M/M/1 queues
-    Pias,
-    /// Best by an M/G/1 foreground-background queue with FIFO levels
-    Background,
-    /// One threshold, best by two-level processor sharing
-    TwoLevel,
-    /// Those published for PIAS
-    Published,
-    /// Best in the packet simulator, by a search from the others
-    Simulate,
-}
-
-impl Method {
-    /// Returns the method, unless thresholds are searched for.
-    fn computed(self) -> Option<studies::Method> {
-        match self {
-            Method::EqualSplit => Some(studies::Method::EqualSplit),
-            Method::Pias => Some(studies::Method::Pias),
-            Method::Background => Some(studies::Method::Background),
-            Method::TwoLevel => Some(studies::Method::TwoLevel),
-            Method::Published => Some(studies::Method::Published),
-            Method::Simulate => None,
-        }
-    }
 }
 
 /// Returns the command line of `tune` that says what one of `thresholds` said, or the line itself. It had the fabric as an option,

@@ -4,10 +4,9 @@
 //! `--foreground` it is that process itself. The lab is an experiment of one run that ends when it is told to, so its result is
 //! like any other.
 
-use super::in_words_of;
-use crate::args::{LabDown, LabExec, LabUp};
+use super::super::{default_out, show_result};
+use super::{LabDown, LabExec, LabUp, in_words_of};
 use crate::output::{print, tell};
-use crate::{default_out, show_result};
 use flowsieve_engines::linux::named::{self, Named};
 use flowsieve_engines::linux::requests::{self, HostInfo, Info};
 use flowsieve_engines::linux::{enter, new_session};

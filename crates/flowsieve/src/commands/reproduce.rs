@@ -1,9 +1,10 @@
-//! `flowsieve reproduce`.
+//! `flowsieve reproduce`: a paper's experiments beside its claims.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use clap::{Args, ValueHint};
 use flowsieve_experiment::bundle::{failed, write_text};
 use flowsieve_experiment::engine::Engines;
 use flowsieve_experiment::execute::{How, execute_sharing};
@@ -16,12 +17,70 @@ use flowsieve_report::{self as report, PageFigure};
 use flowsieve_results::ResultError;
 use flowsieve_results::claims::Measured;
 
-use crate::announce;
-use crate::args::Reproduce;
+use super::announce;
+use super::run::tell_of_threads;
 use crate::interruption;
+use crate::options::{Budget, ChangeOptions, Jobs, Threads};
 use crate::output::{print, tell};
 use crate::progress::{in_words, shown};
-use crate::resolving::{Resolvable, Resolving};
+use crate::resolve::{Resolvable, Resolving};
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  flowsieve reproduce awafs/fig05-26 --scale quick
+      runs one figure and prints its claims with what was measured
+  flowsieve reproduce nos2 --scale quick --dry-run
+      what all of a paper would take
+  flowsieve reproduce nos2 --scale quick --from-measured
+      runs nothing; shows what is kept of earlier runs
+  flowsieve reproduce nos2/fig06 --page nos2.md
+      writes the page of claims and values to this file
+  flowsieve reproduce nos2 --scale quick --resolve --budget 2h
+      adds seeds to claims that are not resolved, for two hours
+
+Figures share their points: a run that several figures need is made once.
+Repeat an interrupted command to continue it.")]
+pub(crate) struct Reproduce {
+    /// A paper's folder in the catalogue, or one of its figures: PAPER or PAPER/FIGURE
+    #[arg(value_name = "PAPER[/FIGURE]")]
+    what: String,
+    /// Folder of the catalogue [default: experiments if it exists, else built in]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    folder: Option<PathBuf>,
+    #[command(flatten)]
+    change: ChangeOptions,
+    #[command(flatten)]
+    jobs: Jobs,
+    #[command(flatten)]
+    threads: Threads,
+    /// Where results go, one folder per figure [default: results/ and the paper's name]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    out: Option<PathBuf>,
+    /// Where the page of claims and values goes [default: reproduction.md in that folder]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    page: Option<PathBuf>,
+    /// Replace that page and its figures if they exist; those in the folder of the results are always replaced
+    #[arg(long, requires = "page")]
+    replace: bool,
+    /// Add seeds, five to 40, to unresolved claims that twice their seeds would resolve, the cheapest first
+    #[arg(long, conflicts_with = "seeds")]
+    resolve: bool,
+    /// Time for adding seeds, from the start of the command; the first five are always run
+    #[arg(long, value_name = "TIME", default_value = "60m", requires = "resolve")]
+    budget: Budget,
+    /// Run nothing; show the measurements that are kept next to the experiments
+    #[arg(long, conflicts_with_all = ["fresh", "keep", "seeds", "resolve", "jobs", "threads", "dry_run"])]
+    from_measured: bool,
+    /// Make all runs again: use neither existing results nor, with --keep, kept measurements
+    #[arg(long)]
+    fresh: bool,
+    /// Keep the measurements next to the experiments, and continue from those kept there
+    #[arg(long)]
+    keep: bool,
+    /// Show the cost, without running anything
+    #[arg(long)]
+    dry_run: bool,
+}
 
 pub(crate) fn reproduce(args: &Reproduce, engines: &Engines) -> Result<(), Error> {
     let begun = Instant::now();
@@ -52,7 +111,7 @@ pub(crate) fn reproduce(args: &Reproduce, engines: &Engines) -> Result<(), Error
         reproduction.refuse_other_models(&out)?;
     }
     say(&reproduction, &parts, jobs);
-    reproduction.figures.iter().try_for_each(|figure| super::tell_of_threads(&figure.plan, engines, threads))?;
+    reproduction.figures.iter().try_for_each(|figure| tell_of_threads(&figure.plan, engines, threads))?;
     if args.dry_run {
         return Ok(());
     }

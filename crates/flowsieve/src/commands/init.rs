@@ -1,7 +1,7 @@
 //! `flowsieve init`: a first experiment, one on a fabric of today, or a crate for a custom scheme.
 
-use crate::args::Init;
 use crate::output::{print, tell};
+use clap::{Args, ValueHint};
 use flowsieve_experiment::bundle::{failed, write_text};
 use flowsieve_experiment::{Error, lookup};
 use flowsieve_files::{Existing, check_new, folder_of};
@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
 
 /// The scheme of docs/extend/scheme.md, its name there, and its experiment.
-const SCHEME: &str = include_str!("../examples/own_scheme/shortest_first.rs");
+const SCHEME: &str = include_str!("../../examples/own_scheme/shortest_first.rs");
 const SCHEME_NAME: &str = "shortest-first";
-const EXPERIMENT: &str = include_str!("../examples/own_scheme/comparison.toml");
+const EXPERIMENT: &str = include_str!("../../examples/own_scheme/comparison.toml");
 
 /// The other files of the crate; `NAME` stands for the scheme's name.
 const MANIFEST: &str = include_str!("init/Cargo.toml.in");
@@ -24,7 +24,33 @@ const SCHEME_TEST: &str = include_str!("init/scheme_test.rs.in");
 const COMMAND_TEST: &str = include_str!("init/command_test.rs.in");
 
 /// The versions with which this command was tested.
-const LOCK: &str = include_str!("../../../Cargo.lock");
+const LOCK: &str = include_str!("../../../../Cargo.lock");
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  flowsieve init
+      a first experiment with comments, first.toml
+  flowsieve init --fabric 25-100
+      an experiment on a leaf-spine fabric of today, with its sources: also 100-400 and 400-800
+  flowsieve init --scheme nearest-first
+      a crate in flowsieve-nearest-first: a scheme, an experiment and tests. Its binary is this command with the scheme in it
+
+Nothing is overwritten. A crate is built with Rust's cargo and needs Flowsieve's source, which is not on crates.io.")]
+pub(crate) struct Init {
+    /// Where to write it [default: the current folder; for a crate flowsieve- and the scheme's name]
+    #[arg(value_hint = ValueHint::DirPath)]
+    dir: Option<PathBuf>,
+    /// Write an experiment on a fabric of today: the speeds of its hosts and uplinks in Gbit/s, such as 25-100
+    #[arg(long, value_name = "SPEEDS", conflicts_with = "scheme")]
+    fabric: Option<String>,
+    /// Write a crate for a scheme of this name
+    #[arg(long, value_name = "NAME")]
+    scheme: Option<String>,
+    /// Where the crate takes Flowsieve from: a folder with its source, or the address of a git repository [default: the
+    /// source in which the current folder lies, else Flowsieve's repository]
+    #[arg(long, value_name = "SOURCE", requires = "scheme")]
+    flowsieve: Option<String>,
+}
 
 pub(crate) fn init(args: &Init) -> Result<(), Error> {
     match (&args.scheme, &args.fabric) {

@@ -1,8 +1,6 @@
 //! `flowsieve lab watch`: what the ports of a lab do.
 
-use super::in_words_of;
-use super::screen;
-use crate::args::LabWatch;
+use super::{LabWatch, in_words_of, screen};
 use crate::output::{print, print_json};
 use flowsieve_engines::linux::named;
 use flowsieve_engines::linux::requests::{self, Info, LinkInfo, View};

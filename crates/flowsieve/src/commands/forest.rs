@@ -1,7 +1,10 @@
-//! The command line of forests.
+//! `flowsieve forest`: predictions of flow sizes.
 
+use crate::output::{print, print_json, to_output};
 use clap::{Args, Subcommand, ValueHint};
-use flowsieve_studies::export::Layout;
+use flowsieve_engines::forest::{Predicted, SizeClasses, text};
+use flowsieve_experiment::Error;
+use flowsieve_studies::export::{self, Layout};
 use std::path::PathBuf;
 
 const FOREST_EXAMPLES: &str = "\
@@ -59,24 +62,24 @@ pub(crate) enum Forest {
 pub(crate) struct Import {
     /// The files, whose flows follow one another; all have the same header
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) files: Vec<PathBuf>,
+    files: Vec<PathBuf>,
     /// Leave a column out
     #[arg(long, value_name = "COLUMN", conflicts_with = "simulator")]
-    pub(crate) drop: Vec<String>,
+    drop: Vec<String>,
     /// Multiply the numbers of a column, and round them: features are whole numbers
     #[arg(long, value_name = "COLUMN=FACTOR", value_parser = scale, conflicts_with = "simulator")]
-    pub(crate) scale: Vec<(String, f64)>,
+    scale: Vec<(String, f64)>,
     /// The files are those of Flux's simulator: column 0 is the size, the others are predictions of it
     #[arg(long)]
-    pub(crate) simulator: bool,
+    simulator: bool,
     /// The column that becomes the predicted size, from 1 [default: none]
     #[arg(long, value_name = "N", requires = "simulator", value_parser = clap::value_parser!(u16).range(1..=1000))]
-    pub(crate) predicted: Option<u16>,
+    predicted: Option<u16>,
 }
 
 impl Import {
     /// Returns how the files are read.
-    pub(crate) fn layout(&self) -> Layout {
+    fn layout(&self) -> Layout {
         if self.simulator {
             Layout::Simulated { predicted: self.predicted.map(usize::from) }
         } else {
@@ -98,17 +101,36 @@ fn scale(text: &str) -> Result<(String, f64), String> {
 pub(crate) struct Traced {
     /// The forest's file
     #[arg(value_hint = ValueHint::FilePath)]
-    pub(crate) forest: PathBuf,
+    forest: PathBuf,
     /// A flow list with the features that the forest reads
     #[arg(value_hint = ValueHint::FilePath)]
-    pub(crate) trace: PathBuf,
+    trace: PathBuf,
     /// Share of the trace's first flows to leave out, because the forest was trained on them
     #[arg(long, value_name = "SHARE", default_value_t = 0.8, value_parser = share)]
-    pub(crate) from: f64,
+    from: f64,
 }
 
 /// Parses a number from 0 to below 1.
 fn share(text: &str) -> Result<f64, String> {
     let share = text.parse::<f64>().ok().filter(|share| (0.0..1.0).contains(share));
     share.ok_or_else(|| "expected a number from 0 to below 1".to_owned())
+}
+
+pub(crate) fn forest(what: &Forest) -> Result<(), Error> {
+    let read = |of: &Traced| Predicted::read(&of.forest, &of.trace, of.from);
+    match what {
+        Forest::Apply { of } => {
+            let predicted = read(of)?;
+            to_output(|out| predicted.write(out))
+        }
+        Forest::Trace { name, calibration, seed } => to_output(|out| export::stand_in(name, calibration, *seed, out)),
+        Forest::Import(args) => to_output(|out| export::flux(&args.files, args.layout(), out)),
+        Forest::Report { of, json } => {
+            let worth = read(of)?.worth(&SizeClasses::default());
+            if *json {
+                return print_json(&worth);
+            }
+            print(&text(&worth))
+        }
+    }
 }

@@ -4,23 +4,44 @@
 //! A script contains the names known to the program that prints it. Print it again when these change. What `compare` takes
 //! depends on the result, so that its script asks the program.
 
-use crate::args::Cli;
+use super::cli;
+use crate::output::print;
 use clap::builder::PossibleValuesParser;
-use clap::{Arg, Command, CommandFactory};
+use clap::{Arg, Args, Command};
 use clap_complete::Shell;
 use flowsieve_convert::{self as convert};
 use flowsieve_experiment::engine::Engines;
-use flowsieve_experiment::{lookup, overrides};
+use flowsieve_experiment::{Error, lookup, overrides};
 use flowsieve_results::ResultDir;
 use flowsieve_settings::Kind;
 use flowsieve_studies::explain;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  flowsieve completions bash > ~/.local/share/bash-completion/completions/flowsieve
+
+It knows this program's schemes, workloads, settings and built-in experiments. Print it again after an update.")]
+pub(crate) struct Completions {
+    /// The shell
+    shell: Shell,
+    /// Print what `compare` takes of this result instead: what the script asks for
+    #[arg(long, value_name = "DIR", hide = true)]
+    result: Option<PathBuf>,
+}
+
+pub(crate) fn completions(args: &Completions, engines: &Engines) -> Result<(), Error> {
+    match &args.result {
+        None => print(&script(args.shell, engines)),
+        Some(result) => print(&compared(&ResultDir::open(result)?)),
+    }
+}
 
 /// Returns the script for a shell.
-pub(crate) fn script(shell: Shell, engines: &Engines) -> String {
+fn script(shell: Shell, engines: &Engines) -> String {
     let mut script = Vec::new();
     let names = Names::of(engines);
-    clap_complete::generate(shell, &mut names.put_into(Cli::command()), program(), &mut script);
+    clap_complete::generate(shell, &mut names.put_into(cli()), program(), &mut script);
     let script = String::from_utf8_lossy(&script).into_owned();
     match shell {
         Shell::Bash => bash_with_values(&bash_without_space_after_keys(&script), &names.values),
@@ -201,7 +222,7 @@ _flowsieve_compared() {{
 }
 
 /// Returns what `compare` takes of a result, a line each: its schemes, and the values of other settings that it varies.
-pub(crate) fn compared(result: &ResultDir) -> String {
+fn compared(result: &ResultDir) -> String {
     let experiment = &result.manifest().experiment;
     let mut names: Vec<&str> = experiment.schemes.iter().map(|scheme| scheme.name.as_str()).collect();
     for axis in experiment.points.iter().flat_map(|point| &point.axes) {

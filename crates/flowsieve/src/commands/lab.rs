@@ -4,10 +4,12 @@ mod own;
 mod screen;
 mod watch;
 
-use crate::args::{Lab, LabCompare, Run};
+use super::run::{Run, run as run_experiment};
+use super::{Planned, announce, default_out};
 use crate::interruption;
 use crate::output::{print, print_json, tell};
 use crate::progress::shown;
+use clap::{Args, Subcommand, ValueHint};
 use flowsieve_engines::linux;
 use flowsieve_engines::linux::doctor::{Findings, Measured};
 use flowsieve_experiment::engine::Engines;
@@ -17,8 +19,151 @@ use flowsieve_experiment::{Error, machine, plan};
 use flowsieve_settings::Origin;
 use flowsieve_studies::agreement::Agreement;
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+const LAB_EXAMPLES: &str = "\
+Examples:
+  flowsieve lab doctor
+      what this machine permits, how many frames a second it carries, and which rates and hosts follow
+  flowsieve lab run lab/demonstration
+      a built-in experiment on this machine's own TCP, as root
+  flowsieve lab run my.toml --set scheme=pias,qc-las --out results/linux
+      your own; the same file without `lab` runs in the simulator
+  flowsieve lab compare my.toml
+      the simulator and two runs on Linux, flow by flow
+  flowsieve lab clean
+      removes what a lab that was killed has left";
+
+const UP_EXAMPLES: &str = "\
+Examples:
+  flowsieve lab up fabric.toml
+      hosts and the fabric between them, until `lab down`; a [workload] in the file is sent beside your programs
+  flowsieve lab exec host0 -- nginx -g 'daemon off;'
+      a program of your own in a host
+  flowsieve lab exec host1 -- curl http://198.18.0.1/
+      another one: host0 has the address 198.18.0.1, host1 198.18.0.2 …
+  flowsieve lab watch
+      what ports send, mark and drop, and what waits in their queues; q leaves; with --once a table and the end
+  flowsieve lab down
+      ends the lab and its programs, and shows the result: a flow for each direction of a connection
+  flowsieve lab up fabric.toml --set scheme=qc-las --set message_gap=5ms --name second
+      another lab beside the first; `--lab second` names it for the other commands";
+
+/// What to do with the lab.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Lab {
+    /// Run an experiment with the TCP of this machine's Linux between network namespaces, one run at a time
+    #[command(after_help = LAB_EXAMPLES)]
+    Run(Box<Run>),
+    /// Run an experiment in the simulator and twice on Linux, and say how far they agree, flow by flow
+    #[command(after_help = LAB_EXAMPLES)]
+    Compare(LabCompare),
+    /// Build an experiment's fabric for programs of your own, and leave it running
+    #[command(after_help = UP_EXAMPLES)]
+    Up(LabUp),
+    /// Run a program in a host of a lab that runs; its exit status is passed on
+    #[command(after_help = UP_EXAMPLES)]
+    Exec(LabExec),
+    /// Show what the ports of a lab that runs do
+    #[command(after_help = UP_EXAMPLES)]
+    Watch(LabWatch),
+    /// End a lab that runs, with the programs in it, and show its result
+    #[command(after_help = UP_EXAMPLES)]
+    Down(LabDown),
+    /// Say what this machine permits and carries, and the delay of its hosts
+    #[command(after_help = LAB_EXAMPLES)]
+    Doctor,
+    /// Remove the network namespaces and names of labs whose processes are gone
+    #[command(after_help = LAB_EXAMPLES)]
+    Clean,
+}
+
+/// What to compare.
+#[derive(Debug, Args)]
+pub(crate) struct LabCompare {
+    #[command(flatten)]
+    of: Planned,
+    /// Where the three results go, and the times of all flows [default: results/ and the file's name, and -agreement]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    out: Option<PathBuf>,
+    /// Replace results of another experiment, scale or settings in the folder
+    #[arg(long)]
+    replace: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Which lab to build.
+#[derive(Debug, Args)]
+pub(crate) struct LabUp {
+    /// The experiment, with one scheme: a file, or the name of a built-in one. It needs no [workload]
+    #[arg(value_name = "EXPERIMENT", value_hint = ValueHint::FilePath)]
+    file: PathBuf,
+    /// Change a setting, by its name or path
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// The name by which other commands find it [default: the file's]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Where the result goes [default: results/ and the file's name, with changes, and -lab]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    out: Option<PathBuf>,
+    /// Replace a result in the folder
+    #[arg(long)]
+    replace: bool,
+    /// Stay in the foreground, until Ctrl-C or `lab down`
+    #[arg(long)]
+    foreground: bool,
+    /// Where the messages of the process go that another one has started to hold the lab
+    #[arg(long, hide = true, value_name = "FILE")]
+    held: Option<PathBuf>,
+}
+
+/// Which lab that runs.
+#[derive(Debug, Args)]
+pub(crate) struct WhichLab {
+    /// The lab's name, if several run
+    #[arg(long, value_name = "NAME")]
+    lab: Option<String>,
+}
+
+/// What to run where.
+#[derive(Debug, Args)]
+pub(crate) struct LabExec {
+    #[command(flatten)]
+    which: WhichLab,
+    /// The host: its name in the fabric, or its number
+    host: String,
+    /// The program and its arguments
+    #[arg(required = true, last = true, value_hint = ValueHint::CommandWithArguments)]
+    command: Vec<OsString>,
+}
+
+/// How to watch.
+#[derive(Debug, Args)]
+pub(crate) struct LabWatch {
+    #[command(flatten)]
+    which: WhichLab,
+    /// Print the counts so far, and end
+    #[arg(long)]
+    once: bool,
+    /// Print JSON, and end
+    #[arg(long)]
+    json: bool,
+}
+
+/// What to end.
+#[derive(Debug, Args)]
+pub(crate) struct LabDown {
+    #[command(flatten)]
+    which: WhichLab,
+    /// Print the result as JSON instead of a table
+    #[arg(long)]
+    json: bool,
+}
 
 pub(crate) fn lab(what: Lab, engines: &Engines) -> Result<(), Error> {
     match what {
@@ -47,7 +192,7 @@ fn run(mut args: Run, engines: &Engines) -> Result<(), Error> {
     }
     args.of.set.push("engine=linux".to_owned());
     args.options.make.jobs.jobs = args.options.make.jobs.jobs.or(Some(1));
-    super::run(&args, engines)
+    run_experiment(&args, engines)
 }
 
 /// The set of the simulator's sender that acts as the kernel's does.
@@ -56,7 +201,7 @@ const SENDER: &str = "parameters=linux";
 /// Runs an experiment in the simulator and twice on Linux, each into a folder of its own. The simulator's sender is that of
 /// Linux, whatever the file says, unless the command line says otherwise.
 fn compare(args: &LabCompare, engines: &Engines) -> Result<(), Error> {
-    let default_out = || super::default_out(&args.of.file, &args.of.changes(), "-agreement");
+    let default_out = || default_out(&args.of.file, &args.of.changes(), "-agreement");
     let out = args.out.clone().unwrap_or_else(default_out);
     let says = |set: &String| {
         set.split_once('=')
@@ -80,7 +225,7 @@ fn compare(args: &LabCompare, engines: &Engines) -> Result<(), Error> {
         of_simulator.push("scale_times=true".to_owned());
     }
     let run = |plan: &Plan, folder: &str, jobs: usize| {
-        super::announce(plan, jobs);
+        announce(plan, jobs);
         interruption::answer()?;
         let how = How { jobs, threads: None, fresh: false, replace: args.replace };
         shown(plan, |show| execute(plan, engines, &out.join(folder), how, show))
