@@ -70,7 +70,7 @@ pub(crate) enum Command {
     Join(join::Join),
     /// Put an experiment and every file that it names into one file, for other machines
     Pack(pack::Pack),
-    /// Make the runs of a bundle or a result again, and say whether they give the same bytes
+    /// Make the runs of a bundle or a result again: do they give the same bytes?
     Verify(verify::Verify),
     /// List the available schemes, workloads, settings and more
     List(list::List),
@@ -80,11 +80,11 @@ pub(crate) enum Command {
     Init(init::Init),
     /// Show a result again, and write its report.html
     Report(report::Report),
-    /// Compare schemes of a result, or values of another setting, over the same flows, with intervals
+    /// Compare schemes over the same flows, or another simulator's runs with ours
     Compare(compare::Compare),
     /// Say what looks wrong in a result
     Doctor(doctor::Doctor),
-    /// Write a result for a paper or for another program: tables and figures as LaTeX, SVG or CSV
+    /// Write a result for a paper or a program: tables and figures as LaTeX, SVG, PDF or CSV
     Export(export::Export),
     /// Run a paper's experiments and compare them with its claims
     Reproduce(reproduce::Reproduce),
@@ -92,17 +92,17 @@ pub(crate) enum Command {
     Flows(flows::Flows),
     /// Write the flows of a coflow trace as a list that can be replayed
     Coflows(coflows::Coflows),
-    /// Convert a file of another simulator: a flow list, a topology or a distribution of flow sizes
+    /// Convert another simulator's file: flows, a topology or a distribution of flow sizes
     Convert(convert::Convert),
-    /// Find by simulation, or at once by a model, what would help a fabric's traffic: queues, thresholds and marks
+    /// Find what would help a fabric's traffic, by simulation or at once by a model
     Tune(tune::Tune),
-    /// Report how good a forest's predictions of flow sizes are, or write them into a flow list
+    /// Judge a forest's predictions of flow sizes, or write them into a flow list
     Forest {
         /// What to do
         #[command(subcommand)]
         what: forest::Forest,
     },
-    /// Run experiments with real packets: the TCP of this machine's Linux between network namespaces
+    /// Run experiments with real packets, by the TCP of this machine's Linux
     #[cfg(target_os = "linux")]
     Lab {
         /// What to do

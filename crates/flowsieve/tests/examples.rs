@@ -152,18 +152,13 @@ const FILES: &[(&str, &str)] = &[
 ];
 
 /// The help of a command and of those below it.
-fn helps(command: &[&str], found: &mut Vec<String>) {
-    let done = Command::cargo_bin("flowsieve").unwrap().args(command).arg("--help").output().unwrap();
-    assert!(done.status.success(), "{command:?}");
-    let help = String::from_utf8(done.stdout).unwrap();
-    let commands = help.split("Commands:\n").nth(1).unwrap_or_default().split("\n\n").next().unwrap_or_default();
-    for line in commands.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   ")) {
-        let name = line.split_whitespace().next().unwrap();
-        if name != "help" {
-            helps(&[command, &[name]].concat(), found);
-        }
+fn helps(command: &clap::Command, path: &[&str], found: &mut Vec<String>) {
+    let done = Command::cargo_bin("flowsieve").unwrap().args(path).arg("--help").output().unwrap();
+    assert!(done.status.success(), "{path:?}");
+    for below in command.get_subcommands() {
+        helps(below, &[path, &[below.get_name()]].concat(), found);
     }
-    found.push(help);
+    found.push(String::from_utf8(done.stdout).unwrap());
 }
 
 fn run(folder: &Path, line: &str) {
@@ -177,7 +172,7 @@ fn run(folder: &Path, line: &str) {
 #[test]
 fn help__every_example_can_be_executed() {
     let mut pages = Vec::new();
-    helps(&[], &mut pages);
+    helps(&flowsieve::options::command(), &[], &mut pages);
     assert!(pages.len() > 15, "{} pages", pages.len());
     let shown: BTreeSet<&str> = pages
         .iter()
