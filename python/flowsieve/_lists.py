@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from flowsieve import _arrays, _flowsieve
 from flowsieve._folders import Folder, PathLike, path_of
 from flowsieve._given import given, takes
-from flowsieve._options import ThresholdsOptions, TuneOptions
+from flowsieve._options import ModelOptions, TuneOptions
 from flowsieve._table import ListTable
 from flowsieve.errors import ExperimentError
 
@@ -104,20 +104,23 @@ def explain(name: str) -> str:
     return _flowsieve.explain(name)
 
 
-@takes(ThresholdsOptions)
+@takes(ModelOptions)
 def thresholds(
     *,
     workload: str | None = None,
     cdf: Any = None,
     sizes: Any = None,
     column: str | None = None,
-    **options: Unpack[ThresholdsOptions],
+    fabric: PathLike | None = None,
+    model_only: bool = False,
+    **options: Unpack[ModelOptions],
 ) -> ListTable:
     """Demotion thresholds for a distribution of flow sizes: a table, and a list of dicts, with a row for each load.
 
     The distribution is a built-in ``workload``, or ``sizes`` or a ``cdf``: files, or arrays of sizes in bytes, or of two columns.
     ``column`` is that of a file of sizes. Without a ``method`` all stand side by side, with the ones to take, what a short
-    simulation says of them next to one queue (not with ``model_only``), and the ECN threshold of each of the rates.
+    simulation says of them next to one queue (not with ``model_only``), and the ECN threshold of each of the rates. Rates and
+    round trip may be those of a ``fabric``: an experiment's file, or the name of a built-in one.
 
     >>> import flowsieve as fs
     >>> fs.thresholds(workload="web-search", queues=2, method="background")[0]["thresholds_bytes"]
@@ -131,8 +134,11 @@ def thresholds(
         options["load"] = _arrays.numbers("load", load if several else [load])
     folder = Folder()
     of = _distribution("thresholds", workload, cdf, sizes, column, folder)
-    with given(ThresholdsOptions, options, workload=workload) as words:
-        found = json.loads(_flowsieve.thresholds(of, words))
+    if model_only and options.get("method") is not None:
+        raise ExperimentError("model_only=True is for all methods next to each other; expected no method", key="model_only")
+    place = None if fabric is None else path_of("fabric", fabric)
+    with given(ModelOptions, options, workload=workload) as words:
+        found = json.loads(_flowsieve.thresholds(of, place, model_only, words))
     return ListTable("thresholds", found, ("load", "thresholds_bytes", "recommended_bytes", "asked_queues", "ecn_threshold_bytes"))
 
 

@@ -132,73 +132,69 @@ class ExportOptions(TypedDict, total=False):
     ]
 
 
-class ThresholdsOptions(TypedDict, total=False):
+class ModelOptions(TypedDict, total=False):
     load: Annotated[
-        float | Sequence[float],
-        Option("--load", 0.8, "Load of the host links, or several loads for a table of them", many=True),
+        float | Sequence[float] | None,
+        Option("--load", None, "Load of the host links; by the model several make a table [default by the model: 0.8]", many=True),
     ]
     queues: Annotated[
-        int | None,
-        Option("--queues", None, "Number of queues [default: 8, and 2 for --method two-level]", takes="a whole number"),
-    ]
-    method: Annotated[
-        Literal["equal-split", "pias", "background", "two-level", "published", "simulate"] | None,
-        Option("--method", None, "How the thresholds are chosen [default: all methods next to each other, with a recommendation]"),
-    ]
-    rate: Annotated[
-        str | Sequence[str],
-        Option("--rate", "10Gbps", "Rate of the host links, then further rates that need an ECN threshold", many=True),
-    ]
-    rtt: Annotated[
-        str,
-        Option("--rtt", "80us", "Round trip without queues, for the ECN thresholds and the simulation"),
-    ]
-    fabric: Annotated[
-        PathLike | None,
-        Option("--fabric", None, "Take rates and round trip from the fabric of this experiment, and simulate there", takes="a path"),
+        int | str | None,
+        Option("--queues", None, "Numbers of queues to try; by the model their number [default: 2..8; by the model 8, and 2 for --method two-level]", takes="numbers such as 2..8, or one"),
     ]
     marking: Annotated[
-        Literal["port", "queue"],
-        Option("--marking", "queue", "What ECN marking compares with its threshold: a queue's length, as commodity switches do, or a port's"),
-    ]
-    model_only: Annotated[
-        bool,
-        Option("--model-only", False, "Do not simulate: give only the model's numbers"),
-    ]
-    evaluations: Annotated[
-        int | None,
-        Option("--evaluations", None, "With --method simulate: most sets of thresholds to run, not counting the final runs with other flows [default: 100]", takes="a whole number, 1 to 100000"),
+        Literal["port", "queue"] | Sequence[Literal["port", "queue"]] | None,
+        Option("--marking", None, "What ports compare with their marking threshold: a queue's length, as commodity switches do, a port's, or both [default: queue,port; with --ports or by the model queue]", many=True),
     ]
     flows: Annotated[
         int | None,
-        Option("--flows", None, "Flows of a run [default: 2000 with --method simulate, otherwise enough for about a second]", takes="a whole number, 1 to 10000000"),
+        Option("--flows", None, "Flows of a run, at least 100 in the search [default: as many as take some seconds; 2000 with --method simulate]", takes="a whole number, 1 to 10000000"),
     ]
     jobs: Annotated[
         int | None,
         Option("--jobs", None, "Runs at a time [default: the machine's cores]", takes="a whole number, 1 to 1024"),
     ]
+    method: Annotated[
+        Literal["equal-split", "pias", "background", "two-level", "published", "simulate"] | None,
+        Option("--method", None, "How the model's thresholds are chosen [default: all methods next to each other, with a recommendation]"),
+    ]
+    rate: Annotated[
+        str | Sequence[str] | None,
+        Option("--rate", None, "Rate of the host links, then further rates that need an ECN threshold [default: 10Gbps]", many=True),
+    ]
+    rtt: Annotated[
+        str | None,
+        Option("--rtt", None, "Round trip without queues, for ECN thresholds and simulation [default: 80us]"),
+    ]
+    evaluations: Annotated[
+        int | None,
+        Option("--evaluations", None, "With --method simulate: most sets of thresholds to run, not counting the final runs with other flows [default: 100]", takes="a whole number, 1 to 100000"),
+    ]
 
 
 class TuneOptions(TypedDict, total=False):
     load: Annotated[
-        float | None,
-        Option("--load", None, "Load of the host links"),
+        float | Sequence[float] | None,
+        Option("--load", None, "Load of the host links; by the model several make a table [default by the model: 0.8]", many=True),
     ]
     queues: Annotated[
-        str,
-        Option("--queues", "2..8", "Numbers of queues to try"),
+        int | str | None,
+        Option("--queues", None, "Numbers of queues to try; by the model their number [default: 2..8; by the model 8, and 2 for --method two-level]", takes="numbers such as 2..8, or one"),
     ]
     marking: Annotated[
         Literal["port", "queue"] | Sequence[Literal["port", "queue"]] | None,
-        Option("--marking", None, "What ports compare with their marking threshold: a queue's length, a port's, or both [default: queue,port; with --ports queue]", many=True),
+        Option("--marking", None, "What ports compare with their marking threshold: a queue's length, as commodity switches do, a port's, or both [default: queue,port; with --ports or by the model queue]", many=True),
+    ]
+    flows: Annotated[
+        int | None,
+        Option("--flows", None, "Flows of a run, at least 100 in the search [default: as many as take some seconds; 2000 with --method simulate]", takes="a whole number, 1 to 10000000"),
+    ]
+    jobs: Annotated[
+        int | None,
+        Option("--jobs", None, "Runs at a time [default: the machine's cores]", takes="a whole number, 1 to 1024"),
     ]
     programmable: Annotated[
         bool,
         Option("--programmable", False, "Also try what needs programmable switches: QCluster"),
-    ]
-    flows: Annotated[
-        int | None,
-        Option("--flows", None, "Flows of a run [default: as many as take some seconds]", takes="a whole number, 100 to 10000000"),
     ]
     seeds: Annotated[
         int | None,
@@ -218,12 +214,8 @@ class TuneOptions(TypedDict, total=False):
     ]
     replace: Annotated[
         bool,
-        Option("--replace", False, "Replace the recommendation for another question in the folder"),
-    ]
-    jobs: Annotated[
-        int | None,
-        Option("--jobs", None, "Runs at a time [default: the machine's cores]", takes="a whole number, 1 to 1024"),
+        Option("--replace", False, "Replace what is in the folder: a recommendation for another question, or configuration"),
     ]
 
 
-GROUPS: tuple[type, ...] = (MakeOptions, RunOptions, JoinOptions, ChangeOptions, ReportOptions, CompareOptions, ExportOptions, ThresholdsOptions, TuneOptions)
+GROUPS: tuple[type, ...] = (MakeOptions, RunOptions, JoinOptions, ChangeOptions, ReportOptions, CompareOptions, ExportOptions, ModelOptions, TuneOptions)

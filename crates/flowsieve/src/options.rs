@@ -5,13 +5,13 @@
 //!
 //! To add an option, declare it in its group, use it where the group is used, and run `make generate`.
 
-mod export;
-mod thresholds;
-mod tune;
-
+pub use crate::commands::export::{ExportOptions, Format, What};
+pub use crate::commands::tune::{
+    AskOptions, ByOptions, Distribution, ModelOptions, PortsOptions, SearchOptions, TuneOptions,
+};
+pub use crate::values::{Budget, Marking, Method, NamedPort, Rate, Span, Time};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, CommandFactory, ValueEnum};
-pub use export::{ExportOptions, Format, What};
+use clap::{Args, ValueEnum};
 use flowsieve_experiment::execute::How;
 use flowsieve_experiment::joining::Missing;
 use flowsieve_experiment::{Error, Scale, machine};
@@ -19,8 +19,6 @@ use flowsieve_report::{Compared, Layout, UnknownKey, compared};
 use flowsieve_results::ResultDir;
 use std::ffi::OsString;
 use std::str::FromStr;
-pub use thresholds::{Distribution, Marking, Method, Rate, ThresholdsOptions, Time};
-pub use tune::{Budget, NamedPort, Span, TuneOptions};
 
 /// How many runs to make at a time.
 #[derive(Debug, Clone, Copy, Args)]
@@ -291,7 +289,7 @@ pub fn groups() -> Vec<(&'static str, clap::Command)> {
         ("ReportOptions", alone::<ReportOptions>()),
         ("CompareOptions", alone::<CompareOptions>()),
         ("ExportOptions", alone::<ExportOptions>()),
-        ("ThresholdsOptions", alone::<ThresholdsOptions>()),
+        ("ModelOptions", alone::<ModelOptions>()),
         ("TuneOptions", alone::<TuneOptions>()),
     ]
 }
@@ -299,5 +297,5 @@ pub fn groups() -> Vec<(&'static str, clap::Command)> {
 /// The whole command line, as clap describes it.
 #[must_use]
 pub fn command() -> clap::Command {
-    crate::args::Cli::command()
+    crate::commands::cli()
 }

@@ -22,31 +22,6 @@ fn coflows__writes_a_trace_as_a_list_or_nothing() {
 }
 
 #[test]
-fn vectors__has_a_case_for_each_scheme_or_refuses_a_place() {
-    let folder = folder();
-    let one = &["vectors", "small.toml", "--set", "load=0.5", "--packets", "50"];
-    let done = flowsieve(folder.path(), one);
-    assert_eq!(done.status, 0, "{}", done.err);
-    let lines_of =
-        |what: &str| done.out.lines().filter(|line| line.starts_with(&format!("{{\"do\":\"{what}\""))).count();
-    assert_eq!((lines_of("begin"), lines_of("arrive"), lines_of("leave")), (2, 100, 100), "{}", done.out);
-    assert!(
-        done.out.starts_with("{\"do\":\"begin\",\"format\":\"flowsieve-vectors\",\"version\":1,\"scheme\":\"dctcp\"")
-    );
-    assert_eq!(flowsieve(folder.path(), one).out, done.out, "the same bytes");
-    let other = flowsieve(folder.path(), &[&one[..], &["--seed", "2"]].concat());
-    assert!(other.status == 0 && other.out != done.out, "{}", other.err);
-    let usual = flowsieve(folder.path(), &["vectors", "small.toml", "--set", "load=0.5"]).out;
-    assert!(usual.contains("\"queued\":false") && usual.contains("\"marked\":true"), "a port of the usual size drops");
-    // The load changes no port of DCTCP.
-    let both = flowsieve(folder.path(), &["vectors", "small.toml", "--set", "scheme=dctcp", "--packets", "1"]);
-    assert_eq!(both.out.lines().filter(|line| line.contains("\"begin\"")).count(), 1, "{}", both.out);
-    let refused = flowsieve(folder.path(), &["vectors", "small.toml", "--place", "core"]);
-    assert_eq!((refused.status, refused.out.as_str()), (2, ""));
-    assert!(refused.err.contains("--place core: dctcp, load 0.5 has no port there"), "{}", refused.err);
-}
-
-#[test]
 fn run__ends_with_the_table_and_names_the_report() {
     let folder = folder();
     let done = flowsieve(folder.path(), &["run", "small.toml"]);
@@ -171,13 +146,13 @@ fn compare__a_load_changes_the_flows() {
 }
 
 #[test]
-fn thresholds__advice_first() {
+fn tune__by_the_model_gives_advice_first() {
     let folder = folder();
     std::fs::write(folder.path().join("sizes.csv"), "flow,bytes\n1,1000\n2,1000\n3,1000\n4,50000\n5,9000000\n")
         .unwrap();
-    let sizes = ["thresholds", "--sizes", "sizes.csv", "--column", "bytes", "--load", "0.6"];
+    let sizes = ["tune", "--model", "--sizes", "sizes.csv", "--column", "bytes", "--load", "0.6"];
     let link = ["--rate", "25Gbps,100Gbps", "--rtt", "40us"];
-    let text = flowsieve(folder.path(), &[&sizes[..], &link, &["--flows", "40"]].concat());
+    let text = flowsieve(folder.path(), &[&sizes[..], &link, &["--check", "--flows", "40"]].concat());
     let (first, advice) = text.out.split_once('\n').unwrap();
     assert!(first.starts_with("The quick model") && first.contains("`flowsieve tune`"), "{first}");
     assert!(
@@ -193,9 +168,10 @@ fn thresholds__advice_first() {
     // 65 packets at 10 Gbit/s are 162.5 at 25 and 650 at 100.
     assert!(text.out.contains("ecn_threshold = \"243.75KB\"") && text.out.contains("975KB"), "{}", text.out);
     assert!(text.err.contains("load 0.6: 10 of 10 runs"), "{}", text.err);
-    let model = flowsieve(folder.path(), &[&sizes[..], &["--model-only"]].concat());
+    let model = flowsieve(folder.path(), &sizes);
     assert!(model.out.contains("Not simulated") && !model.out.contains("Simulated: "), "{}", model.out);
-    let data = json(folder.path(), &[&sizes[..], &["--json", "--flows", "40", "--marking", "port"]].concat());
+    let data =
+        json(folder.path(), &[&sizes[..], &["--check", "--json", "--flows", "40", "--marking", "port"]].concat());
     assert_eq!((&data["marking"], &data["simulated"]["flows"]), (&"port".into(), &40.into()));
     assert_eq!(data["simulated"]["helps"], true, "small flows gain: {data}");
     assert!(data["simulated"]["all"]["interval"].as_array().is_some_and(|ends| ends.len() == 2), "{data}");
@@ -205,23 +181,36 @@ fn thresholds__advice_first() {
     let fabric = "[topology]\nleaves = 2\nspines = 1\nhosts_per_leaf = 2\nhost_link = \"10Gbps\"\nfabric_link = \"40Gbps\"\n\
                   [workload]\nsizes = \"web-search\"\nload = 0.5\nflows = 5\n[sweep]\nscheme = [\"dctcp\"]\n";
     std::fs::write(folder.path().join("fabric.toml"), fabric).unwrap();
-    let there = json(folder.path(), &[&sizes[..], &["--json", "--flows", "20", "--fabric", "fabric.toml"]].concat());
+    let there = json(folder.path(), &[&sizes[..], &["--check", "--json", "--flows", "20", "fabric.toml"]].concat());
     let rates: Vec<_> = there["ecn_thresholds"].as_array().unwrap().iter().map(|mark| mark["bytes"].clone()).collect();
     assert_eq!(rates, [97_500, 390_000]);
     for (arguments, says) in [
-        (&["thresholds", "--sizes", "none.csv"][..], "none.csv: cannot be read"),
-        (&["thresholds", "--sizes", "sizes.csv", "--column", "size"], "no column `size`; expected one of flow, bytes"),
-        (&["thresholds", "--sizes", "sizes.csv", "--load", "0"], "--load 0"),
-        (&["thresholds", "--sizes", "sizes.csv", "--method", "simulate"], "give --workload or --cdf"),
-        (&["thresholds", "--workload", "web-search", "--rtt", "40"], "--rtt"),
-        (&["thresholds", "--workload", "web-search", "--model-only", "--flows", "9"], "otherwise no flows are run"),
-        (&["thresholds", "--workload", "web-search", "--fabric", "none.toml"], "none.toml"),
+        (&["--sizes", "none.csv"][..], "none.csv: cannot be read"),
+        (&["--sizes", "sizes.csv", "--column", "size"], "no column `size`; expected one of flow, bytes"),
+        (&["--sizes", "sizes.csv", "--load", "0"], "--load 0"),
+        (&["--sizes", "sizes.csv", "--method", "simulate"], "give --workload or --cdf"),
+        (&["--workload", "web-search", "--rtt", "40"], "--rtt"),
+        (&["--workload", "web-search", "--flows", "9"], "otherwise no flows are run"),
+        (&["--workload", "web-search", "none.toml"], "none.toml"),
+        (&["--workload", "web-search", "fabric.toml", "--rate", "1Gbps"], "--rate: expected no fabric"),
+        (&["--workload", "web-search", "--method", "pias", "--rtt", "4us"], "--rtt: expected no --method"),
+        (
+            &["--workload", "web-search", "--method", "pias", "--check"],
+            "--method: expected neither a fabric nor a check",
+        ),
+        (
+            &["--workload", "web-search", "--queues", "2..4"],
+            "--queues 2..4: expected one number by the model, such as 4",
+        ),
+        (&["--workload", "web-search", "--marking", "queue,port"], "--marking: expected one of queue and port"),
+        (&["--workload", "web-search", "--seeds", "5"], "'--model' cannot be used with"),
+        (&["--workload", "web-search", "--out", "set"], "--out and --replace: expected --ports"),
     ] {
-        let wrong = flowsieve(folder.path(), arguments);
+        let wrong = flowsieve(folder.path(), &[&["tune", "--model"][..], arguments].concat());
         assert!(wrong.status == 2 && wrong.err.contains(says), "{}", wrong.err);
     }
     // Names and numbers are refused before the simulation, which tells of its runs.
-    let written = ["thresholds", "--workload", "web-search", "--load", "0.6", "--write", "set"];
+    let written = ["tune", "--model", "--check", "--workload", "web-search", "--load", "0.6", "--out", "set"];
     for (ports, says) in [
         (&["--ports", "eth 0=10Gbps"][..], "port \"eth 0\": expected letters, digits"),
         (&["--ports", "Ethernet0=10Gbps,Ethernet0=10Gbps"], "port Ethernet0: given twice"),
@@ -232,6 +221,72 @@ fn thresholds__advice_first() {
         assert!(wrong.status == 2 && wrong.err.contains(says) && !wrong.err.contains("runs"), "{}", wrong.err);
         assert!(!folder.path().join("set").exists());
     }
+}
+
+/// The earlier name of the command gives the same, and says what it is now. Only that line is new.
+#[test]
+fn thresholds__is_tune_by_the_model() {
+    let folder = folder();
+    std::fs::write(folder.path().join("fabric.toml"), FABRIC).unwrap();
+    let of = |arguments: &[&str]| {
+        let done = flowsieve(folder.path(), arguments);
+        assert_eq!(done.status, 0, "{}", done.err);
+        done
+    };
+    let web = ["--workload", "web-search", "--load", "0.6"];
+    for (old, new) in [
+        (&["--flows", "30", "--fabric", "fabric.toml"][..], &["--check", "--flows", "30", "fabric.toml"][..]),
+        (&["--model-only", "--fabric=fabric.toml"], &["fabric.toml"]),
+        (&["--method", "background", "--json"], &["--method", "background", "--json"]),
+        (
+            &["--model-only", "--write=old", "--ports", "Ethernet0=10Gbps"],
+            &["--out=new", "--ports", "Ethernet0=10Gbps"],
+        ),
+    ] {
+        let old = of(&[&["thresholds"], &web[..], old].concat());
+        let new = of(&[&["tune", "--model"], &web[..], new].concat());
+        assert_eq!(old.out, new.out);
+        assert!(old.err.starts_with("`thresholds` is now `flowsieve tune --model "), "{}", old.err);
+        assert_eq!(old.err.lines().count(), new.err.lines().count() + 1, "{}", old.err);
+    }
+    let read = |file: &str| std::fs::read_to_string(folder.path().join(file)).unwrap();
+    assert_eq!(read("old/sonic.json"), read("new/sonic.json"));
+}
+
+/// Commands of earlier versions say what there is instead.
+#[test]
+fn replaced__commands_name_what_replaced_them() {
+    let folder = folder();
+    for (command, instead) in
+        [("validate", "flowsieve compare --against FOLDER"), ("vectors", "crates/lab/tests/vectors")]
+    {
+        for more in [&[][..], &["--help"], &["x", "--quick"]] {
+            let done = flowsieve(folder.path(), &[&[command][..], more].concat());
+            assert_eq!((done.status, done.err.lines().count(), done.out.as_str()), (2, 1, ""));
+            assert!(done.err.contains(instead), "{}", done.err);
+        }
+    }
+}
+
+/// Every command stands in one of four groups, with what it does.
+#[test]
+fn help__lists_every_command_in_a_group() {
+    let help = flowsieve(folder().path(), &["--help"]).out;
+    let at = |part: &str| help.find(part).unwrap_or_else(|| panic!("{part}: {help}"));
+    let listed = &help[at("\nRun and look:\n")..at("\nOptions:\n")];
+    let groups = listed.lines().filter(|line| line.ends_with(':') && !line.starts_with(' ')).count();
+    let mut listed: Vec<String> = listed
+        .lines()
+        .filter(|line| line.starts_with("  "))
+        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect();
+    let about = |command: &clap::Command| format!("{} {}", command.get_name(), command.get_about().unwrap());
+    let mut commands: Vec<String> = flowsieve::options::command().get_subcommands().map(about).collect();
+    listed.sort();
+    commands.sort();
+    assert_eq!((groups, listed), (4, commands));
+    assert!(at("Usage: ") < at("\nRun and look:\n") && at("\nOptions:\n") < at("\nExamples:\n"), "{help}");
+    assert!(!help.contains("Commands:") && help.lines().all(|line| line.chars().count() <= 100), "{help}");
 }
 
 /// A fabric without anything else.
@@ -325,7 +380,7 @@ fn tune__refuses_before_any_run() {
         (&[&["fabric.toml"][..], &web, &["--budget", "0s"]].concat(), "expected a time above zero"),
         (
             &[&["fabric.toml"][..], &web, &["--ports", "Ethernet0=40Gbps"]].concat(),
-            "expected one of the fabric's rates: 10Gbps",
+            "expected one of the links' rates: 10Gbps",
         ),
         (&[&["fabric.toml"][..], &web, &["--ports", "eth 0=10Gbps"]].concat(), "port \"eth 0\": expected letters"),
         (
@@ -402,17 +457,18 @@ fn json__of_lists_tables_and_reports_is_the_same_data() {
         let list = json(folder.path(), &["list", what, "--json"]);
         assert!(list.as_array().unwrap().iter().any(|entry| entry["name"] == name), "{list}");
     }
-    let thresholds = ["thresholds", "--workload", "web-search", "--queues", "4", "--method", "equal-split", "--json"];
+    let model = ["tune", "--model", "--workload", "web-search"];
+    let thresholds = [&model[..], &["--queues", "4", "--method", "equal-split", "--json"]].concat();
     let thresholds = json(folder.path(), &thresholds);
     assert_eq!(thresholds["thresholds_bytes"].as_array().unwrap().len(), 3);
     assert_eq!(thresholds["queues"][3]["up_to_bytes"], serde_json::Value::Null);
-    let loads = ["thresholds", "--workload", "web-search", "--load", "0.5,0.9", "--method", "pias", "--json"];
+    let loads = [&model[..], &["--load", "0.5,0.9", "--method", "pias", "--json"]].concat();
     let loads = json(folder.path(), &loads);
     let tandem = |index: usize| loads[index]["expected"]["tandem"].as_f64().unwrap();
     // k ((1 − ρ)^(−1/k) − 1) / ρ for eight queues.
     assert!((tandem(0) - 1.448_2).abs() < 1e-3 && (tandem(1) - 2.964_9).abs() < 1e-3, "{loads}");
     let searched =
-        ["thresholds", "--workload", "homa-w3", "--queues", "3", "--method", "simulate", "--evaluations", "5"];
+        ["tune", "--model", "--workload", "homa-w3", "--queues", "3", "--method", "simulate", "--evaluations", "5"];
     let searched = json(folder.path(), &[&searched[..], &["--flows", "200", "--json"]].concat());
     assert_eq!((&searched["evaluations"], &searched["compared"][0]["method"]), (&5.into(), &"simulate".into()));
     let experiments = json(folder.path(), &["list", "experiments", "--json", "--folder", "."]);
@@ -629,6 +685,13 @@ fn wrong_arguments_end_with_status_2() {
         &["thresholds", "--workload", "web-search", "--method", "two-level", "--queues", "3"],
         &["thresholds", "--workload", "fb-web-server", "--method", "published"],
         &["thresholds", "--workload", "web-search", "--evaluations", "5"],
+        &["tune", "--workload", "web-search", "--load", "0.5"],
+        &["tune", "quickstart", "--workload", "web-search"],
+        &["tune", "quickstart", "--workload", "web-search", "--load", "0.5", "--rate", "1Gbps"],
+        &["tune", "quickstart", "--workload", "web-search", "--load", "0.5", "--flows", "99"],
+        &["tune", "quickstart", "--workload", "web-search", "--load", "0.5", "--check"],
+        &["validate", "--quick"],
+        &["vectors", "small.toml"],
         &["thresholds", "--workload", "web-search", "--method", "simulate", "--evaluations", "0"],
         &["thresholds", "--workload", "bounded-pareto(0.5, 1KB, 1000TB)", "--method", "simulate"],
         &["completions", "klingon"],
@@ -674,20 +737,18 @@ fn list__and_the_rest_say_what_there_is() {
 
 /// The flows that a run with these seeds sends: an option beside a setting has no default of its own.
 #[test]
-fn flows__and_vectors_take_the_seed_of_the_experiment() {
+fn flows__take_the_seed_of_the_experiment() {
     let folder = folder();
-    let of = |command: &str, more: &[&str]| {
-        let one = ["--set", "load=0.5", "--set", "scheme=pias"];
-        let done = flowsieve(folder.path(), &[&[command, "small.toml"], &one[..], more].concat());
+    let of = |more: &[&str]| {
+        let one = ["flows", "small.toml", "--set", "load=0.5", "--set", "scheme=pias"];
+        let done = flowsieve(folder.path(), &[&one[..], more].concat());
         assert_eq!(done.status, 0, "{}", done.err);
         done.out
     };
-    for command in ["flows", "vectors"] {
-        let lists = ["1", "2", "3"].map(|seed| of(command, &["--set", &format!("seed={seed}")]));
-        assert!(lists[0] != lists[1] && lists[1] != lists[2] && lists[0] != lists[2], "{command}");
-        assert_eq!(of(command, &[]), lists[0]);
-        assert_eq!(of(command, &["--seed", "2"]), lists[1]);
-    }
+    let lists = ["1", "2", "3"].map(|seed| of(&["--set", &format!("seed={seed}")]));
+    assert!(lists[0] != lists[1] && lists[1] != lists[2] && lists[0] != lists[2]);
+    assert_eq!(of(&[]), lists[0]);
+    assert_eq!(of(&["--seed", "2"]), lists[1]);
 }
 
 /// A run names the events that it has not reached. Its result would look like one with a failure otherwise.

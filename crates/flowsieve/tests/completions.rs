@@ -34,7 +34,7 @@ fn completions__of_bash_know_names() {
     assert_eq!(complete("flowsieve run quickstart --set kind = s"), "single-link single-switch");
     assert_eq!(complete("flowsieve run quickstart --set scheme=pfabric-p"), "scheme=pfabric-predicted");
     assert_eq!(complete("flowsieve reproduce nos2/fig07"), "nos2/fig07-readings nos2/fig07a nos2/fig07b nos2/fig07c");
-    assert_eq!(complete("flowsieve thresholds --workload mq-ecn-h"), "mq-ecn-hadoop");
+    assert_eq!(complete("flowsieve tune --workload mq-ecn-h"), "mq-ecn-hadoop");
     assert_eq!(complete("flowsieve explain sp-"), "sp-pifo sp-elastic");
     let mut run = Command::cargo_bin("flowsieve").unwrap();
     run.args([

@@ -55,6 +55,10 @@ const EXAMPLES: &[(&str, As)] = &[
     ("flowsieve compare results/quickstart", Whole),
     ("flowsieve compare results/quickstart pfabric pias --json", Whole),
     ("flowsieve compare results/first --vary ecn_threshold", Whole),
+    (
+        "flowsieve compare --against crosscheck",
+        Instead("crosscheck", concat!(env!("CARGO_MANIFEST_DIR"), "/../../crosscheck")),
+    ),
     ("flowsieve doctor results/quickstart", Whole),
     ("flowsieve export results/quickstart", Whole),
     ("flowsieve export results/quickstart --format latex --y \"mean fct\" --class 0-100KB", Whole),
@@ -84,23 +88,20 @@ const EXAMPLES: &[(&str, As)] = &[
     ("flowsieve reproduce nos2 --scale quick --resolve --budget 2h", With("--dry-run")),
     ("flowsieve flows quickstart --set load=0.6 > flows.csv", Whole),
     ("flowsieve coflows trace.txt > flows.csv", Whole),
-    ("flowsieve vectors quickstart --set scheme=pias --set load=0.6 > pias.jsonl", Whole),
-    ("flowsieve vectors quickstart --set scheme=pias,pfabric --place nic --packets 500 > hosts.jsonl", Whole),
     ("flowsieve convert topology.txt -o fabric.csv", Whole),
     ("flowsieve convert flow.txt -o flows.csv --with topology.txt", With("--replace")),
     ("flowsieve convert permutation.cm -o flows.csv --time-unit ps", With("--replace")),
     ("flowsieve convert CDF_search.txt -o sizes.csv --size-unit packets:1460", With("--replace")),
-    ("flowsieve thresholds --workload web-search --load 0.8 --rate 25Gbps,100Gbps --rtt 40us", With("--flows 60")),
-    ("flowsieve thresholds --workload web-search --load 0.6 --fabric quickstart --marking port", With("--flows 60")),
-    ("flowsieve thresholds --sizes flows.csv --column bytes --load 0.6", With("--flows 60")),
-    ("flowsieve thresholds --workload web-search --load 0.8 --queues 8 --method pias", Whole),
-    ("flowsieve thresholds --workload data-mining --load 0.5,0.6,0.7,0.8,0.9 --method background", Whole),
+    ("flowsieve tune --model --workload web-search --load 0.8 --queues 8", Whole),
+    ("flowsieve tune --model --workload web-search --load 0.8 --rate 25Gbps,100Gbps --rtt 40us", Whole),
+    ("flowsieve tune quickstart --model --check --workload web-search --load 0.6 --marking port", With("--flows 60")),
+    ("flowsieve tune --model --cdf sizes.csv --queues 4 --ports Ethernet0=10Gbps --out settings", Whole),
+    ("flowsieve tune --model --workload web-search --load 0.8 --queues 8 --method pias", Whole),
+    ("flowsieve tune --model --workload data-mining --load 0.5,0.6,0.7,0.8,0.9 --method background", Whole),
     (
-        "flowsieve thresholds --workload web-search --load 0.8 --method simulate --evaluations 200",
+        "flowsieve tune --model --workload web-search --load 0.8 --method simulate --evaluations 200",
         Instead("--evaluations 200", "--evaluations 5 --flows 100"),
     ),
-    ("flowsieve thresholds --cdf sizes.csv --queues 4", With("--flows 60")),
-    ("flowsieve thresholds --cdf sizes.csv --queues 4 --write settings --ports Ethernet0=10Gbps", With("--flows 60")),
     (
         "flowsieve tune quickstart --sizes flows.csv --column bytes --load 0.6",
         With("--queues 2 --marking queue --flows 100 --seeds 2"),
@@ -133,13 +134,6 @@ const EXAMPLES: &[(&str, As)] = &[
         By("lab_own.rs", "\"message_gap=5ms\""),
     ),
     ("flowsieve lab clean", By("lab.rs", "[\"lab\", \"clean\"]")),
-    ("flowsieve validate --quick", By("validate.rs", "validate(&[\"--quick\"])")),
-    ("flowsieve validate --list", Whole),
-    ("flowsieve validate --case srpt-uniform-64-0.7 --case dctcp-2", Whole),
-    (
-        "flowsieve validate --against crosscheck",
-        Instead("crosscheck", concat!(env!("CARGO_MANIFEST_DIR"), "/../../crosscheck")),
-    ),
     ("flowsieve completions bash > ~/.local/share/bash-completion/completions/flowsieve", Whole),
 ];
 
@@ -158,18 +152,13 @@ const FILES: &[(&str, &str)] = &[
 ];
 
 /// The help of a command and of those below it.
-fn helps(command: &[&str], found: &mut Vec<String>) {
-    let done = Command::cargo_bin("flowsieve").unwrap().args(command).arg("--help").output().unwrap();
-    assert!(done.status.success(), "{command:?}");
-    let help = String::from_utf8(done.stdout).unwrap();
-    let commands = help.split("Commands:\n").nth(1).unwrap_or_default().split("\n\n").next().unwrap_or_default();
-    for line in commands.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   ")) {
-        let name = line.split_whitespace().next().unwrap();
-        if name != "help" {
-            helps(&[command, &[name]].concat(), found);
-        }
+fn helps(command: &clap::Command, path: &[&str], found: &mut Vec<String>) {
+    let done = Command::cargo_bin("flowsieve").unwrap().args(path).arg("--help").output().unwrap();
+    assert!(done.status.success(), "{path:?}");
+    for below in command.get_subcommands() {
+        helps(below, &[path, &[below.get_name()]].concat(), found);
     }
-    found.push(help);
+    found.push(String::from_utf8(done.stdout).unwrap());
 }
 
 fn run(folder: &Path, line: &str) {
@@ -183,7 +172,7 @@ fn run(folder: &Path, line: &str) {
 #[test]
 fn help__every_example_can_be_executed() {
     let mut pages = Vec::new();
-    helps(&[], &mut pages);
+    helps(&flowsieve::options::command(), &[], &mut pages);
     assert!(pages.len() > 15, "{} pages", pages.len());
     let shown: BTreeSet<&str> = pages
         .iter()

@@ -25,6 +25,5 @@ mod output;
 mod own_scheme;
 mod own_setting;
 mod shards;
-mod validate;
 mod without_repository;
 mod workspace;

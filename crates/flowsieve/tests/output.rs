@@ -25,11 +25,10 @@ const COMMANDS: &[&[&str]] = &[
     &["export", "results/small"],
     &["export", "results/small", "--what", "flows"],
     &["flows", "small.toml"],
-    &["vectors", "small.toml"],
     &["forest", "trace", "pagerank-like"],
     &["list", "settings"],
     &["list", "schemes", "--json"],
-    &["thresholds", "--workload", "web-search", "--model-only"],
+    &["tune", "--model", "--workload", "web-search"],
     &["completions", "bash"],
 ];
 

@@ -4,7 +4,7 @@
 //! told when it arrives at its destination. A test holds it equal to the simulator, departure by departure. [`control`] drives
 //! the controllers of a scheme at its side. [`hosts`] knows the messages that packets belong to, and tags packets; [`wire`] reads
 //! frames of Ethernet, and marks them; [`carrier`] joins these with a clock and devices ([`io`]). [`linux`] is the lab: network
-//! namespaces, the kernel's TCP, and real packets. [`vectors`] say what a port decides, for ports elsewhere.
+//! namespaces, the kernel's TCP, and real packets.
 
 /// Lets counts of these names be taken since an earlier moment.
 macro_rules! since {
@@ -29,7 +29,6 @@ pub mod io;
 pub mod lateness;
 #[cfg(target_os = "linux")]
 pub mod linux;
-pub mod vectors;
 pub mod wire;
 
 pub use error::LabError;

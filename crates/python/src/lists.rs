@@ -4,7 +4,8 @@ use crate::calls::Calls;
 use crate::errors::{panicked, working, wrong};
 use crate::result::json;
 use crate::running;
-use flowsieve::options::{self, Distribution, ThresholdsOptions, TuneOptions};
+use flowsieve::Place;
+use flowsieve::options::{self, Distribution, ModelOptions, TuneOptions};
 use flowsieve_engines::built_in;
 use flowsieve_engines::forest::{Predicted, SizeClasses};
 use flowsieve_experiment::bundle::failed;
@@ -45,13 +46,21 @@ pub(crate) fn explain(py: Python<'_>, name: String) -> PyResult<String> {
     Ok(explained.iter().map(Explained::text).collect::<Vec<_>>().join("\n"))
 }
 
-/// `flowsieve thresholds --json`. `of` are the options of a [`Distribution`], `options` [`ThresholdsOptions`].
+/// `flowsieve tune --model --json`. `of` are the options of a [`Distribution`], `options` [`ModelOptions`]. Without a method the
+/// thresholds are simulated briefly, unless `model_only`.
 #[pyfunction]
-pub(crate) fn thresholds(py: Python<'_>, of: Vec<OsString>, options: Vec<OsString>) -> PyResult<String> {
+pub(crate) fn thresholds(
+    py: Python<'_>,
+    of: Vec<OsString>,
+    fabric: Option<PathBuf>,
+    model_only: bool,
+    options: Vec<OsString>,
+) -> PyResult<String> {
     let found = working(py, || {
         let of: Distribution = options::parsed(of)?;
-        let options: ThresholdsOptions = options::parsed(options)?;
-        flowsieve::computed(&of, &options, &|_, _, _| {})
+        let options: ModelOptions = options::parsed(options)?;
+        let place = Place { fabric, check: !model_only && options.by.method.is_none(), ports: None };
+        flowsieve::computed(&of, place, &options, &|_, _, _| {})
     })?;
     json(py, &found)
 }

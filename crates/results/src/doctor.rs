@@ -299,7 +299,7 @@ fn of_point(
     }
     if let Some(first) = first.filter(|_| !inside) {
         let text = format!("no flow is larger than the first threshold ({first} bytes): all have the highest priority");
-        add(Severity::Careful, text, "set thresholds for this workload, as `flowsieve thresholds` computes them");
+        add(Severity::Careful, text, "set thresholds for this workload, as `flowsieve tune` finds them");
     }
     let unfinished = all.unfinished() - given_up(runs()).min(all.unfinished());
     if unfinished < all.unfinished() {

@@ -1,14 +1,16 @@
 //! Studies that use the engines for more than running an experiment.
 //!
-//! [`thresholds`] computes a deployable table, [`mod@tune`] finds in the simulator what would help a fabric's traffic, [`validate`] compares the simulator with theory, [`explain`] and
-//! [`catalogue`] describe what is available, [`export`] writes the flows of a point, and [`vectors`] what a port decides.
+//! [`mod@tune`] finds in the simulator what would help a fabric's traffic, [`thresholds`] computes it by a model, [`against`]
+//! replays runs of other simulators, [`explain`] and [`catalogue`] describe what is available, and [`export`] writes the flows of
+//! a point.
 
+pub mod against;
 pub mod agreement;
 pub mod catalogue;
+pub mod configuration;
 pub mod explain;
 pub mod export;
+mod fabric_file;
 mod parallel;
 pub mod thresholds;
 pub mod tune;
-pub mod validate;
-pub mod vectors;

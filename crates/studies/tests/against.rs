@@ -1,7 +1,7 @@
 //! Runs of other simulators are replayed, and agreement is what it is by hand.
 
 use flowsieve_engines::built_in;
-use flowsieve_studies::validate::against::{Agreement, recorded, table};
+use flowsieve_studies::against::{Agreement, recorded, table};
 use std::path::Path;
 
 /// Two hosts and a switch without delays: a packet of 1,500 bytes takes 1.2 us on each of two links.

@@ -9,8 +9,7 @@
 //! / u_(l−1) − 1) / ρ, and the product of the k ratios is fixed, u_k / u_0 = 1 / (1 − ρ). By the inequality of the
 //! means, their sum is least when all are equal: 1 − ρ g_l = (1 − ρ)^(l/k), with a mean time of k ((1 − ρ)^(−1/k) − 1)
 //! / ρ. Every g_l is reached, as E\[min(X, a)\] is continuous in a. So this is the global optimum for every law of
-//! sizes, and no optimiser is needed. PIAS's authors solve their programme numerically; docs/reference/thresholds-models.md compares the
-//! results.
+//! sizes, and no optimiser is needed. PIAS's authors solve their programme numerically; notes/thresholds.md compares the results.
 
 use crate::law::SizeLaw;
 use crate::{ThresholdError, by_bytes, checked_load, checked_queues};

@@ -21,7 +21,7 @@ CALLS = [
     (fs.Result.report, _options.ReportOptions),
     (fs.Result.compare, _options.CompareOptions),
     (fs.Result.export, _options.ExportOptions),
-    (fs.thresholds, _options.ThresholdsOptions),
+    (fs.thresholds, _options.ModelOptions),
     (fs.tune, _options.TuneOptions),
 ]
 
@@ -46,7 +46,7 @@ def test_words__are_those_of_the_command() -> None:
     assert words_of(_options.RunOptions, {"guard": True, "fresh": False}) == []
     many = {"at": ["load=0.5", "scheme=pias"], "class_": "--what=flows"}
     assert words_of(_options.ExportOptions, many) == ["--at=load=0.5", "--at=scheme=pias", "--class=--what=flows"]
-    assert words_of(_options.ThresholdsOptions, {"load": np.array([0.5, 0.8])}) == ["--load=0.5", "--load=0.8"]
+    assert words_of(_options.ModelOptions, {"load": np.array([0.5, 0.8])}) == ["--load=0.5", "--load=0.8"]
 
 
 def test_words__that_are_wrong_name_the_parameter(small: fs.Experiment, tmp_path: Path) -> None:

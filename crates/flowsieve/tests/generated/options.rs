@@ -71,6 +71,7 @@ impl Parameter {
             Kind::Number => "float".to_owned(),
             Kind::Path => "PathLike".to_owned(),
             Kind::Threads => "int | Literal[\"all\"]".to_owned(),
+            Kind::Span => "int | str".to_owned(),
             Kind::Text => "str".to_owned(),
         };
         let default = arg.get_default_values().first().and_then(|default| default.to_str());
@@ -83,6 +84,7 @@ impl Parameter {
             Kind::Whole => format!("a whole number{}", limits(arg).map_or_else(String::new, |of| format!(", {of}"))),
             Kind::Path => "a path".to_owned(),
             Kind::Threads => "1 to 1024, or all".to_owned(),
+            Kind::Span => "numbers such as 2..8, or one".to_owned(),
             Kind::Number | Kind::Text => String::new(),
         };
         if !takes.is_empty() {
@@ -103,6 +105,7 @@ enum Kind {
     Number,
     Path,
     Threads,
+    Span,
     Text,
 }
 
@@ -118,6 +121,7 @@ fn kind(arg: &Arg) -> Kind {
         () if is(TypeId::of::<f64>()) => Kind::Number,
         () if is(TypeId::of::<PathBuf>()) => Kind::Path,
         () if is(TypeId::of::<flowsieve::options::ThreadCount>()) => Kind::Threads,
+        () if is(TypeId::of::<flowsieve::options::Span>()) => Kind::Span,
         () => Kind::Text,
     }
 }

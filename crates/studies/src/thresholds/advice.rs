@@ -5,6 +5,7 @@
 use super::paired::{self, MTU, Network, Simulated, Site, Trial};
 use super::text::{UNIT, cells_of};
 use super::{Asked, Expected, Method, Queue, Wanted, carried, passed, refused};
+use crate::configuration::{self, Configured, Ports};
 use flowsieve_experiment::Error;
 use flowsieve_schemes::marking_rule;
 use flowsieve_settings::units::{format_rate, format_size, format_time};
@@ -44,6 +45,8 @@ pub struct Deployment {
     pub marking: Marking,
     /// How the thresholds are compared with one queue; `None`: no comparison.
     pub trial: Option<Trial>,
+    /// The ports to write configuration for.
+    pub ports: Option<Ports>,
 }
 
 /// A host's link.
@@ -140,6 +143,12 @@ pub fn advice(
     show: &(dyn Fn(f64, usize, usize) + Sync),
 ) -> Result<Vec<Advice>, Error> {
     let site = Site::open(&deployment.network)?;
+    if let Some(ports) = &deployment.ports {
+        if wanted.loads.len() != 1 {
+            return Err(Error::Input("--ports: expected one load".to_owned()));
+        }
+        ports.check(&[deployment.marking], &site.links)?;
+    }
     wanted.loads.iter().map(|load| of_load(wanted, *load, (&site, deployment), show)).collect()
 }
 
@@ -243,7 +252,8 @@ pub(crate) fn dscp(queue: usize, queues: usize) -> Option<u8> {
 }
 
 /// What the text begins with.
-const QUICK: &str = "The quick model, with a short simulation. `flowsieve tune` searches in your fabric, and says what each size gains.\n";
+const QUICK: &str =
+    "The quick model. `flowsieve tune` without --model searches in your fabric, and says what each size gains.\n";
 
 /// Formats the advice: where to find more, the recommendation, then the methods, then the queues.
 pub fn advice_text(advice: &[Advice]) -> String {
@@ -251,6 +261,20 @@ pub fn advice_text(advice: &[Advice]) -> String {
 }
 
 impl Advice {
+    /// Writes the recommendation as configuration for ports.
+    #[must_use]
+    pub fn configuration(&self, ports: &Ports) -> Configured {
+        if self.queues.len() < 2 {
+            return configuration::none("one queue needs none");
+        }
+        if self.simulated.as_ref().is_some_and(|simulated| !simulated.helps) {
+            return configuration::none("keep one queue, as the simulation shows no gain");
+        }
+        let dscps: Vec<u8> = self.queues.iter().filter_map(|assigned| assigned.dscp).collect();
+        let mark = |bps: u64| self.ecn_thresholds.iter().find(|mark| mark.rate_bps == bps);
+        ports.configure(&self.recommended_bytes, &dscps, |bps| mark(bps).map_or(0, |mark| mark.bytes))
+    }
+
     fn text(&self) -> String {
         let mut text = self.headline();
         let listed = self.recommended_bytes.iter().map(|bytes| format!("\"{}\"", format_size(*bytes)));
@@ -379,7 +403,7 @@ mod tests {
     fn advised(wanted: &Wanted) -> Advice {
         let network =
             Network::Switch { rates_bps: vec![10_000_000_000, 1_000_000_000, 100_000_000_000], rtt_ps: 80_000_000 };
-        let deployment = Deployment { network, marking: Marking::Queue, trial: None };
+        let deployment = Deployment { network, marking: Marking::Queue, trial: None, ports: None };
         advice(wanted, &deployment, &|_, _, _| {}).unwrap().remove(0)
     }
 
@@ -474,7 +498,7 @@ mod tests {
         let wanted = Wanted { workload: Some("fb-cache-follower".into()), ..wanted("", 4) };
         let network = Network::Switch { rates_bps: vec![10_000_000_000], rtt_ps: 80_000_000 };
         let trial = Some(Trial { flows: Some(100), jobs: 2 });
-        let deployment = Deployment { network, marking: Marking::Port, trial };
+        let deployment = Deployment { network, marking: Marking::Port, trial, ports: None };
         let advice = advice(&wanted, &deployment, &|_, _, _| {}).unwrap().remove(0);
         assert!(advice.simulated.as_ref().and_then(|simulated| simulated.all).is_some());
         let text = advice.text();

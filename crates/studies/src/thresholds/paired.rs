@@ -6,6 +6,7 @@
 
 use super::advice::Marking;
 use super::{Asked, Wanted};
+use crate::fabric_file;
 use crate::parallel::in_parallel;
 use flowsieve_core::Place;
 use flowsieve_engines::built_in;
@@ -54,7 +55,7 @@ pub enum Network {
         /// Round trip without queues and serialisation.
         rtt_ps: u64,
     },
-    /// The `[topology]` of this experiment.
+    /// The `[topology]` of this file.
     Fabric(PathBuf),
 }
 
@@ -158,19 +159,11 @@ impl Site {
                 })
             }
             Network::Fabric(path) => {
-                let source = Source::open(path)?;
-                // The whole experiment is planned, so that an error in it is reported with its line.
-                let plan = source.plan(&built_in())?;
-                let refuse =
-                    |problem: &str| Error::File { path: path.display().to_string(), problem: problem.to_owned() };
-                let Some(point) = plan.points.first() else { return Err(refuse("has no point")) };
-                let fabric = Fabric::from_settings_in(&point.settings, point.folder.path())?;
-                let mut document: toml_edit::DocumentMut =
-                    source.text.text.parse().map_err(|_| refuse("is not TOML"))?;
+                let (mut document, fabric) = fabric_file::read(path)?;
                 document.retain(|name, _| name == "topology");
                 Ok(Site {
                     text: document.to_string(),
-                    folder: source.folder.clone(),
+                    folder: Folder::default(),
                     links: Links::of(&fabric),
                     name: format!("the {} fabric of {} hosts of {}", fabric.kind, fabric.hosts, path.display()),
                 })

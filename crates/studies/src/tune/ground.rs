@@ -2,6 +2,7 @@
 
 use super::candidates::Candidate;
 use super::folder::SIZES;
+use crate::fabric_file;
 use crate::thresholds::paired::{BUFFER_PER_K, Links, sizes};
 use crate::thresholds::{Asked, Wanted};
 use flowsieve_engines::built_in;
@@ -10,14 +11,10 @@ use flowsieve_experiment::bundle::failed;
 use flowsieve_experiment::plan::Plan;
 use flowsieve_experiment::source::Source;
 use flowsieve_experiment::{Error, ExperimentText, Folder};
-use flowsieve_fabric::topology::Fabric;
 use flowsieve_settings::units::{format_rate, format_size};
 use std::fmt::Write;
 use std::path::Path;
-use toml_edit::{DocumentMut, Item, TableLike};
-
-/// What is taken of a fabric file's `[network]`: the memory of its switches. Queues and marks are what is looked for.
-const OF_NETWORK: [&str; 4] = ["buffer", "admission", "shared_buffer", "dt_alpha"];
+use toml_edit::DocumentMut;
 
 /// A run takes about this many packet-hops: some seconds.
 const PACKET_HOPS: f64 = 20e6;
@@ -61,7 +58,7 @@ impl Ground {
         flows: Option<u64>,
         folder: &Path,
     ) -> Result<Ground, Error> {
-        let (kept, fabric) = fabric(path)?;
+        let (kept, fabric) = fabric_file::read(path)?;
         let asked = Asked::read(wanted, load, 2)?;
         let name = format!("the {} fabric of {} hosts of {}", fabric.kind, fabric.hosts, path.display());
         let mut ground = Ground {
@@ -139,64 +136,6 @@ impl Ground {
     pub(super) fn in_words(&self) -> String {
         let (name, load, rate) = (&self.name, self.load, format_rate(self.links.host_bps));
         format!("{name}, whose hosts have {rate}, at load {load}, {} flows a run", self.flows)
-    }
-}
-
-/// Reads a fabric's file: what is kept of it, and the fabric. It may be a whole experiment, or have a fabric alone.
-pub(super) fn fabric(path: &Path) -> Result<(DocumentMut, Fabric), Error> {
-    let source = Source::open(path)?;
-    let refuse = |problem: &str| Error::File { path: path.display().to_string(), problem: problem.to_owned() };
-    let mut document: DocumentMut =
-        source.text.text.parse().map_err(|error: toml_edit::TomlError| refuse(error.message()))?;
-    // Tables behind the text keep the lines of its errors.
-    let mut text = source.text.text.to_string();
-    for (table, lines) in
-        [("workload", "sizes = \"web-search\"\nload = 0.5\nflows = 100"), ("sweep", "scheme = [\"dctcp\"]")]
-    {
-        if !document.contains_key(table) {
-            let _ = write!(text, "\n[{table}]\n{lines}\n");
-        }
-    }
-    let whole = Source { text: ExperimentText::new(&source.text.name, &text), ..source.clone() };
-    let plan = whole.plan(&built_in())?;
-    let Some(point) = plan.points.first() else { return Err(refuse("has no point")) };
-    let fabric = Fabric::from_settings_in(&point.settings, point.folder.path())?;
-    document.retain(|name, _| ["topology", "network", "transport", "run"].contains(&name));
-    if let Some(network) = document.get_mut("network").and_then(Item::as_table_like_mut) {
-        keep(network, &|name| OF_NETWORK.contains(&name));
-        if !network.is_empty() {
-            network.insert("nic", toml_edit::value("backpressure"));
-        }
-    }
-    if document.get("network").and_then(Item::as_table_like).is_some_and(|network| network.is_empty()) {
-        document.remove("network");
-    }
-    if let Some(run) = document.get_mut("run").and_then(Item::as_table_like_mut) {
-        keep(run, &|name| name == "parameters");
-    }
-    let file = document.get("topology").and_then(|topology| topology.get("file")).and_then(Item::as_str);
-    if let Some(file) = file {
-        let absolute =
-            std::path::absolute(source.folder.path().join(file)).map_err(|error| refuse(&error.to_string()))?;
-        document["topology"]["file"] = toml_edit::value(absolute.to_string_lossy().as_ref());
-    }
-    Ok((document, fabric))
-}
-
-/// Leaves out the other keys of a table and of those in it.
-fn keep(table: &mut dyn TableLike, is_kept: &dyn Fn(&str) -> bool) {
-    let names: Vec<String> = table.iter().map(|(name, _)| name.to_owned()).collect();
-    for name in names {
-        let empty = match table.get_mut(&name).and_then(Item::as_table_like_mut) {
-            Some(inner) => {
-                keep(inner, is_kept);
-                inner.is_empty()
-            }
-            None => !is_kept(&name),
-        };
-        if empty {
-            table.remove(&name);
-        }
     }
 }
 

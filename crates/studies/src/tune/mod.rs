@@ -11,15 +11,16 @@
 
 mod candidates;
 mod choose;
-mod configuration;
 mod folder;
 mod ground;
 mod steps;
 mod words;
 
+use crate::configuration::{Ports, Written};
+use crate::fabric_file;
+use crate::thresholds::paired::Links;
 use crate::thresholds::{Asked, Marking, Wanted};
 pub use candidates::{Candidate, Kind, TODAY};
-pub use configuration::{Ports, Written};
 use flowsieve_experiment::Error;
 use flowsieve_experiment::bundle::failed;
 use flowsieve_experiment::plan::Plan;
@@ -175,10 +176,12 @@ pub struct Tuned {
 pub fn tune(request: &Request, work: &mut dyn Work) -> Result<Tuned, Error> {
     check(request)?;
     let Request { wanted, load, markings, programmable, .. } = request;
-    let (_, fabric) = ground::fabric(&request.fabric)?;
+    let (_, fabric) = fabric_file::read(&request.fabric)?;
     Asked::read(wanted, *load, request.queues.0)?;
     let tried = candidates::all(wanted, *load, request.queues, markings, *programmable)?;
-    configuration::check(request, &fabric)?;
+    if let Some(ports) = &request.ports {
+        ports.check(markings, &Links::of(&fabric))?;
+    }
     let claimed = Claimed::claim(&request.out, question(request)?, request.replace)?;
     let begun = Ground::open(&request.fabric, (wanted, *load), request.flows, &request.out).and_then(|ground| {
         let screened = ground.screen();

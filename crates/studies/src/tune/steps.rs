@@ -2,9 +2,9 @@
 
 use super::candidates::{Candidate, K_TRIED, Kind};
 use super::choose::{self, Costs, Overall};
-use super::configuration;
 use super::ground::{Ground, Runs};
 use super::{Change, Compared, Effort, Mark, Request, Tuned, Verdict, Work};
+use crate::configuration::{self, Configured, Ports};
 use crate::thresholds::{Marking, dscp};
 use flowsieve_experiment::Error;
 use flowsieve_experiment::reproduce::HOPS_PER_SECOND;
@@ -369,7 +369,7 @@ impl Tuning<'_> {
             1 => Vec::new(),
             _ => (0..queues).map_while(|queue| dscp(queue, queues)).collect(),
         };
-        let (configuration, mut files) = configuration::write(self.request, verdict, &recommended, &marks, &dscps);
+        let (configuration, mut files) = configured(self.request.ports.as_ref(), verdict, &recommended, &marks, &dscps);
         let measured = proof.as_ref().map(|proof| self.candidates[proof.candidate].clone());
         let seeds = proof.as_ref().map_or(0, |proof| proof.seeds);
         if let Some(measured) = &measured {
@@ -400,4 +400,23 @@ impl Tuning<'_> {
         files.push(("README.md".to_owned(), tuned.page()));
         (tuned, files)
     }
+}
+
+/// Writes the configuration of a recommendation, if ports were named.
+fn configured(
+    ports: Option<&Ports>,
+    verdict: Verdict,
+    recommended: &Candidate,
+    marks: &[Mark],
+    dscps: &[u8],
+) -> Configured {
+    let Some(ports) = ports else { return (Vec::new(), Vec::new()) };
+    let Kind::Thresholds { bytes, .. } = &recommended.kind else {
+        return configuration::none(match (verdict, &recommended.kind) {
+            (_, Kind::Clusters) => "clusters need a program of the switch",
+            (Verdict::OneQueueOtherK, _) => "one queue needs only another marking threshold",
+            _ => "one queue needs none",
+        });
+    };
+    ports.configure(bytes, dscps, |bps| marks.iter().find(|mark| mark.rate_bps == bps).map_or(0, |mark| mark.bytes))
 }

@@ -1,0 +1,252 @@
+//! `flowsieve run`: the runs of an experiment, or a share of them, or one flow's timeline.
+
+use super::{Planned, announce, default_out, show_result};
+use crate::interruption;
+use crate::options::{Budget, ReportOptions, RunOptions};
+use crate::output::{print, print_json, tell};
+use crate::progress::{Progress, shown};
+use crate::resolve::{Resolvable, Resolving};
+use clap::{Args, ValueHint};
+use flowsieve_engines::follow::Which;
+use flowsieve_experiment::Error;
+use flowsieve_experiment::engine::Engines;
+use flowsieve_experiment::execute::{Event, How, execute, execute_parts};
+use flowsieve_experiment::plan::{self, Changes, Plan};
+use flowsieve_experiment::shards::Shard;
+use flowsieve_results::ResultDir;
+use flowsieve_results::claims::Measured;
+use flowsieve_results::timeline::Timeline;
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  flowsieve run quickstart
+      a built-in experiment, into results/quickstart; a stopped run continues if you repeat the command
+  flowsieve run quickstart --set load=0.5,0.7,0.9
+      another sweep of the load
+  flowsieve run quickstart --set network.ecn_threshold=30pkt --out results/k30
+      a different setting, with its result next to the first
+  flowsieve run first
+      another experiment: two marking thresholds in one rack
+  flowsieve run quickstart --scale smoke
+      a hundredth of it, to see whether it works
+  flowsieve run quickstart --screen 4
+      the flows to every fourth host alone: ranks the points, and names those to run whole
+  flowsieve run quickstart --set scheme=pias --set load=0.7 --follow-flow p99:0-100KB
+      the timeline of one flow, by its slowdown or its number: where its time went, and which packets it waited for
+  flowsieve run quickstart --set trace=pcap --set 'trace_links=[\"host-up\", \"host-down\"]'
+      with captures of the hosts' links for Wireshark; their size is estimated first";
+
+#[derive(Debug, Args)]
+#[command(after_help = RUN_EXAMPLES)]
+pub(crate) struct Run {
+    #[command(flatten)]
+    pub(crate) of: Planned,
+    /// Where results go [default: results/ and the file's name, with scale and changes]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) options: RunOptions,
+    /// Rank the points by the flows to every Kth host
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(2..=65_535))]
+    pub(crate) screen: Option<u32>,
+    /// Add seeds, five to 40, until the experiment's claims of this metric are resolved, such as "mean fct"
+    #[arg(long, value_name = "METRIC", conflicts_with_all = ["seeds", "screen"])]
+    pub(crate) resolve: Option<String>,
+    /// Time for adding seeds, from the start of the command; the first five are always run
+    #[arg(long, value_name = "TIME", default_value = "60m", requires = "resolve")]
+    pub(crate) budget: Budget,
+    /// Print the timeline of a flow instead: what its packets waited for, hop by hop, in each point's first seed.
+    /// Give its number, or `slowest` or `p99` by slowdown, optionally of a size class: `slowest:0-100KB`
+    #[arg(long, value_name = "FLOW", conflicts_with_all = ["out", "fresh", "replace", "resolve", "threads"])]
+    pub(crate) follow_flow: Option<Which>,
+    /// Make only this share of the runs, by estimated cost, such as 3/40: no result, but parts for `flowsieve join`
+    #[arg(long, value_name = "I/N", conflicts_with_all = ["keys", "resolve", "follow_flow", "replace"])]
+    pub(crate) shard: Option<Shard>,
+    /// Make only these runs: a file with one key per line, or with runs of `flowsieve plan --json`
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["resolve", "follow_flow", "replace"])]
+    pub(crate) keys: Option<PathBuf>,
+    /// Print the results as JSON instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl Run {
+    /// Returns whether its runs are not stopped where they take far more work than expected.
+    pub(crate) fn is_unguarded(&self) -> bool {
+        self.options.make.no_guard
+    }
+}
+
+pub(crate) fn run(args: &Run, engines: &Engines) -> Result<(), Error> {
+    let resolve = args.resolve.is_some();
+    let mut changes = Changes { resolve, ..args.of.changes() };
+    changes.sets.extend(args.screen.map(|every| format!("screen={every}")));
+    let plan = plan::read(&args.of.file, &changes, engines)?;
+    if let Some(which) = &args.follow_flow {
+        return follow(&plan, engines, which, args.json);
+    }
+    let jobs = args.options.make.jobs();
+    let out = args.out.clone().unwrap_or_else(|| default_out(&args.of.file, &changes, ""));
+    let threads = args.options.make.threads.count();
+    tell_of_threads(&plan, engines, threads)?;
+    if run_some(args, &plan, engines, &out, jobs)? {
+        return Ok(());
+    }
+    let resolving = args.resolve.as_deref().map(|metric| Resolving {
+        metric: Some(metric),
+        begun: Instant::now(),
+        budget: args.budget.0,
+        jobs,
+    });
+    if let Some(resolving) = &resolving {
+        resolving.of_metric(&plan)?;
+    }
+    announce(&plan, jobs);
+    interruption::answer()?;
+    let (fresh, replace) = (args.options.make.fresh, args.options.replace);
+    let mut resolved = Resolved { plan, engines, result: None, out, jobs, threads, fresh, replace };
+    resolved.make()?;
+    if let Some(resolving) = resolving {
+        resolving.go_on(std::slice::from_mut(&mut resolved))?;
+    }
+    resolved.result.map_or(Ok(()), |result| show_result(&result, &ReportOptions::default(), args.json))
+}
+
+/// An experiment whose claims are to be resolved.
+struct Resolved<'a> {
+    plan: Plan,
+    engines: &'a Engines,
+    result: Option<ResultDir>,
+    out: PathBuf,
+    jobs: usize,
+    threads: Option<usize>,
+    fresh: bool,
+    replace: bool,
+}
+
+impl Resolvable for Resolved<'_> {
+    fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    fn plan_mut(&mut self) -> &mut Plan {
+        &mut self.plan
+    }
+
+    fn measured(&self) -> Measured {
+        self.result.as_ref().map_or_else(Measured::default, ResultDir::measured)
+    }
+
+    fn is_made(&self, key: &str) -> bool {
+        self.out.join("parts").join(key).exists()
+    }
+
+    fn make(&mut self) -> Result<(), Error> {
+        let (jobs, threads, fresh) = (self.jobs, self.threads, std::mem::take(&mut self.fresh));
+        let how = How { jobs, threads, fresh, replace: self.replace };
+        let result = shown(&self.plan, |show| execute(&self.plan, self.engines, &self.out, how, show))?;
+        self.result = Some(result);
+        Ok(())
+    }
+}
+
+/// Says which points are run on one thread although more are asked for, and why; each reason once.
+pub(crate) fn tell_of_threads(plan: &Plan, engines: &Engines, threads: Option<usize>) -> Result<(), Error> {
+    let Some(threads) = threads.filter(|threads| *threads > 1) else { return Ok(()) };
+    let mut reasons: Vec<(String, usize)> = Vec::new();
+    for (number, point) in plan.points.iter().enumerate() {
+        let Some(run) = plan.runs.iter().find(|run| run.point == number) else { continue };
+        let Some(reason) = engines.one_thread(point, run.seed, threads)? else { continue };
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, points)) => *points += 1,
+            None => reasons.push((reason, 1)),
+        }
+    }
+    for (reason, points) in reasons {
+        let of =
+            if points == plan.points.len() { "all".to_owned() } else { format!("{points} of {}", plan.points.len()) };
+        tell(format!("one thread for {of} points: {reason}"));
+    }
+    Ok(())
+}
+
+/// The result of a shard.
+#[derive(Serialize)]
+struct Shared {
+    plan: String,
+    runs: usize,
+    found: usize,
+    parts: String,
+}
+
+/// Makes the runs that `--shard` or `--keys` selects, if either is given; returns whether one was.
+fn run_some(args: &Run, plan: &Plan, engines: &Engines, out: &Path, jobs: usize) -> Result<bool, Error> {
+    let (keys, which): (BTreeSet<String>, String) = match (args.shard, &args.keys) {
+        (Some(shard), _) => (plan.shard(shard), format!("shard {shard}")),
+        (None, Some(file)) => (plan.read_keys(file)?, file.display().to_string()),
+        (None, None) => return Ok(false),
+    };
+    let some = plan.only(&keys)?;
+    announce(&some, jobs);
+    interruption::answer()?;
+    let made = shown(&some, |show| execute_parts(&some, engines, out, args.options.make.how(), show))?;
+    let parts = out.join("parts").display().to_string();
+    if args.json {
+        let all = made.run + made.found;
+        print_json(&Shared { plan: plan.hash(), runs: all, found: made.found, parts })?;
+    } else {
+        let all = plan.distinct().count();
+        let (here, hash) = (made.run + made.found, plan.hash());
+        print(&format!(
+            "{which}: {here} of {all} runs of plan {hash} are in {parts}\nrun `flowsieve join` where all parts are\n"
+        ))?;
+    }
+    Ok(true)
+}
+
+/// Follows a flow through the first seed of each point; nothing is written. A flow selected by its slowdown is first
+/// looked for in each of these runs, which then run twice.
+fn follow(plan: &Plan, engines: &Engines, which: &Which, json: bool) -> Result<(), Error> {
+    let first = plan.runs.iter().map(|run| run.seed).min();
+    let mut timelines = Vec::new();
+    let progress = Progress::new(plan);
+    for (index, run) in plan.runs.iter().enumerate().filter(|(_, run)| Some(run.seed) == first) {
+        let point = &plan.points[run.point];
+        let Some(follower) = engines.follower(point)? else {
+            let problem = "a run at flow level has no packets to follow; expected fidelity = \"packet\" in [run]";
+            return Err(Error::Input(problem.to_owned()));
+        };
+        progress.show(Event::Started(index));
+        let mut go_on = |now| progress.hear(Event::Going(index, now));
+        let label = format!("{}, seed {}", point.label(), run.seed);
+        let flows = if which.needs_flows() {
+            engines.run(point, run.seed, &mut go_on, None).map(|result| result.flows)
+        } else {
+            Ok(Vec::new())
+        };
+        let picked = flows.and_then(|flows| which.among(&plan.experiment.classes, &flows, &label));
+        let timeline = picked.and_then(|(flow, why)| {
+            Ok(Timeline { picked: why, ..follower.follow(point, run.seed, flow, &mut go_on)? })
+        });
+        progress.show(Event::Finished(index));
+        timelines.push(timeline?);
+    }
+    progress.end();
+    if json {
+        return print_json(&timelines);
+    }
+    for (index, timeline) in timelines.iter().enumerate() {
+        if index > 0 {
+            print("\n")?;
+        }
+        print(&timeline.text())?;
+    }
+    if timelines.len() > 1 {
+        tell("this prints one timeline per point; choose points by --set scheme=... and --set load=...");
+    }
+    Ok(())
+}

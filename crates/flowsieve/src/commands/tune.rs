@@ -1,0 +1,520 @@
+//! `flowsieve tune`: what would help a fabric's traffic, by simulation, or at once by a queueing model (`--model`). `thresholds`
+//! is its name with the model ([`as_tune`]).
+
+use crate::interruption;
+use crate::options::Jobs;
+use crate::output::{print, print_json, tell};
+use crate::progress::{STEPS, bar, in_words, shown};
+use crate::values::{Budget, Marking, Method, NamedPort, Rate, Span, Time};
+use clap::{Args, ValueHint};
+use flowsieve_configure::System;
+use flowsieve_engines::built_in;
+use flowsieve_experiment::Error;
+use flowsieve_experiment::bundle::{failed, write_text};
+use flowsieve_experiment::execute::{How, Show, execute_sharing};
+use flowsieve_experiment::plan::Plan;
+use flowsieve_files::{Existing, check_new};
+use flowsieve_report::{self as report, Layout};
+use flowsieve_results::ResultDir;
+use flowsieve_studies::configuration::{Configured, Ports, Written};
+use flowsieve_studies::thresholds::{self as studies, Deployment, Network, Search, Trial};
+use flowsieve_studies::tune::{self, Effort, Request, Tuned, Work};
+use serde::Serialize;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  flowsieve tune quickstart --sizes flows.csv --column bytes --load 0.6
+      what would help these flows in this fabric, into the folder recommendation
+  flowsieve tune quickstart --workload web-search --load 0.6 --ports Ethernet0=10Gbps
+      with configuration of switches and hosts, for SONiC, EOS, NX-OS, tc and nftables
+  flowsieve tune quickstart --workload web-search --load 0.6 --seeds 5
+      the same answer every time, however long it takes
+  flowsieve tune --model --workload web-search --load 0.8 --rate 25Gbps,100Gbps --rtt 40us
+      at once, by a model: thresholds, how many queues help, the ECN threshold of each speed, and DSCPs
+  flowsieve tune quickstart --model --check --workload web-search --load 0.6 --marking port
+      with a short simulation of them in this fabric, with marks by the length of a port
+  flowsieve tune --model --cdf sizes.csv --queues 4 --ports Ethernet0=10Gbps --out settings
+      and configuration for them
+  flowsieve tune --model --workload web-search --load 0.8 --queues 8 --method pias
+  flowsieve tune --model --workload data-mining --load 0.5,0.6,0.7,0.8,0.9 --method background
+  flowsieve tune --model --workload web-search --load 0.8 --method simulate --evaluations 200
+
+A simulation that is stopped or has used its budget continues if you repeat the command.
+`flowsieve thresholds` is `flowsieve tune --model --check`, by its earlier name.")]
+pub(crate) struct Tune {
+    /// The fabric: an experiment, or a file with a [topology] alone [default with --model: one switch, of --rate and --rtt]
+    #[arg(value_name = "FABRIC", value_hint = ValueHint::FilePath, required_unless_present = "model")]
+    fabric: Option<PathBuf>,
+    #[command(flatten)]
+    of: Distribution,
+    /// Answer at once: the best thresholds by a model, without a search in the simulator
+    #[arg(long, conflicts_with = "SearchOptions")]
+    model: bool,
+    /// With --model: compare its thresholds with one queue in a short simulation
+    #[arg(long, requires = "model")]
+    check: bool,
+    #[command(flatten)]
+    ask: AskOptions,
+    #[command(flatten)]
+    search: SearchOptions,
+    #[command(flatten)]
+    by: ByOptions,
+    #[command(flatten)]
+    ports: PortsOptions,
+    /// Where the recommendation goes; with --model the configuration of --ports [default: recommendation]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    out: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// The flow sizes.
+#[derive(Debug, Clone, Args)]
+pub struct Distribution {
+    /// A built-in distribution (see `flowsieve list workloads`)
+    #[arg(long, value_name = "NAME", required_unless_present_any = ["cdf", "sizes"], conflicts_with_all = ["cdf", "sizes"])]
+    pub workload: Option<String>,
+    /// A file of a distribution: rows of size_bytes,cdf
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub cdf: Option<String>,
+    /// A CSV file with the size of a flow in bytes in each row
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "cdf")]
+    pub sizes: Option<PathBuf>,
+    /// The column of these sizes, by its name in the first row [default: the first column]
+    #[arg(long, value_name = "NAME", requires = "sizes")]
+    pub column: Option<String>,
+}
+
+impl Tune {
+    fn out(&self) -> PathBuf {
+        self.out.clone().unwrap_or_else(|| PathBuf::from("recommendation"))
+    }
+}
+
+impl Distribution {
+    fn wanted(&self, loads: Vec<f64>, queues: Option<u64>, method: studies::Method) -> studies::Wanted {
+        let sizes = self.sizes.clone().map(|path| studies::Column { path, name: self.column.clone() });
+        studies::Wanted { workload: self.workload.clone(), cdf: self.cdf.clone(), sizes, loads, queues, method }
+    }
+}
+
+/// What both the search and the model are asked.
+#[derive(Debug, Clone, Args)]
+pub struct AskOptions {
+    /// Load of the host links; by the model several make a table [default by the model: 0.8]
+    #[arg(long, value_name = "LOAD", value_delimiter = ',')]
+    pub load: Vec<f64>,
+    /// Numbers of queues to try; by the model their number [default: 2..8; by the model 8, and 2 for --method two-level]
+    #[arg(long, value_name = "FEWEST..MOST")]
+    pub queues: Option<Span>,
+    /// What ports compare with their marking threshold: a queue's length, as commodity switches do, a port's, or both
+    /// [default: queue,port; with --ports or by the model queue]
+    #[arg(long, value_enum, value_delimiter = ',')]
+    pub marking: Vec<Marking>,
+    /// Flows of a run, at least 100 in the search [default: as many as take some seconds; 2000 with --method simulate]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub flows: Option<u32>,
+    /// Runs at a time.
+    #[command(flatten)]
+    pub jobs: Jobs,
+}
+
+/// How the simulator is searched.
+#[derive(Debug, Clone, Args)]
+pub struct SearchOptions {
+    /// Also try what needs programmable switches: QCluster
+    #[arg(long)]
+    pub programmable: bool,
+    /// Seeds of each candidate that is run whole, and as many others for the chosen one; instead of a budget, for the
+    /// same answer every time
+    #[arg(long, value_name = "N", conflicts_with = "budget")]
+    pub seeds: Option<u64>,
+    /// Time for the whole search
+    #[arg(long, value_name = "TIME", default_value = "10m")]
+    pub budget: Budget,
+}
+
+/// By which model, and for which links.
+#[derive(Debug, Clone, Args)]
+pub struct ByOptions {
+    /// How the model's thresholds are chosen [default: all methods next to each other, with a recommendation]
+    #[arg(long, value_enum)]
+    pub method: Option<Method>,
+    /// Rate of the host links, then further rates that need an ECN threshold [default: 10Gbps]
+    #[arg(long, value_name = "RATE", value_delimiter = ',')]
+    pub rate: Vec<Rate>,
+    /// Round trip without queues, for ECN thresholds and simulation [default: 80us]
+    #[arg(long, value_name = "TIME")]
+    pub rtt: Option<Time>,
+    /// With --method simulate: most sets of thresholds to run, not counting the final runs with other flows [default: 100]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub evaluations: Option<u32>,
+}
+
+/// For which ports configuration is written.
+#[derive(Debug, Clone, Default, Args)]
+pub struct PortsOptions {
+    /// Write configuration for these ports of a switch, each with its speed
+    #[arg(long, value_name = "NAME=RATE", value_delimiter = ',')]
+    pub ports: Vec<NamedPort>,
+    /// Queues of a port that may be used, by the switch's numbers [default: 0 to 7; for SONiC 0,1,2,5,6, as its default
+    /// template holds 3 and 4 for lossless traffic]
+    #[arg(long, value_name = "QUEUE", value_delimiter = ',', requires = "ports")]
+    pub queues_of_port: Vec<u8>,
+    /// Replace what is in the folder: a recommendation for another question, or configuration
+    #[arg(long)]
+    pub replace: bool,
+}
+
+impl PortsOptions {
+    fn ports(&self) -> Option<Ports> {
+        let ports: Vec<(String, u64)> =
+            self.ports.iter().map(|NamedPort { name, rate }| (name.clone(), rate.bps)).collect();
+        let queues_of_port = (!self.queues_of_port.is_empty()).then(|| self.queues_of_port.clone());
+        (!ports.is_empty()).then_some(Ports { ports, queues_of_port })
+    }
+}
+
+/// The options of a search, as Python has them.
+#[derive(Debug, Clone, Args)]
+pub struct TuneOptions {
+    /// What is asked.
+    #[command(flatten)]
+    pub ask: AskOptions,
+    /// How it is searched for.
+    #[command(flatten)]
+    pub search: SearchOptions,
+    /// What is written.
+    #[command(flatten)]
+    pub ports: PortsOptions,
+}
+
+/// The options of the model, as Python has them.
+#[derive(Debug, Clone, Args)]
+pub struct ModelOptions {
+    /// What is asked.
+    #[command(flatten)]
+    pub ask: AskOptions,
+    /// By which model.
+    #[command(flatten)]
+    pub by: ByOptions,
+}
+
+/// Returns the command line of `tune` that says what one of `thresholds` said, or the line itself. It had the fabric as an option,
+/// a folder to write to, and simulated unless a method or `--model-only` was given.
+pub(crate) fn as_tune(arguments: Vec<OsString>) -> Vec<OsString> {
+    if arguments.get(1).is_none_or(|command| command != "thresholds") {
+        return arguments;
+    }
+    let mut line: Vec<OsString> = arguments[..1].to_vec();
+    line.extend(["tune", "--model"].map(OsString::from));
+    let says = |option: &str| {
+        arguments.iter().any(|word| word.to_str().is_some_and(|word| word.split('=').next() == Some(option)))
+    };
+    if !["--model-only", "--method", "--help", "-h"].into_iter().any(says) {
+        line.push("--check".into());
+    }
+    for word in &arguments[2..] {
+        match word
+            .to_str()
+            .map(|text| text.split_once('=').map_or((text, None), |(option, value)| (option, Some(value))))
+        {
+            Some(("--model-only", _)) => {}
+            Some(("--fabric", value)) => line.extend(value.map(OsString::from)),
+            Some(("--write", None)) => line.push("--out".into()),
+            Some(("--write", Some(value))) => line.push(format!("--out={value}").into()),
+            _ => line.push(word.clone()),
+        }
+    }
+    let options: Vec<_> = line[1..].iter().map(|word| word.to_string_lossy()).collect();
+    tell(format!("`thresholds` is now `flowsieve {}`", options.join(" ")));
+    line
+}
+
+pub(crate) fn tune(args: &Tune) -> Result<(), Error> {
+    if args.model {
+        return by_model(args);
+    }
+    let Tune { by: ByOptions { method, rate, rtt, evaluations }, .. } = args;
+    let of_model = [
+        ("method", method.is_some()),
+        ("rate", !rate.is_empty()),
+        ("rtt", rtt.is_some()),
+        ("evaluations", evaluations.is_some()),
+    ];
+    if let Some((name, _)) = of_model.into_iter().find(|(_, is_given)| *is_given) {
+        return Err(Error::Input(format!("--{name}: expected --model; a search is in the links of its fabric")));
+    }
+    let Some(fabric) = &args.fabric else { return Ok(()) };
+    interruption::answer()?;
+    let options = TuneOptions { ask: args.ask.clone(), search: args.search.clone(), ports: args.ports.clone() };
+    let out = args.out();
+    let found = tuned(fabric, &args.of, &options, &out, &mut |what, plan, work| {
+        tell(what);
+        shown(plan, work)
+    })?;
+    if args.json {
+        return print_json(&found);
+    }
+    print(&found.text())?;
+    tell_of(&out, &found.configuration);
+    let report = out.join("proof").join("report.html");
+    let (page, report) =
+        (out.join("README.md"), if report.is_file() { format!(", {}", report.display()) } else { String::new() });
+    print(&format!("\nRecommendation: {}{report}\n", page.display()))
+}
+
+/// Says which files of configuration were written, and why others were not.
+fn tell_of(folder: &Path, configuration: &[Written]) {
+    for file in configuration {
+        let path = folder.join(&file.file);
+        match &file.refused {
+            None => tell(format!("Configuration: {}", path.display())),
+            Some(why) => tell(format!("not written: {}: {why}", path.display())),
+        }
+    }
+}
+
+/// Makes runs, and tells `Show` of their events.
+pub type Making<'a> = &'a (dyn Fn(Show<'_>) -> Result<ResultDir, Error> + Sync);
+
+/// Called for each step with its purpose, its plan, and what makes its runs; returns what this returns.
+pub type Step<'a> = &'a mut dyn FnMut(&str, &Plan, Making<'_>) -> Result<ResultDir, Error>;
+
+/// Runs on this machine.
+struct Here<'a> {
+    begun: Instant,
+    jobs: usize,
+    replace: bool,
+    step: Step<'a>,
+}
+
+impl Work for Here<'_> {
+    fn make(&mut self, what: &str, plan: &Plan, out: &Path, parts: &Path) -> Result<ResultDir, Error> {
+        let how = How { jobs: self.jobs, threads: None, fresh: false, replace: self.replace };
+        let engines = built_in();
+        let result = (self.step)(what, plan, &|show| execute_sharing(plan, &engines, out, parts, how, show))?;
+        let layout = Layout::new(&result.manifest().experiment, None)?;
+        report::write(&result, &layout).map_err(Error::Unreported)?;
+        Ok(result)
+    }
+
+    fn spent(&self) -> Duration {
+        self.begun.elapsed()
+    }
+}
+
+/// Finds by simulation what would help, as the options say. `step` makes the runs of a step, and shows their events.
+///
+/// # Errors
+/// Fails if the options contradict one another, the sizes or the fabric cannot be read, or a run fails.
+pub fn tuned(
+    fabric: &Path,
+    of: &Distribution,
+    options: &TuneOptions,
+    out: &Path,
+    step: Step<'_>,
+) -> Result<Tuned, Error> {
+    let TuneOptions { ask, search, ports } = options;
+    let &[load] = &*ask.load else {
+        return Err(Error::Input("--load: expected one load of the host links, such as 0.6".to_owned()));
+    };
+    if let Some(flows @ ..100) = ask.flows {
+        return Err(Error::Input(format!("--flows {flows}: expected at least 100 flows for a search")));
+    }
+    let ports = (ports.ports(), ports.replace);
+    let markings: Vec<Marking> = match (&*ask.marking, &ports.0) {
+        ([], None) => vec![Marking::Queue, Marking::Port],
+        ([], Some(_)) => vec![Marking::Queue],
+        (given, _) => given.to_vec(),
+    };
+    let jobs = ask.jobs.count();
+    let request = Request {
+        fabric: fabric.to_owned(),
+        wanted: of.wanted(vec![load], None, studies::Method::Background),
+        load,
+        queues: ask.queues.map_or((2, 8), |queues| (queues.fewest, queues.most)),
+        markings: markings.into_iter().map(Into::into).collect(),
+        programmable: search.programmable,
+        flows: ask.flows.map(u64::from),
+        effort: search.seeds.map_or(Effort::Budget(search.budget.0), Effort::Seeds),
+        jobs,
+        out: out.to_owned(),
+        replace: ports.1,
+        ports: ports.0,
+    };
+    // The folder belongs to the request, so its results are replaced by those of the same request.
+    tune::tune(&request, &mut Here { begun: Instant::now(), jobs, replace: true, step })
+}
+
+/// Defaults of the model: the load, the link, the sets of thresholds of a search, and the flows of its runs.
+const LOAD: f64 = 0.8;
+const RATE: Rate = Rate { bps: 10_000_000_000 };
+const RTT: Time = Time { ps: 80_000_000 };
+const EVALUATIONS: u32 = 100;
+const FLOWS: u32 = 2_000;
+
+/// Thresholds for each load.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub enum Computed {
+    /// By one method.
+    By(Vec<studies::Thresholds>),
+    /// By all methods, with a recommendation.
+    Advice(Vec<studies::Advice>),
+    /// Searched for in the simulator.
+    Found(Vec<studies::Found>),
+}
+
+/// Where the model's thresholds are to be used.
+#[derive(Debug, Clone, Default)]
+pub struct Place {
+    /// The fabric; `None`: one switch.
+    pub fabric: Option<PathBuf>,
+    /// Whether a short simulation compares them with one queue there.
+    pub check: bool,
+    /// The ports to write configuration for.
+    pub ports: Option<Ports>,
+}
+
+/// Called with a load, the number of its finished runs, and their largest number.
+type ShowRuns<'a> = &'a (dyn Fn(f64, usize, usize) + Sync);
+
+/// Computes thresholds by the model as the options say, or searches for them.
+///
+/// # Errors
+/// Fails if the options contradict one another, the sizes cannot be read, or a run fails.
+pub fn computed(
+    of: &Distribution,
+    place: Place,
+    options: &ModelOptions,
+    show: ShowRuns<'_>,
+) -> Result<Computed, Error> {
+    let ModelOptions { ask, by } = options;
+    let input = |problem: String| Err(Error::Input(problem));
+    let queues = match ask.queues {
+        Some(Span { fewest, most }) if fewest != most => {
+            return input(format!("--queues {fewest}..{most}: expected one number by the model, such as {most}"));
+        }
+        queues => queues.map(|queues| queues.most),
+    };
+    let loads = if ask.load.is_empty() { vec![LOAD] } else { ask.load.clone() };
+    let wanted = |method| of.wanted(loads.clone(), queues, method);
+    let (method, jobs) = (by.method.map(Method::computed), ask.jobs.count());
+    if method != Some(None) && by.evaluations.is_some() {
+        return input("--evaluations: expected --method simulate; no other method searches".to_owned());
+    }
+    let runs = place.check || method == Some(None);
+    let without_runs = [("flows", ask.flows.is_some()), ("jobs", ask.jobs.jobs.is_some())];
+    if let (false, Some((name, _))) = (runs, without_runs.into_iter().find(|(_, is_given)| *is_given)) {
+        return input(format!(
+            "--{name}: expected a short simulation, or --method simulate; otherwise no flows are run"
+        ));
+    }
+    let of_link = [("rate", !by.rate.is_empty()), ("rtt", by.rtt.is_some())];
+    let of_link = of_link.into_iter().find(|(_, is_given)| *is_given).map(|(name, _)| name);
+    if let Some(method) = method {
+        let marking = (!ask.marking.is_empty()).then_some("marking");
+        let ports = place.ports.is_some().then_some("ports");
+        if let Some(name) = of_link.or(marking).or(ports) {
+            return input(format!("--{name}: expected no --method; the thresholds of one method are for any link"));
+        }
+        if place.check || place.fabric.is_some() {
+            return input(
+                "--method: expected neither a fabric nor a check; they are for the thresholds to take".to_owned(),
+            );
+        }
+        let Some(method) = method else {
+            let evaluations = by.evaluations.unwrap_or(EVALUATIONS) as usize;
+            let search = Search { evaluations, flows: ask.flows.unwrap_or(FLOWS).into(), jobs };
+            return studies::simulate(&wanted(studies::Method::Pias), search, show).map(Computed::Found);
+        };
+        return studies::thresholds(&wanted(method)).map(Computed::By);
+    }
+    let marking = match &*ask.marking {
+        [] => Marking::Queue,
+        [marking] => *marking,
+        _ => return input("--marking: expected one of queue and port by the model".to_owned()),
+    };
+    let network = match (place.fabric, of_link) {
+        (Some(_), Some(name)) => {
+            return input(format!("--{name}: expected no fabric, which has rates and a round trip of its own"));
+        }
+        (Some(path), None) => Network::Fabric(path),
+        (None, _) => {
+            let rates = if by.rate.is_empty() { &[RATE][..] } else { &by.rate };
+            let rates_bps = rates.iter().map(|rate| rate.bps).collect();
+            Network::Switch { rates_bps, rtt_ps: by.rtt.unwrap_or(RTT).ps }
+        }
+    };
+    let trial = place.check.then(|| Trial { flows: ask.flows.map(u64::from), jobs });
+    let deployment = Deployment { network, marking: marking.into(), trial, ports: place.ports };
+    studies::advice(&wanted(studies::Method::Background), &deployment, show).map(Computed::Advice)
+}
+
+fn by_model(args: &Tune) -> Result<(), Error> {
+    let (ports, existing, out) = (args.ports.ports(), Existing::replaced(args.ports.replace), args.out());
+    if ports.is_some() {
+        for path in System::ALL.map(|system| out.join(system.file())) {
+            check_new(&path, existing).map_err(failed(&path))?;
+        }
+    } else if args.out.is_some() || args.ports.replace {
+        let problem = "--out and --replace: expected --ports; a model writes configuration alone";
+        return Err(Error::Input(problem.to_owned()));
+    }
+    let at_most = if matches!(args.by.method, Some(Method::Simulate)) { "at most " } else { "" };
+    let place = Place { fabric: args.fabric.clone(), check: args.check, ports: ports.clone() };
+    let options = ModelOptions { ask: args.ask.clone(), by: args.by.clone() };
+    match with_progress(at_most, |show| computed(&args.of, place, &options, show))? {
+        Computed::By(found) => print_found(args.json, &found, studies::text),
+        Computed::Advice(found) => {
+            print_found(args.json, &found, studies::advice_text)?;
+            let [advice] = &*found else { return Ok(()) };
+            ports.map_or(Ok(()), |ports| write(&out, existing, &advice.configuration(&ports)))
+        }
+        Computed::Found(found) => print_found(args.json, &found, studies::found_text),
+    }
+}
+
+/// Writes a file for each system that can state the advice, and says which cannot, and why.
+fn write(folder: &Path, existing: Existing, (files, texts): &Configured) -> Result<(), Error> {
+    if !texts.is_empty() {
+        fs::create_dir_all(folder).map_err(failed(folder))?;
+    }
+    for (file, text) in texts {
+        write_text(&folder.join(file), existing, text)?;
+    }
+    tell_of(folder, files);
+    Ok(())
+}
+
+/// Calls `work` with a function that shows the number of finished runs at a load, and their total.
+fn with_progress<T>(at_most: &str, work: impl FnOnce(ShowRuns<'_>) -> Result<T, Error>) -> Result<T, Error> {
+    let (bar, on_terminal) = bar();
+    let begun = Instant::now();
+    let progress = |load: f64, done: usize, of: usize| {
+        bar.set_position((done as f64 / of as f64 * STEPS as f64) as u64);
+        let runs = format!("load {load}: {done} of {at_most}{of} runs");
+        bar.set_message(format!("{runs}, {}", in_words(begun.elapsed().as_secs_f64())));
+        if !on_terminal {
+            tell(runs);
+        }
+    };
+    let found = work(&progress);
+    bar.finish_and_clear();
+    found
+}
+
+/// Prints a single result for one load, and a list for several.
+fn print_found<T: Serialize>(json: bool, found: &[T], text: impl Fn(&[T]) -> String) -> Result<(), Error> {
+    match found {
+        [one] if json => print_json(one),
+        several if json => print_json(&several),
+        found => print(&text(found)),
+    }
+}
