@@ -114,11 +114,13 @@ fn vectors__the_fabric_in_memory_conforms_under_every_scheme() {
                 let again = recorded(&fabric, &scheme, place, 1_000, &[]);
                 assert!(text(&lines) == text(&again), "the same bytes each time");
                 if let Some(folder) = &folder {
-                    let file = Path::new(folder).join(format!("{}-{number}-{}.jsonl", entry.name.as_str(), place.name()));
+                    let file =
+                        Path::new(folder).join(format!("{}-{number}-{}.jsonl", entry.name.as_str(), place.name()));
                     std::fs::write(&file, text(&lines)).expect("a folder to write to");
                 }
                 let found = replayed(&fabric, &scheme, place, &lines);
-                let found = found.unwrap_or_else(|differs| panic!("{} {other:?} {place:?}: {differs}", entry.name.as_str()));
+                let found =
+                    found.unwrap_or_else(|differs| panic!("{} {other:?} {place:?}: {differs}", entry.name.as_str()));
                 assert_eq!(found.arrived, 1_000, "{}", entry.name.as_str());
                 assert_eq!(found.arrived, found.left + found.dropped + found.evicted, "{}", entry.name.as_str());
                 plays = true;
