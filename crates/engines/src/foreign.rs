@@ -30,7 +30,7 @@ fn with(expected: Option<String>, advice: String) -> String {
 
 fn advice(path: &Path, wanted: Gives) -> Option<String> {
     let mut bytes = Vec::new();
-    flowsieve_builtin::open(path).ok()?.take(LOOKED_AT).read_to_end(&mut bytes).ok()?;
+    flowsieve_files::builtin::open(path).ok()?.take(LOOKED_AT).read_to_end(&mut bytes).ok()?;
     if bytes.len() as u64 == LOOKED_AT {
         // The last line may be cut.
         bytes.truncate(bytes.iter().rposition(|byte| *byte == b'\n')? + 1);

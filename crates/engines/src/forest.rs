@@ -27,8 +27,8 @@ impl ForestFile {
     /// Reads and checks it. An error says what is wrong, and at which byte, without the file's name.
     pub(crate) fn read(path: &Path) -> Result<ForestFile, String> {
         let mut bytes = Vec::new();
-        let read =
-            flowsieve_builtin::open(path).and_then(|file| file.take(forest::MAX_BYTES + 1).read_to_end(&mut bytes));
+        let read = flowsieve_files::builtin::open(path)
+            .and_then(|file| file.take(forest::MAX_BYTES + 1).read_to_end(&mut bytes));
         read.map_err(|error| error.to_string())?;
         let forest = Forest::parse(&bytes).map_err(|error| error.to_string())?;
         Ok(ForestFile { forest, digest: blake3::hash(&bytes).to_hex().to_string() })
@@ -99,7 +99,7 @@ impl Predicted {
             move |problem: String| Error::from(FileError::whole(&path, &problem))
         };
         let file = ForestFile::read(forest).map_err(in_file(forest))?;
-        let open = flowsieve_builtin::open(trace).map_err(|error| in_file(trace)(error.to_string()))?;
+        let open = flowsieve_files::builtin::open(trace).map_err(|error| in_file(trace)(error.to_string()))?;
         let list =
             flow_list::read(&trace.display().to_string(), BufReader::new(open), &HostNames::numbered(RECORDED_HOSTS));
         let mut list = list?;

@@ -226,7 +226,7 @@ fn named_files(plan: &Plan) -> BTreeMap<String, PathBuf> {
     };
     let sources = plan.points.iter().flat_map(of_point).chain(plan.points.first().into_iter().flat_map(schemes));
     // Some settings also take names of built-in substitutes for a recorded trace.
-    sources.filter(|(_, source)| flowsieve_builtin::is_file(source)).collect()
+    sources.filter(|(_, source)| flowsieve_files::builtin::is_file(source)).collect()
 }
 
 /// Copies the files of a plan into a new folder, in which `added` has the name `name`.
@@ -238,7 +238,7 @@ pub(crate) fn beside(plan: &Plan, added: &Path, name: &str) -> Result<Folder, Er
     for (path, source) in sources.iter().filter(|(path, _)| Path::new(path).is_relative()) {
         let copy = || {
             let mut target = File::create_new(place(&folder, path)?)?;
-            io::copy(&mut flowsieve_builtin::open(source)?, &mut target)
+            io::copy(&mut flowsieve_files::builtin::open(source)?, &mut target)
         };
         copy().map_err(failed(source))?;
     }
@@ -277,7 +277,7 @@ fn write(
         }
         written.push(&file.blake3);
         let Some(source) = sources.get(&file.path) else { continue };
-        let mut content = flowsieve_builtin::open(source).map_err(failed(source))?;
+        let mut content = flowsieve_files::builtin::open(source).map_err(failed(source))?;
         append(&file.blake3, file.bytes, &mut content).map_err(failed(source))?;
     }
     archive.into_inner().and_then(|mut out| out.flush()).map_err(Error::Output)
@@ -285,7 +285,7 @@ fn write(
 
 fn digest(path: &Path) -> io::Result<(String, u64)> {
     let mut hasher = blake3::Hasher::new();
-    let bytes = io::copy(&mut flowsieve_builtin::open(path)?, &mut hasher)?;
+    let bytes = io::copy(&mut flowsieve_files::builtin::open(path)?, &mut hasher)?;
     Ok((hasher.finalize().to_hex().to_string(), bytes))
 }
 

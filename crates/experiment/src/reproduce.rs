@@ -113,7 +113,7 @@ pub fn read(
     engines: &Engines,
 ) -> Result<Reproduction, Error> {
     let (paper, figure) = what.split_once('/').map_or((what, None), |(paper, figure)| (paper, Some(figure)));
-    let papers = entries(folder, flowsieve_builtin::is_dir);
+    let papers = entries(folder, flowsieve_files::builtin::is_dir);
     if !papers.iter().any(|(name, _)| name == paper) {
         return Err(unknown(folder, what, "paper", paper, papers));
     }
@@ -133,7 +133,7 @@ pub fn read(
         refuse_unread_words(&figures)?;
     }
     let of_lab = entries(&folder.join(LINUX), is_experiment);
-    let is_measured = |name: &str, file: &Path| flowsieve_builtin::is_file(&kept_in(name, file, changes));
+    let is_measured = |name: &str, file: &Path| flowsieve_files::builtin::is_file(&kept_in(name, file, changes));
     let measured = of_lab.into_iter().filter(|(name, file)| paper != LINUX && is_measured(name, file));
     // To these no seeds are added.
     let on_linux = read_all(measured.collect(), &Changes { resolve: false, ..changes.clone() })?;
@@ -169,7 +169,7 @@ fn read_figure(name: String, file: PathBuf, changes: &Changes, take: Take, engin
 
 /// Reads a text for a page; empty if there is no such file.
 fn read_text(path: &Path) -> Result<String, Error> {
-    if !flowsieve_builtin::is_file(path) {
+    if !flowsieve_files::builtin::is_file(path) {
         return Ok(String::new());
     }
     Ok(experiment_text::read(path)?.text.to_string())
@@ -177,7 +177,7 @@ fn read_text(path: &Path) -> Result<String, Error> {
 
 /// Reads measured values from a file, of the file system or built in; empty if there is none.
 fn read_kept(path: &Path, experiment: &Experiment) -> Result<Kept, ResultError> {
-    match flowsieve_builtin::contents(path) {
+    match flowsieve_files::builtin::contents(path) {
         Some(contents) => Kept::parse(path, &String::from_utf8_lossy(contents), experiment),
         None if is_builtin(path) => Ok(Kept::none(experiment)),
         None => Kept::read(path, experiment),
@@ -228,7 +228,7 @@ fn refuse_unread_words(figures: &[Figure]) -> Result<(), Error> {
 fn entries(folder: &Path, is: impl Fn(&Path) -> bool) -> Vec<(String, PathBuf)> {
     let named = |path: PathBuf| Some((path.file_stem()?.to_str()?.to_owned(), path));
     let mut found: Vec<_> =
-        flowsieve_builtin::entries(folder).into_iter().filter(|path| is(path)).filter_map(named).collect();
+        flowsieve_files::builtin::entries(folder).into_iter().filter(|path| is(path)).filter_map(named).collect();
     found.sort();
     found
 }

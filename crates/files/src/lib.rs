@@ -1,7 +1,8 @@
 //! Files and texts from outside: one way to open a file for reading, one way to write a file that the user names, one
-//! way to show texts on a terminal, and a guard around third-party decoders.
+//! way to show texts on a terminal, a guard around third-party decoders, and the built-in experiments.
 
 mod archive;
+pub mod builtin;
 mod fence;
 mod input;
 mod kind;

@@ -1,8 +1,8 @@
 //! Configuration of switches and hosts for what [`tune`](mod@crate::tune) or a model recommends, at the ports that are named.
 
+use crate::configure::{Plan, Port, System, check_ports};
 use crate::thresholds::Marking;
 use crate::thresholds::paired::Links;
-use flowsieve_configure::{Plan, Port, System, check_ports};
 use flowsieve_experiment::Error;
 use flowsieve_settings::units::format_rate;
 use serde::Serialize;

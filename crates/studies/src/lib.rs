@@ -8,6 +8,7 @@ pub mod against;
 pub mod agreement;
 pub mod catalogue;
 pub mod configuration;
+pub mod configure;
 pub mod explain;
 pub mod export;
 mod fabric_file;

@@ -5,6 +5,7 @@ mod changes;
 mod claims;
 mod coflows;
 mod common;
+mod configure;
 mod cut_runs;
 mod defeats;
 mod effects;

@@ -269,7 +269,7 @@ impl Files {
     /// Returns whether the file at `path` has one column, like measured sizes; judged by its beginning.
     pub(super) fn has_one_column(path: &Path) -> bool {
         let mut bytes = Vec::new();
-        let read = flowsieve_builtin::open(path).and_then(|file| file.take(1 << 16).read_to_end(&mut bytes));
+        let read = flowsieve_files::builtin::open(path).and_then(|file| file.take(1 << 16).read_to_end(&mut bytes));
         read.is_ok() && samples::has_one_column(&String::from_utf8_lossy(&bytes))
     }
 
@@ -310,7 +310,7 @@ impl Files {
 
 /// Reads the text of a distribution.
 fn text(path: &Path) -> Result<String, String> {
-    let file = flowsieve_builtin::open(path).map_err(|error| error.to_string())?;
+    let file = flowsieve_files::builtin::open(path).map_err(|error| error.to_string())?;
     let mut bytes = Vec::new();
     let read = file.take(MAX_CDF_BYTES + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
     if read as u64 > MAX_CDF_BYTES {
@@ -348,7 +348,7 @@ fn with_nearest(error: InputError, hosts: &HostNames) -> FileError {
 }
 
 fn open(scope: &Scope<'_>, key: &Key, path: &Path) -> Result<BufReader<impl Read>, SettingsError> {
-    match flowsieve_builtin::open(path) {
+    match flowsieve_files::builtin::open(path) {
         Ok(file) => Ok(BufReader::with_capacity(1 << 16, file)),
         Err(error) => Err(unreadable(scope, key, path, error)),
     }
@@ -432,7 +432,7 @@ mod tests {
         let first = files.weights(&scope, &LIST, &path).unwrap();
         std::fs::write(&path, "no weights any more").unwrap();
         assert!(Arc::ptr_eq(&first, &files.weights(&scope, &LIST, &path).unwrap()));
-        let forest = Path::new(flowsieve_builtin::ROOT).join("qclimb/forests/sgd.fsf");
+        let forest = Path::new(flowsieve_files::builtin::ROOT).join("qclimb/forests/sgd.fsf");
         assert!(Arc::ptr_eq(&files.forest(&forest).unwrap(), &files.forest(&forest).unwrap()));
     }
 

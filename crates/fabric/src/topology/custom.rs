@@ -68,7 +68,7 @@ pub(super) fn plan(settings: &Settings, folder: &Path) -> Result<Plan, SettingsE
     let path = folder.join(file);
     let name = path.display().to_string();
     let refuse = |problem: String| scope.error(&FILE, format!("{name} {problem}")).expected("an edge list");
-    let file = flowsieve_builtin::open(&path).map_err(|error| refuse(format!("cannot be read: {error}")))?;
+    let file = flowsieve_files::builtin::open(&path).map_err(|error| refuse(format!("cannot be read: {error}")))?;
     let mut bytes = Vec::new();
     file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|error| refuse(format!("cannot be read: {error}")))?;
     if bytes.len() as u64 > MAX_BYTES {

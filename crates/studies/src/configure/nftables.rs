@@ -1,6 +1,6 @@
 //! Rules of nftables by which a host writes code points: by the bytes that its side of a connection has sent.
 
-use crate::Plan;
+use crate::configure::Plan;
 use std::fmt::Write;
 
 pub(crate) fn write(plan: &Plan) -> String {

@@ -1,6 +1,6 @@
 //! Lines for Arista EOS.
 
-use crate::{ABOVE_DATA, Plan, Refused, Speed};
+use crate::configure::{ABOVE_DATA, Plan, Refused, Speed};
 use std::fmt::Write;
 
 /// Transmit queues of a port.

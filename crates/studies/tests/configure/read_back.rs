@@ -1,6 +1,6 @@
 //! What is written, read by a reader of each language that knows its rules and nothing of the writer.
 
-use flowsieve_configure::{Plan, Port, Refused, System, check_ports};
+use flowsieve_studies::configure::{Plan, Port, Refused, System, check_ports};
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};

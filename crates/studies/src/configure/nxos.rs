@@ -1,6 +1,6 @@
 //! Lines for Cisco NX-OS on Nexus 9000.
 
-use crate::{ABOVE_DATA, Plan, Refused, Speed};
+use crate::configure::{ABOVE_DATA, Plan, Port, Refused, Speed};
 use std::fmt::Write;
 
 /// Groups of a system, each with its queue.
@@ -62,6 +62,6 @@ pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
     Ok(text)
 }
 
-fn policy(of: &crate::Port) -> String {
+fn policy(of: &Port) -> String {
     format!("FS-{}-{}", Speed(of.rate_bps), of.marks_from_bytes)
 }

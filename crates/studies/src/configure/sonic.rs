@@ -1,7 +1,7 @@
 //! SONiC's `config_db.json`. Every value is a string. What its YANG models take, and what its agents refuse of that, is
 //! in docs/operate/configuration.md.
 
-use crate::{ABOVE_DATA, Plan, Port, Refused, Speed};
+use crate::configure::{ABOVE_DATA, Plan, Port, Refused, Speed};
 use serde_json::{Map, Value, json};
 
 /// Queues without priority flow control in the default template, which holds 3 and 4. 7 has no buffer profile there.

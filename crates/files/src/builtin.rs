@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
-use flowsieve_files::MOST_BYTES;
+use crate::MOST_BYTES;
 
 /// The folder of all built-in files.
 pub const ROOT: &str = "built-in:";
@@ -46,7 +46,7 @@ pub fn contents(path: &Path) -> Option<&'static [u8]> {
 /// Opens a regular file of at most [`MOST_BYTES`], or a built-in file.
 ///
 /// # Errors
-/// Fails as [`flowsieve_files::open`] does; an unknown built-in file is not found.
+/// Fails as [`crate::open`] does; an unknown built-in file is not found.
 pub fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
     if let Some(contents) = contents(path) {
         return Ok(Box::new(contents));
@@ -55,7 +55,7 @@ pub fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
         let problem = "is not built in; give your own file by its absolute path";
         return Err(io::Error::new(io::ErrorKind::NotFound, problem));
     }
-    Ok(Box::new(flowsieve_files::open_text(path, MOST_BYTES)?))
+    Ok(Box::new(crate::open_text(path, MOST_BYTES)?))
 }
 
 /// Returns whether it is a file.

@@ -1,6 +1,6 @@
 //! Batches of Linux' `tc`: strict bands of `ets`, each with `red` as a step.
 
-use crate::{ABOVE_DATA, Plan, Refused};
+use crate::configure::{ABOVE_DATA, Plan, Refused};
 use std::fmt::Write;
 
 /// `red` takes thresholds of 32 bits; its limit has to hold four of them.

@@ -1,0 +1,4 @@
+//! Configuration as systems read it.
+
+mod read_back;
+mod tc;
