@@ -1,5 +1,7 @@
 //! A scheme: which parts act where. The registry has the built-in ones.
 
+use std::fmt;
+
 use flowsieve_core::admission::Admission;
 use flowsieve_core::marker::Marker;
 use flowsieve_core::scheduler::{Line, PortSite};
@@ -58,7 +60,7 @@ impl Scheme {
 }
 
 /// One value for each place. At a place that the fabric lacks it is that of another place of switches, and acts on nothing.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ByPlace<T> {
     values: [T; 4],
     there: Places,
@@ -101,6 +103,12 @@ impl<T: Clone> ByPlace<T> {
     /// Maps the value at each place that is there with `make`.
     pub fn try_map<E>(&self, mut make: impl FnMut(Place, &T) -> Result<T, E>) -> Result<ByPlace<T>, E> {
         ByPlace::at_places(self.there, |place| make(place, self.at(place)))
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for ByPlace<T> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("ByPlace").field("values", &self.values).finish()
     }
 }
 

@@ -37,7 +37,7 @@ const NS: u64 = 1_000;
 const US: u64 = 1_000_000;
 
 /// What `make` gives each place.
-fn at_every_place<T>(make: impl Fn(Place) -> T) -> ByPlace<T> {
+fn at_every_place<T: Clone>(make: impl Fn(Place) -> T) -> ByPlace<T> {
     ByPlace::try_from_fn(|place| Ok::<_, Infallible>(make(place))).unwrap_or_else(|never| match never {})
 }
 

@@ -65,7 +65,7 @@ pub(super) fn sender(point: &Point, setup: &Setup, sends: bool) -> Result<Sender
         return Err(scope_error(&scope, "nic", problem).expected("nic = \"scheme\" in [network]").into());
     }
     let common = point.settings.common();
-    let fct_end = if sends { Some(common.read(&FCT_END)?) } else { common.optional(&FCT_END)? };
+    let fct_end = if sends || common.is_given(&FCT_END) { Some(common.read(&FCT_END)?) } else { None };
     if fct_end.is_some_and(|end| end != FctEnd::Arrival) {
         let problem = "the lab measures FCTs at the receiver's last byte";
         return Err(common.error(&FCT_END, problem).expected("fct_end = \"arrival\" in [run]").into());

@@ -104,7 +104,10 @@ pub(super) fn tagger(
         _ if name == usual => None,
         TaggerName::Climb | TaggerName::Predicted => Some("another scheme, whose file has it: it needs predictions"),
         TaggerName::Coflow => Some("another scheme, whose file has it: it needs a coordinator"),
-        TaggerName::Demotion | TaggerName::DemotionThenAge if !readers.priorities && !readers.sorts => {
+        // A scheme that demotes keeps its levels, whatever its ports are changed to.
+        TaggerName::Demotion | TaggerName::DemotionThenAge
+            if !readers.priorities && !matches!(usual, TaggerName::Demotion | TaggerName::DemotionThenAge) =>
+        {
             Some("another tagger, or ports that serve by priority, such as discipline = \"sp\" with several `queues`")
         }
         _ => None,
