@@ -1,5 +1,6 @@
 use super::*;
 use crate::declare;
+use std::sync::LazyLock;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Colour {
@@ -21,9 +22,36 @@ declare! {
     static BOUNDS: Setting<SizesOr<Colour>> = Setting::sizes_or(
         Section::Scheme, "bounds", &[("red", SizesOr::Named(Colour::Red))], "bounds between queues",
     );
+    static SET: Setting<&'static str> = Setting::choice(
+        Section::Run, "set", &[("small", "small"), ("large", "large")], "where defaults come from",
+    )
+    .with_default("small")
+    .selects(selected);
+    static WORD: Setting<bool> = Setting::flag(Section::Scheme, "word", "what a scheme is").with_default(false).silent();
+}
+
+/// Two queues, or eight.
+fn selected(name: Option<&str>) -> Option<(&'static str, &'static Layer)> {
+    static SETS: LazyLock<[(&str, Layer); 2]> = LazyLock::new(|| {
+        [("small", 2), ("large", 8)].map(|(name, queues)| (name, layer(&[(None, "queues", Raw::Integer(queues))])))
+    });
+    SETS.iter().find(|(known, _)| *known == name.unwrap_or("small")).map(|(name, layer)| (*name, layer))
+}
+
+fn layer(values: &[(Option<Place>, &str, Raw)]) -> Layer {
+    let mut layer = Layer::default();
+    for (place, name, raw) in values {
+        layer.put(*place, name, raw.clone(), Origin::Default);
+    }
+    layer
 }
 
 fn none_given() -> Settings {
+    Settings::of(SETTINGS.iter().copied().chain([MTU.key()]).filter(|key| key.selects.is_none()))
+}
+
+/// The same, with sets of values that one setting selects.
+fn of_sets() -> Settings {
     Settings::of(SETTINGS.iter().copied().chain([MTU.key()]))
 }
 
@@ -180,4 +208,79 @@ fn links__are_scopes_of_their_own() {
     assert_eq!(links[1].read(&FAILED), Ok(false));
     assert_eq!(links[1].optional(&LOSS), Ok(Some(0.01)));
     assert_eq!(settings.effective()["topology.link.1.loss"], "0.01");
+}
+
+#[test]
+fn lookup__given_before_the_schemes_own_before_the_sets() {
+    let own = layer(&[(None, "queues", Raw::Integer(4)), (Some(Place::Nic), "queues", Raw::Integer(6))]);
+    let own = Arc::new(own);
+    let read = |settings: &Settings, place: Place| {
+        settings.scheme("pias").with_own(Arc::clone(&own)).at(place).read_or(&QUEUES, 1).unwrap()
+    };
+    let settings = of_sets();
+    assert_eq!((read(&settings, Place::Nic), read(&settings, Place::Leaf)), (6, 4));
+    assert!(!settings.effective().contains_key("run.set"), "nothing of the set was read");
+    assert_eq!(settings.scheme("other").read_or(&QUEUES, 1), Ok(2));
+    assert_eq!(settings.effective()["run.set"], "small");
+    let large = of_sets().with(None, "set", "large");
+    assert_eq!(large.common().read_or(&QUEUES, 1), Ok(8));
+    assert!(large.unread().is_empty(), "what selects the value has been read");
+    // What is given for all places comes before the scheme's own for one.
+    let given = of_sets().with(None, "queues", 3);
+    assert_eq!((read(&given, Place::Nic), read(&given, Place::Leaf)), (3, 3));
+}
+
+#[test]
+fn usual__is_what_holds_if_nothing_is_given() {
+    let given = of_sets().with(None, "queues", 3);
+    let scope = given.scheme("pias").with_own(Arc::new(layer(&[(None, "queues", Raw::Integer(4))])));
+    assert_eq!((scope.usual(&QUEUES), given.common().usual(&QUEUES)), (Ok(Some(4)), Ok(Some(2))));
+    assert_eq!(scope.given_or(&QUEUES, 7), Ok(3));
+    let settings = of_sets();
+    let scope = settings.scheme("pias").with_own(Arc::new(layer(&[(None, "queues", Raw::Integer(4))])));
+    assert_eq!(scope.given_or(&QUEUES, 7), Ok(7), "the reader's default, and not the scheme's");
+    assert!(scope.is_given_or_own(&QUEUES) && !scope.is_given(&QUEUES));
+    assert!(scope.usual(&QUEUES).is_ok() && settings.has_read_own("queues", None));
+}
+
+#[test]
+fn layer__a_nearer_value_for_all_places_hides_farther_ones_for_one() {
+    let farther = layer(&[(None, "queues", Raw::Integer(2)), (Some(Place::Nic), "queues", Raw::Integer(8))]);
+    let at = |of: &Layer, place| of.at(Some(place), "queues").map(|(_, raw, _)| raw.clone());
+    let nearer = farther.clone().under(&layer(&[(None, "queues", Raw::Integer(4))]));
+    assert_eq!(
+        [Place::Nic, Place::Leaf].map(|place| at(&nearer, place)),
+        [Some(Raw::Integer(4)), Some(Raw::Integer(4))]
+    );
+    let nearer = farther.under(&layer(&[(Some(Place::Leaf), "queues", Raw::Integer(4))]));
+    assert_eq!(
+        [Place::Nic, Place::Leaf].map(|place| at(&nearer, place)),
+        [Some(Raw::Integer(8)), Some(Raw::Integer(4))]
+    );
+}
+
+#[test]
+fn fixed__is_refused_where_it_is_given_and_part_of_no_configuration() {
+    let mut own = layer(&[(None, "colour", Raw::from("red"))]);
+    own.fix("colour");
+    let own = Arc::new(own);
+    let settings = none_given();
+    assert_eq!(settings.scheme("pias").with_own(Arc::clone(&own)).read(&COLOUR), Ok(Colour::Red));
+    assert!(settings.effective().is_empty());
+    let given = none_given().with(None, "colour", "blue");
+    let error = given.scheme("pias").with_own(own).read(&COLOUR).unwrap_err().to_string();
+    assert!(error.contains("no `colour` for `pias`, of which it is a fixed part"), "{error}");
+}
+
+#[test]
+fn silent__is_part_of_the_configuration_if_a_user_says_it() {
+    let effective = |settings: &Settings, origin: Origin| {
+        let mut own = Layer::default();
+        own.put(None, "word", Raw::Flag(true), origin);
+        assert_eq!(settings.scheme("pias").with_own(Arc::new(own)).read(&WORD), Ok(true));
+        settings.effective().contains_key("scheme.word")
+    };
+    assert!(!effective(&none_given(), Origin::Default), "a built-in scheme's name says it");
+    assert!(effective(&none_given(), file_origin(1)), "a user's file");
+    assert!(effective(&none_given().with(Some("pias"), "word", true), Origin::Default), "given");
 }
