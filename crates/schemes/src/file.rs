@@ -288,3 +288,63 @@ fn wrong(line: &Line, expected: impl Into<String>) -> SettingsError {
     SettingsError::new(line.value_origin.clone(), format!("`{}` cannot be {}", line.name, line.value))
         .expected(expected)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Facts, none_given};
+    use proptest::prelude::*;
+
+    const FACTS: Facts = Facts { name: None, load: Some(0.6), uniform_to: Some(1_000_000) };
+
+    fn read(text: &str) -> Result<SchemeFile, SettingsError> {
+        let find = |name: &str| registry::all().find(|scheme| scheme.name == name).cloned();
+        SchemeFile::read_users("mine", &Text::new("mine.toml", text), none_given().declared(), &find)
+    }
+
+    /// Every built-in file says what it is and builds on one that stands before it; what it fixes, it has.
+    #[test]
+    fn file__of_every_scheme_is_whole() {
+        for scheme in registry::all() {
+            let SchemeFile { name, summary, paper, .. } = scheme;
+            assert!(!summary.is_empty() && !paper.is_empty() && !summary.ends_with('.'), "{name}");
+            assert!(scheme.base.is_some() || name == "dctcp", "{name}");
+            for (key, ..) in scheme.layer().iter() {
+                assert!(none_given().find(key).is_some(), "{name}: {key}");
+            }
+        }
+        let own = registry::all().filter(|scheme| scheme.own.is_some()).count();
+        assert_eq!((registry::all().count(), own), (50, 19), "31 need no Rust of their own");
+    }
+
+    #[test]
+    fn file__of_a_user_is_at_least_what_its_base_is() {
+        let mine = read("base = \"qclimb\"\nslack = \"50KB\"\n").unwrap();
+        assert_eq!((mine.knows, mine.root.as_str(), mine.label.as_str()), (Knows::Bounds, "qclimb", ""));
+        let settings = none_given();
+        let context = Context { scope: settings.scheme("mine"), workload: &FACTS };
+        assert!(format!("{:?}", mine.scheme(&context).unwrap().classes[0].tagger).contains("slack: 50000"));
+    }
+
+    proptest! {
+        /// A file of any lines is a scheme or an error, and building it, too.
+        #[test]
+        fn read_users__of_any_lines_is_a_scheme_or_an_error(
+            lines in prop::collection::vec(
+                prop_oneof![
+                    "base = \"(dctcp|pias|nos2|sieve|homa|x)\"",
+                    "(queues|buffer|ecn_threshold|max_window|window_growth|delayed_ack|tagger|discipline|rates|own|only|knows|fixed|x) = \
+                     (-?[0-9]{1,20}|\"[0-9]{0,20}(pkt|bdp|rtt|KB|us)?(/[0-9]{1,3})?(, at least [0-9])?\"|\"(demotion|sp|climb|coflow)\"|true|\\[\"tagger\"\\])",
+                    "\\[(nic|leaf|spine|core|x)\\]",
+                    ".{0,20}",
+                ],
+                0..8,
+            ),
+        ) {
+            if let Ok(scheme) = read(&lines.join("\n")) {
+                let settings = none_given();
+                let _ = scheme.scheme(&Context { scope: settings.scheme("mine"), workload: &FACTS });
+            }
+        }
+    }
+}
