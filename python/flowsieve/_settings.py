@@ -188,12 +188,14 @@ class Settings(TypedDict, total=False):
     classes: Any
     coflow_weights: Any
     tagger: Any
+    outlived: Any
     edf_rate: Any
     transport: Any
     message_gap: Any
-    outlived: Any
     published_for: Any
     misuse_piece: Any
+    levels_begin: Any
+    network_levels: Any
     thresholds: Any
     host_thresholds: Any
     controller: Any
@@ -210,6 +212,7 @@ class Settings(TypedDict, total=False):
     update_period: Any
     update_window: Any
     percentiles: Any
+    percentiles_by: Any
     percentile_of: Any
     flow_ends: Any
     flow_idle: Any
@@ -220,6 +223,7 @@ class Settings(TypedDict, total=False):
     inference: Any
     unseen: Any
     retransmission_priority: Any
+    climbs: Any
     coflow_order: Any
     coflow_demands: Any
     levels: Any
@@ -235,6 +239,7 @@ class Settings(TypedDict, total=False):
     pcoflow_key: Any
     pcoflow_slots: Any
     pcoflow_marks: Any
+    pcoflow_queue: Any
     sketch: Any
     sketch_arrays: Any
     sketch_buckets: Any

@@ -89,6 +89,7 @@ fn experiment() -> Experiment {
         versions: BTreeMap::from([("flowsieve".to_string(), "0.1.0".to_string())]),
         classes: SizeClasses::default(),
         coflow_classes: CoflowClassBounds::default(),
+        scheme_files: BTreeMap::new(),
         record: Record::Full,
         looks: false,
         claims: vec![],

@@ -45,7 +45,7 @@ declare! {
     .with_default(LevelsBegin::After)
     .silent();
     static NETWORK_LEVELS: Setting<u64> = Setting::count(
-        Section::Scheme, "network_levels", 2, 2,
+        Section::Scheme, "network_levels", 2, 64,
         "tagger = \"demotion\": levels that the network's packets have, whatever the queues, with thresholds by the rule of the \
          controller; not given: as many as queues",
     )

@@ -122,6 +122,7 @@ fn experiment(made: &Made) -> Experiment {
         versions: BTreeMap::new(),
         classes: SizeClasses::default(),
         coflow_classes: CoflowClassBounds::default(),
+        scheme_files: BTreeMap::new(),
         record: made.record,
         looks: made.looks,
         claims: made.claims.clone(),
