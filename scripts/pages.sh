@@ -12,7 +12,7 @@ if [ -z "${FLOWSIEVE:-}" ]; then
     FLOWSIEVE=$target/quick/flowsieve
 fi
 if [ $# = 0 ]; then
-    # shellcheck disable=SC2046 # names of papers have no spaces
+    # Names of papers have no spaces.
     set -- $(ls -d experiments/*/measured | cut -d/ -f2)
 fi
 mkdir -p "$target/pages"

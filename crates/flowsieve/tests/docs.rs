@@ -275,8 +275,9 @@ fn reproductions_have_the_totals_of_the_kept_measurements() {
         let page = read(&format!("docs/reproduce/{paper}.md"));
         assert!(page.contains(totals), "docs/reproduce/{paper}.md has no line {totals}");
         let (claims, verdicts) = totals.trim_end_matches('.').split_once(" claims: ").unwrap();
-        let said =
-            |verdict: &str| verdicts.split(", ").find_map(|one| one.strip_prefix(&format!("{verdict} "))).unwrap_or("0");
+        let said = |verdict: &str| {
+            verdicts.split(", ").find_map(|one| one.strip_prefix(&format!("{verdict} "))).unwrap_or("0")
+        };
         let count = |verdict: &str| said(verdict).split(' ').next().unwrap().to_owned();
         let shorter = |verdict: &str| {
             said(verdict).split_once(" (").map_or("0", |(_, rest)| rest.split(' ').next().unwrap()).to_owned()
