@@ -13,11 +13,18 @@ import re
 import sys
 from pathlib import Path
 
-STYLE = """body{font:16px/1.5 system-ui,sans-serif;max-width:80rem;margin:2rem auto;padding:0 1rem;color:#1b1f24;background:#fff}
-table{border-collapse:collapse;display:block;overflow-x:auto;font-size:.875rem}td,th{border:1px solid #c9d0d8;padding:.25rem .5rem}
-td{vertical-align:top}th{background:#eef1f4;text-align:left}img{max-width:100%}pre,code{font-family:monospace;background:#eef1f4}
-pre{padding:.5rem;overflow-x:auto}"""
-VERDICT = re.compile(r"(agrees|disagrees|not resolved|same direction|other direction|not tested here|not measured)(?: at this length)?")
+STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 80rem; margin: 2rem auto; padding: 0 1rem; color: #1b1f24 }
+table { border-collapse: collapse; display: block; overflow-x: auto; font-size: .875rem }
+td, th { border: 1px solid #c9d0d8; padding: .25rem .5rem; vertical-align: top; text-align: left }
+th, code, pre { background: #eef1f4 }
+pre { padding: .5rem; overflow-x: auto }
+img { max-width: 100% }
+li > p { margin: .25rem 0 }
+"""
+VERDICT = re.compile(
+    "(?:agrees|disagrees|not resolved|same direction|other direction|not tested here|not measured)(?: at this length)?"
+)
 COLUMNS = ["claim", "figure", "where", "what", "claimed", "measured", "on Linux", "verdict", "why"]
 ITEM = re.compile(r"(?:[-*]|\d+\.) +")
 
@@ -57,6 +64,10 @@ def inline(text, folder):
 
 def blocks(lines, folder):
     """Yields the HTML of each block."""
+
+    def line_at(number):
+        return lines[number].rstrip() if number < len(lines) else ""
+
     at = 0
     while at < len(lines):
         line, start = lines[at], at
@@ -81,7 +92,7 @@ def blocks(lines, folder):
             # Lines of an item are indented as far as its text; an empty line is its own if such a line follows.
             deep = " " * (2 if line[0] in "-*" else len(mark[0]))
             inner = [line[mark.end():]]
-            while at < len(lines) and (lines[at].startswith(deep) or not lines[at].strip() and lines[at + 1 : at + 2] and lines[at + 1].startswith(deep)):
+            while line_at(at).startswith(deep) or not line_at(at) and line_at(at + 1).startswith(deep):
                 inner.append(lines[at].removeprefix(deep))
                 at += 1
             tag = "ul" if line[0] in "-*" else "ol"
@@ -91,7 +102,7 @@ def blocks(lines, folder):
             yield from blocks(inner, folder)
             yield "</li>" + (f"</{tag}>" if not ITEM.match(after) else "")
         else:
-            while at < len(lines) and lines[at].strip() and not ITEM.match(lines[at]) and not lines[at].startswith(("#", "|")):
+            while line_at(at) and not ITEM.match(line_at(at)) and not line_at(at).startswith(("#", "|")):
                 at += 1
             yield "<p>" + inline(" ".join(line.strip() for line in lines[start:at]), folder) + "</p>"
 
