@@ -132,7 +132,7 @@ fn first_experiment__runs() {
     assert!(shown.contains("pias-2") && shown.contains("report.html"), "{shown}");
 }
 
-/// Every document below a folder, but the generated pages of papers, whose links have a test of their own.
+/// Every document below a folder.
 fn documents(folder: &str, names: &mut Vec<String>) {
     for entry in std::fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap()) {
         let name = format!("{folder}/{}", entry.file_name().to_str().unwrap());
