@@ -1,6 +1,6 @@
 #!/bin/sh
 # Writes every row of each paper into target/pages, from the measurements that are kept in experiments/PAPER/measured:
-# PAPER.html, one file with its figures, and PAPER.csv, a row a claim. It runs no simulation. 75 s on two cores.
+# PAPER.html, one file with its figures, and PAPER.csv, a row a claim. It runs no simulation, and takes 40 s.
 #   scripts/pages.sh [PAPER ...]
 # It calls the command that FLOWSIEVE names, or else builds one.
 set -eu
