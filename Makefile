@@ -1,7 +1,7 @@
 # What a person needs of Flowsieve in addition to cargo: `make help` says it. How is in scripts/.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: run lab lab-compare lab-applications test test-all test-random test-cluster race generate wheel wheel-release bench fuzz doc book pictures prose clean help
+.PHONY: run lab lab-compare lab-applications test test-all test-random test-cluster race generate wheel wheel-release bench fuzz doc book pictures pages prose clean help
 
 # Everything is built with the versions of Cargo.lock, or not at all.
 CARGO := cargo
@@ -85,9 +85,13 @@ book: ## build docs/ as a book into target/book, with search; brings mdBook if i
 	@scripts/book.sh
 	@echo target/book/index.html
 
-pictures: ## draw the pictures of docs/ and the pages of papers anew, without new measurements: two minutes
+pictures: ## draw the pictures of docs/ anew: two minutes
 	@scripts/setup.sh test
 	@CARGO=$(CARGO) scripts/pictures.sh
+
+pages: ## write every claim of the papers into target/pages, PAPER.html and PAPER.csv, from the kept measurements: no new runs
+	@scripts/setup.sh
+	@CARGO=$(CARGO) scripts/pages.sh
 
 prose: ## check the English of the documents: lengths of pages, paragraphs and sentences, words to avoid, and the size of docs
 	@scripts/prose.py

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Draws every picture of the documents anew, docs/images/, and the pages of papers, docs/reproduce/, from what is measured.
+# Draws every picture of the documents anew, docs/images/.
 #   scripts/pictures.sh
 # It calls the command that FLOWSIEVE names, or else builds one. Needs chromium with its driver, and Python.
 # The runs, 84 s of processor time (2026-11-26), are kept in target/pictures for the next call.

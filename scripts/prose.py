@@ -5,8 +5,7 @@ sentences, words to avoid, and reading ease; and how many pages and words docs/ 
 
     scripts/prose.py [--table] [FILE ...]
 
-Without files it reads every document of the project but the generated pages of papers. It reads what people write of
-these pages: experiments/PAPER/summary.md and checks.md.
+Without files it reads every document of the project.
 """
 
 import re
@@ -15,13 +14,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE, LINE, PARAGRAPH, SENTENCE, MEAN, EASE = 2000, 120, 90, 40, 18.0, 50.0  # words, columns, words, words, words, Flesch
-# Of docs/ as a whole but docs/reproduce, whose pages are to be made anew. The aims are 62 pages here, and with
-# docs/reproduce 70 pages and 120,000 words: lower PAGES with each page that goes.
-PAGES, WORDS = 70, 105_000
-LEFT_OUT = "reproduce"
+PAGES, WORDS = 80, 120_000  # of docs/ as a whole
 AVOID = ["whoever", "nobody", "somebody", "so many", "of which", "beside", "it is so that", "what there is of"]
 AVOID = re.compile(r"\b(" + "|".join(AVOID) + r")\b", re.IGNORECASE)
-GENERATED = re.compile(r"docs/reproduce/(awafs|homa|lab|nos2|pcoflow|qclimb|qcluster|sieve)\.md|docs/SUMMARY\.md")
+# The pages of papers stay short: every claim is on the pages that `make pages` writes.
+PAPER, PAPER_PAGE = re.compile(r"docs/reproduce/(awafs|homa|lab|nos2|pcoflow|qclimb|qcluster|sieve)\.md"), 1500
 # As long as the paper's claims ask for, and with a line a finding.
 FINDINGS = re.compile(r"experiments/\w+/checks\.md")
 EASY = re.compile(r"docs/(guide|operate)/")
@@ -75,8 +72,9 @@ def check(path, name):
         if len(line) > LINE and not line.startswith("|") and not fenced and not findings:
             faults.append((number, f"{len(line)} columns, at most {LINE}"))
     total = length(text)
-    if total > PAGE and not findings:
-        faults.append((1, f"{total} words, at most {PAGE}"))
+    most = PAPER_PAGE if PAPER.match(name) else PAGE
+    if total > most and not findings:
+        faults.append((1, f"{total} words, at most {most}"))
     for number, paragraph in paragraphs(text):
         prose = plain(paragraph)
         count = len(words(prose))
@@ -108,7 +106,7 @@ def documents():
 
 def whole():
     """How many pages and words docs/ has, tables and code included, and what is too many."""
-    texts = [path.read_text() for path in (ROOT / "docs").rglob("*.md") if LEFT_OUT not in path.parts]
+    texts = [path.read_text() for path in (ROOT / "docs").rglob("*.md")]
     count = sum(length(text) for text in texts)
     faults = []
     if len(texts) > PAGES:
@@ -127,8 +125,6 @@ def main(arguments):
     files = files or documents()
     for path in files:
         name = path.relative_to(ROOT).as_posix()
-        if GENERATED.match(name):
-            continue
         total, mean, ease, faults = check(path, name)
         if table:
             print(f"{name:44} {total:6} words {mean:6.1f} a sentence {ease:6.0f} ease {len(faults):4} faults")
@@ -137,7 +133,7 @@ def main(arguments):
                 print(f"{name}:{number}: {fault}")
         wrong += len(faults)
     if pages:
-        print(f"docs: {pages} pages with {count:,} words, without docs/{LEFT_OUT}")
+        print(f"docs: {pages} pages with {count:,} words")
     print(f"{len(files)} documents, {wrong} faults")
     return 1 if wrong else 0
 

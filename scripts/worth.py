@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws and tabulates what sizes are worth, from the result of experiments/what-sizes-are-worth.toml.
 
-    scripts/worth.py figure results/what-sizes-are-worth/summary.csv > docs/reproduce/figures/what-sizes-are-worth.svg
+    scripts/worth.py figure results/what-sizes-are-worth/summary.csv > docs/images/what-sizes-are-worth.svg
     scripts/worth.py tables results/what-sizes-are-worth/summary.csv
 
 The figure has the mean slowdown over that of DCTCP, paired over the same flows, with its 95 % interval. The tables have

@@ -1,5 +1,5 @@
-"""Draws the pictures of the documents, docs/images/, and the pages of papers, docs/reproduce/, and says which are stale.
-It also says where a document quotes other output than the command prints.
+"""Draws the pictures of the documents, docs/images/, and says which are stale and where a document quotes other output
+than the command prints.
 
     pictures.py FLOWSIEVE RESULTS      (scripts/pictures.sh, that is `make pictures`, calls it)
 
@@ -36,8 +36,6 @@ from PIL import Image
 ROOT = Path(__file__).resolve().parents[2]
 IMAGES = ROOT / "docs" / "images"
 SOURCES = IMAGES / "sources.json"
-PAPERS = sorted(folder.parent.name for folder in (ROOT / "experiments").glob("*/measured"))
-PAGES = ROOT / "docs" / "reproduce"
 
 # The experiment of the guide, so that its pictures show the numbers of its text.
 EXPERIMENT = "experiments/quickstart.toml"
@@ -85,6 +83,9 @@ PICTURES = {
     "figure.svg": Export(("--what", "figure", "--y", "p99 slowdown", "--class", "0-100KB")),
     "by-size.svg": Export(("--what", "figure", "--x", "size", "--columns", "2")),
 }
+
+# A picture that scripts/worth.py draws, of runs of an hour.
+BY_HAND = ["what-sizes-are-worth.svg"]
 
 # The documents with a block of what `flowsieve report` prints of that experiment. It begins with the first answer.
 QUOTING = ["README.md", "docs/guide/first-steps.md"]
@@ -201,15 +202,6 @@ def misquoted(document: str, text: str) -> list[str]:
     return wrong if blocks else ["(no block of output)"]
 
 
-def written_page(flowsieve: Path, paper: str, page: Path) -> None:
-    """Writes a paper's page and its figures from the measurements that are kept, without runs."""
-    kept = ROOT / "experiments" / paper / "measured"
-    scale = "quick" if any(kept.glob("*.quick.json")) else "paper"
-    with tempfile.TemporaryDirectory() as scratch:
-        options = ["--folder", "experiments", "--scale", scale, "--from-measured", "--out", scratch]
-        command(flowsieve, "reproduce", paper, *options, "--page", page, "--replace")
-
-
 # Drawing
 
 
@@ -293,14 +285,6 @@ def patiently(draw: Callable[[], None]) -> None:
 
 
 def main(flowsieve: Path, results: Path) -> None:
-    for paper in PAPERS:
-        page = PAGES / f"{paper}.md"
-        written_page(flowsieve, paper, page)
-        shown = "".join(text.read_text(encoding="utf-8") for text in PAGES.rglob("*.md"))
-        for figure in PAGES.glob(f"figures/{paper}-*.svg"):
-            if f"figures/{figure.name}" not in shown:
-                figure.unlink()
-        print(page.relative_to(ROOT), flush=True)
     result = results / Path(EXPERIMENT).stem
     print(f"{EXPERIMENT}, about a minute on two cores; runs of an earlier call are used again", flush=True)
     command(flowsieve, "run", EXPERIMENT, "--out", result, "--replace")
@@ -314,7 +298,7 @@ def main(flowsieve: Path, results: Path) -> None:
             patiently(lambda: drawing.draw(name, picture))
             print((IMAGES / name).relative_to(ROOT), flush=True)
     for path in IMAGES.iterdir():
-        if path.name not in PICTURES and path != SOURCES:
+        if path.name not in [*PICTURES, *BY_HAND] and path != SOURCES:
             path.unlink()
     # Last, so that a call that failed leaves the list of the pictures that were there.
     SOURCES.write_text(json.dumps(sources(flowsieve), indent=2) + "\n", encoding="utf-8")

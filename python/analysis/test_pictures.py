@@ -1,11 +1,11 @@
-"""The pictures of the documents and the pages of papers are those that the program draws today. `make pictures` draws them."""
+"""The pictures of the documents are those that the program draws today. `make pictures` draws them."""
 
 import json
 import re
 
 import pictures
 import pytest
-from pictures import IMAGES, PAGES, PAPERS, PICTURES, ROOT, SOURCES
+from pictures import BY_HAND, IMAGES, PICTURES, ROOT, SOURCES
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
@@ -45,23 +45,10 @@ def test_pictures__that_are_new_or_gone_are_named():
 
 
 def test_pictures__are_the_files_of_the_folder_and_each_is_shown():
-    assert {path.name for path in IMAGES.iterdir()} == PICTURES.keys() | {SOURCES.name}
+    drawn = {*PICTURES, *BY_HAND}
+    assert {path.name for path in IMAGES.iterdir()} == drawn | {SOURCES.name}
     shown = set()
     for document in DOCUMENTS:
         for target in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", document.read_text(encoding="utf-8")):
             shown.add((document.parent / target).resolve())
-    assert {path for path in shown if path.parent == IMAGES} == {IMAGES / name for name in PICTURES}
-    figures = {path for path in shown if path.parent == PAGES / "figures"}
-    assert shown == figures | {IMAGES / name for name in PICTURES}, "a picture that no target makes"
-    assert figures == set((PAGES / "figures").iterdir()), "run `make pictures`: figures without a page"
-
-
-@pytest.mark.parametrize("paper", PAPERS)
-def test_page__is_that_of_the_measurements_that_are_kept(flowsieve, tmp_path, paper):
-    """The page and its figures, byte by byte, as `make pictures` writes them from experiments/PAPER/measured."""
-    page = tmp_path / f"{paper}.md"
-    pictures.written_page(flowsieve, paper, page)
-    written = [page, *sorted(tmp_path.glob("figures/*.svg"))]
-    stale = [path.relative_to(tmp_path).as_posix() for path in written
-             if not (kept := PAGES / path.relative_to(tmp_path)).exists() or kept.read_bytes() != path.read_bytes()]
-    assert not stale, f"run `make pictures`: of docs/reproduce/, these are stale: {', '.join(stale)}"
+    assert shown == {IMAGES / name for name in drawn}, "a picture that no target makes, or one that no document shows"
