@@ -391,8 +391,13 @@ mod tests {
     const UNIFORM: Facts = Facts { name: None, load: None, uniform_to: Some(20_000) };
 
     fn levels_of(settings: &Settings, facts: &Facts) -> Result<Levels, SettingsError> {
+        levels_after(settings, facts, None)
+    }
+
+    fn levels_after(settings: &Settings, facts: &Facts, seen: Option<u64>) -> Result<Levels, SettingsError> {
         let cut = Cut { segment: 1_460, beside: 40, rtt_packets: 7 };
-        Ok(levels(&Context { scope: settings.scheme("homa"), workload: facts }, cut, None)?.levels())
+        let scope = crate::registry::find("homa").unwrap().scope(settings.scheme("homa"));
+        Ok(levels(&Context { scope, workload: facts }, cut, seen)?.levels())
     }
 
     #[test]
@@ -415,12 +420,7 @@ mod tests {
 
     #[test]
     fn levels__equal_parts_until_receivers_have_seen_enough() {
-        let of = |settings: &Settings, facts: &Facts| {
-            let cut = Cut { segment: 1_460, beside: 40, rtt_packets: 7 };
-            Ok::<_, SettingsError>(
-                levels(&Context { scope: settings.scheme("homa"), workload: facts }, cut, Some(9_000))?.levels(),
-            )
-        };
+        let of = |settings: &Settings, facts: &Facts| levels_after(settings, facts, Some(9_000));
         let unknown = Facts { name: None, load: None, uniform_to: None };
         let given = none_given().with(None, "overcommitment", 5);
         assert_eq!(of(&given, &unknown).unwrap().cutoffs(), [3_000, 6_000]);
