@@ -99,7 +99,7 @@ pub type Build = fn(&Context<'_>) -> Result<Scheme, SettingsError>;
 pub struct Entry {
     /// Its name in an experiment.
     pub name: &'static str,
-    /// The text of its file ([`crate::file`]).
+    /// The text of its file ([`mod@crate::file`]).
     pub file: &'static str,
     /// Its own code. `None`: that of its base.
     pub own: Option<Build>,

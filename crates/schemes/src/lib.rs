@@ -1,5 +1,5 @@
 //! The schemes, the registry, and the settings from which schemes are built. Each scheme is one file in `schemes`, which
-//! lists its parts and holds its paper's parameters ([`file`]).
+//! lists its parts and holds its paper's parameters ([`mod@file`]).
 
 mod adaptation;
 pub mod afq;

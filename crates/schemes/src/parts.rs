@@ -1,4 +1,4 @@
-//! Builds a scheme from the settings, which its file gives values that hold where none is given ([`crate::file`]). Every part
+//! Builds a scheme from the settings, which its file gives values that hold where none is given ([`mod@crate::file`]). Every part
 //! that a scheme does not bring as code ([`Own`]) can be set in the experiment, for all places or for one.
 
 /// Makes the names that settings use for a kind of part, from lines `Name "text" => function that builds the part`.

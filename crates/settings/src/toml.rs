@@ -33,7 +33,7 @@ impl Text {
     }
 
     /// Returns the span of a table's heading, to report what is missing in it. If there is no such table: the heading
-    /// of [sweep], which every experiment has, or else the first line.
+    /// of `[sweep]`, which every experiment has, or else the first line.
     pub fn table(&self, name: Option<&str>) -> Range<usize> {
         let heading = |name: &str| {
             let starts = self.lines.iter().copied();
