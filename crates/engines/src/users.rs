@@ -1,8 +1,7 @@
 //! Schemes of the user's files.
 
 use flowsieve_experiment::{Error, SchemeText};
-use flowsieve_schemes::{Knows, sets};
-use flowsieve_schemes::{SchemeFile, flow_level};
+use flowsieve_schemes::{Knows, SchemeFile, flow_level, sets};
 use flowsieve_settings::{Keys, Origin, Place, Settings, SettingsError};
 
 use crate::{classes, predictions, usual};

@@ -1,11 +1,11 @@
 //! Schemes of the user's own, in files beside the experiment.
 
 use flowsieve_engines::built_in;
-use flowsieve_experiment::Error;
 use flowsieve_experiment::bundle::{pack, unpack};
 use flowsieve_experiment::execute::{How, execute};
 use flowsieve_experiment::plan::{self, Changes, Plan};
-use flowsieve_experiment::verify::Proof;
+use flowsieve_experiment::verify::{Claimed, Proof};
+use flowsieve_experiment::{Error, Scale};
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -133,6 +133,19 @@ fn file__that_is_wrong_is_refused_with_its_place() {
             &[("mine", "base = \"qclimb\"\nknows = \"nothing\"\n")],
             ["`qclimb` needs predicted bounds of flow sizes", "mine.toml:2"],
         ),
+        // A FIFO reads no tags, and a threshold is none without marks.
+        (mine, &[("mine", "base = \"dctcp\"\ntagger = \"attained\"\n")], ["nothing reads `tagger`", "mine.toml:2"]),
+        (
+            mine,
+            &[("mine", "base = \"dctcp\"\nmarking = \"none\"\necn_threshold = \"20pkt\"\n")],
+            ["nothing reads `ecn_threshold`", "mine.toml:3"],
+        ),
+        (
+            mine,
+            &[("mine", "base = \"dctcp\"\ntransport = \"open-loop\"\nmax_window = 20\n")],
+            ["nothing reads `max_window`", "mine.toml:3"],
+        ),
+        (mine, &[("mine", "base = \"dctcp\"\ninstead = \"`ps`\"\n")], ["`instead` without `only`", "mine.toml:2"]),
         (mine, &[("mine", "base = \"dctcp\"\nown = \"homa\"\n")], ["there is no code `homa`", "mine.toml:2"]),
         (mine, &[("mine", "base = = 1\n")], ["this is not TOML", "mine.toml:1"]),
         (
@@ -177,4 +190,68 @@ fn execute__after_a_change_of_the_file_says_so() {
     fs::write(folder.path().join("schemes/mine.toml"), FILE.replace("queues = 8", "queues = 4")).unwrap();
     let error = run().unwrap_err().to_string();
     assert!(error.contains("schemes/mine.toml was changed, scheme.leaf.queues is 8 there and 4 here"), "{error}");
+}
+
+/// What the scheme reads by another way than others do counts as read, too.
+#[test]
+fn file__whose_values_all_act_is_taken() {
+    for text in [
+        "base = \"dctcp\"\nadmission = \"none\"\n",
+        "base = \"dctcp\"\nmax_window = 20\n",
+        "base = \"pias\"\nthresholds = [\"10KB\"]\nqueues = 2\n",
+        "base = \"pias\"\ncontroller = \"survival\"\ntagger = \"demotion, then age\"\n",
+        "base = \"homa\"\nqueues = 4\n",
+        "base = \"sincronia\"\ncoflow_order = \"tcf\"\nrates = \"madd\"\n",
+        "base = \"pcoflow-ecn\"\npcoflow_queue = \"sp-pifo\"\n",
+        "base = \"dctcp\"\nhalves = \"window\"\n",
+        "base = \"dctcp\"\nrates = \"equal\"\n",
+        "base = \"qclimb\"\nbounds = \"exact\"\n",
+    ] {
+        // The engine has said so before it looks for what the workload lacks.
+        let error = planned(folder("[sweep]\nscheme = [\"mine\"]\n", &[("mine", text)]).path()).err();
+        let error = error.map(|error| error.to_string()).unwrap_or_default();
+        assert!(!error.contains("nothing reads"), "{text}{error}");
+    }
+}
+
+#[test]
+fn file__that_the_command_line_or_a_scale_leaves_out() {
+    let folder = folder("[sweep]\nscheme = [\"dctcp\", \"mine\"]\n", &[("mine", FILE), ("other", FILE)]);
+    let schemes = |scheme: &str, scale: Scale| {
+        let changes = Changes { sets: vec![format!("scheme={scheme}")], scale, ..Changes::default() };
+        let plan = plan::read(&folder.path().join("e.toml"), &changes, &built_in()).unwrap();
+        plan.experiment.schemes.iter().map(|info| info.name.clone()).collect::<Vec<_>>()
+    };
+    for scale in [Scale::Paper, Scale::Smoke] {
+        assert_eq!(
+            (schemes("dctcp", scale), schemes("other", scale)),
+            (vec!["dctcp".to_owned()], vec!["other".to_owned()])
+        );
+    }
+}
+
+#[test]
+fn file__as_the_scheme_of_a_class_alone() {
+    let classes = "[workload]\nclass_share = 0.5\nsizes = \"web-search\"\nload = 0.5\nflows = 20\n[schemes.both]\nbase = \"dctcp\"\n\
+                   discipline = \"sp-pifo\"\nqueues = 8\nclasses = [\"mine\", \"tables\"]\n[schemes.tables]\nbase = \"mine\"\n\
+                   [sweep]\nscheme = [\"both\"]\n";
+    let folder = folder("", &[("mine", FILE)]);
+    let text = format!("[topology]\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\n{classes}");
+    fs::write(folder.path().join("e.toml"), text).unwrap();
+    let plan = planned(folder.path()).unwrap();
+    let settings = &plan.experiment.points[0].settings;
+    assert_eq!(["scheme.class0.base", "scheme.class1.base"].map(|name| settings[name].as_str()), ["dctcp", "dctcp"]);
+    assert_eq!(settings["scheme.class0.tagger"], "attained");
+}
+
+#[test]
+fn verify__of_a_result_takes_the_scheme_from_it() {
+    let folder = folder("[sweep]\nscheme = [\"mine\"]\n", &[("mine", FILE)]);
+    let (out, how) = (folder.path().join("out"), How { jobs: 1, threads: None, fresh: false, replace: false });
+    execute(&planned(folder.path()).unwrap(), &built_in(), &out, how, &|_| ControlFlow::Continue(())).unwrap();
+    fs::remove_dir_all(folder.path().join("schemes")).unwrap();
+    let claimed = Claimed::read(&out, &built_in()).unwrap();
+    let differences =
+        claimed.differences(&built_in(), None, How { fresh: true, ..how }, &|_| ControlFlow::Continue(()));
+    assert_eq!(differences.unwrap(), Vec::<String>::new());
 }

@@ -2,6 +2,7 @@
 
 use crate::bundle::Unpacked;
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,6 +13,8 @@ pub struct Folder {
     path: PathBuf,
     /// Kept for its drop, which removes the folder.
     _unpacked: Option<Arc<Unpacked>>,
+    /// Texts of schemes by name, which a result holds: they come before files.
+    schemes: Arc<BTreeMap<String, String>>,
     /// One value of each type, created at the first request.
     read: Arc<Mutex<Vec<Arc<dyn Any + Send + Sync>>>>,
 }
@@ -25,6 +28,16 @@ impl Folder {
     /// Names a folder inside a bundle's own.
     pub(crate) fn inside(unpacked: Unpacked, path: PathBuf) -> Folder {
         Folder { path, _unpacked: Some(Arc::new(unpacked)), ..Folder::default() }
+    }
+
+    /// Returns the same folder with these texts of schemes by name.
+    pub(crate) fn with_schemes(self, schemes: &BTreeMap<String, String>) -> Folder {
+        Folder { schemes: Arc::new(schemes.clone()), ..self }
+    }
+
+    /// Returns the text of a scheme that it holds beside files.
+    pub(crate) fn scheme(&self, name: &str) -> Option<&str> {
+        self.schemes.get(name).map(String::as_str)
     }
 
     /// Returns its path.

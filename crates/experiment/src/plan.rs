@@ -273,20 +273,16 @@ fn plan_read(
     let mut schemes = engines.schemes();
     let names: Vec<String> = schemes.iter().map(|scheme| scheme.name.clone()).collect();
     let builtin: Vec<&str> = names.iter().map(String::as_str).collect();
-    // What the command line names counts, too.
-    let mut changed = document.clone();
-    for set in &changes.sets {
-        let _ = overrides::apply(&mut changed, set);
-    }
-    let files: Arc<[SchemeText]> = scheme_files::read(&changed, folder, &builtin)?.into();
-    schemes.extend(engines.users_schemes(&files)?);
-    let whole = Whole::of(&document, changes.scale, (folder, &builtin, &files))?;
+    let as_written = document.clone();
     let scale = changes.scale.choose(&mut document)?;
     let wrong: Vec<SettingsError> =
         changes.sets.iter().filter_map(|set| overrides::apply(&mut document, set).err()).collect();
     if let Some(error) = SettingsError::joined(wrong) {
         return Err(error.into());
     }
+    let files: Arc<[SchemeText]> = scheme_files::read([&as_written, &document], folder, &builtin)?.into();
+    schemes.extend(engines.users_schemes(&files)?);
+    let whole = Whole::of(&as_written, changes.scale, (folder, &builtin, &files))?;
     let mut points = points::points(&document, folder, &builtin, &files)?;
     if let Some(table) = &scale {
         table.give_flows(&mut points, changes.sets.is_empty())?;

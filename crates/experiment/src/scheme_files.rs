@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use flowsieve_settings::toml::{Entry, Text, flat};
 use flowsieve_settings::{Origin, Raw, Settings, SettingsError, Table, Value};
 
-use crate::document::{Document, SCHEME, check_variant_name};
+use crate::document::{Document, check_variant_name};
 use crate::error::Error;
 use crate::folder::Folder;
 use crate::points::BASE;
@@ -30,29 +30,11 @@ pub(crate) fn path(name: &str) -> String {
     format!("{FOLDER}/{name}.toml")
 }
 
-/// Reads the files of the schemes that a document names, each after that of its base.
-pub(crate) fn read(document: &Document, folder: &Folder, builtin: &[&str]) -> Result<Vec<SchemeText>, Error> {
-    let mut reader = Reader { folder: folder.path(), builtin, found: Vec::new() };
-    for (name, origin) in &document.variants {
-        let of_table = |key| document.settings.given(&(Table::Scheme(name.clone()), key));
-        match of_table(BASE.name) {
-            Some((Value::Text(base), at)) => {
-                reader.refuse_hidden(name, at, "a table with a `base`")?;
-                reader.named(base, at, &mut Vec::new())?;
-            }
-            _ => reader.named(name, origin, &mut Vec::new())?,
-        }
-        for (class, at) in classes(&document.settings, name) {
-            reader.named(&class, &at, &mut Vec::new())?;
-        }
-    }
-    let swept = document.axes.iter().filter(|axis| axis.key.is_none()).flat_map(|axis| &axis.values);
-    for (raw, origin) in swept {
-        match raw {
-            Raw::Text(name) if !document.variants.contains_key(name) => reader.named(name, origin, &mut Vec::new())?,
-            _ => {}
-        }
-    }
+/// Reads the files of the schemes that these documents name, each after that of its base: an experiment as it is written, and
+/// as the command line changed it.
+pub(crate) fn read(documents: [&Document; 2], folder: &Folder, builtin: &[&str]) -> Result<Vec<SchemeText>, Error> {
+    let mut reader = Reader { folder, builtin, found: Vec::new() };
+    documents.into_iter().try_for_each(|document| reader.document(document))?;
     Ok(reader.found)
 }
 
@@ -65,12 +47,38 @@ fn classes(settings: &Settings, variant: &str) -> Vec<(String, Origin)> {
 }
 
 struct Reader<'a> {
-    folder: &'a Path,
+    folder: &'a Folder,
     builtin: &'a [&'a str],
     found: Vec<SchemeText>,
 }
 
 impl Reader<'_> {
+    fn document(&mut self, document: &Document) -> Result<(), Error> {
+        for (name, origin) in &document.variants {
+            let of_table = |key| document.settings.given(&(Table::Scheme(name.clone()), key));
+            match of_table(BASE.name) {
+                Some((Value::Text(base), at)) => {
+                    self.refuse_hidden(name, at, "a table with a `base`")?;
+                    self.named(base, at, &mut Vec::new())?;
+                }
+                _ => self.named(name, origin, &mut Vec::new())?,
+            }
+            for (class, at) in classes(&document.settings, name) {
+                self.named(&class, &at, &mut Vec::new())?;
+            }
+        }
+        let swept = document.axes.iter().filter(|axis| axis.key.is_none()).flat_map(|axis| &axis.values);
+        for (raw, origin) in swept {
+            match raw {
+                Raw::Text(name) if !document.variants.contains_key(name) => {
+                    self.named(name, origin, &mut Vec::new())?
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     /// Reads the file of a scheme that is named at `origin`, if there is one, and those that it builds on. `above`: the schemes
     /// that build on it.
     fn named(&mut self, name: &str, origin: &Origin, above: &mut Vec<String>) -> Result<(), Error> {
@@ -90,11 +98,13 @@ impl Reader<'_> {
         if self.found.iter().any(|file| file.name == name) {
             return Ok(());
         }
-        let Some(file) = self.file(name) else {
-            // A path would be found nowhere.
-            return if name == SCHEME || above.is_empty() { Ok(()) } else { Err(self.missing(name, origin)) };
+        let text = match (self.folder.scheme(name), self.file(name)) {
+            (Some(text), _) => Text::new(&path(name), text),
+            (None, Some(file)) => text(&file)?,
+            // What the experiment names and is nowhere is refused with its points.
+            (None, None) if above.is_empty() => return Ok(()),
+            (None, None) => return Err(self.missing(name, origin)),
         };
-        let text = text(&file)?;
         let entries = flat(&text).map_err(|error| Error::from(error).in_text(&text))?;
         let is_base = |entry: &&Entry| entry.table.is_none() && entry.name == "base";
         let Some(Entry { value: Raw::Text(base), value_origin, .. }) = entries.iter().find(is_base) else {
@@ -112,7 +122,7 @@ impl Reader<'_> {
     /// Returns the file of a name, if there is one. A name that cannot be a scheme's has none: it leads nowhere else.
     fn file(&self, name: &str) -> Option<PathBuf> {
         check_variant_name(name, &Origin::Default).ok()?;
-        let file = self.folder.join(path(name));
+        let file = self.folder.path().join(path(name));
         flowsieve_files::builtin::is_file(&file).then_some(file)
     }
 

@@ -41,9 +41,13 @@ impl Claimed {
         if found.missing_runs > 0 {
             return Err(cannot(format!("lacks {} of its runs; expected a whole result", found.missing_runs)));
         }
-        let source =
-            Source::new(ExperimentText::new("the result's experiment", &found.text), Folder::at(Path::new("")));
+        let source = Source::new(
+            ExperimentText::new("the result's experiment", &found.text),
+            Folder::at(Path::new("")).with_schemes(&found.scheme_files),
+        );
         let mut plan = source.with(&changes(found)).plan(engines)?;
+        // Without a title of its own an experiment has that of its file's name, which a result does not hold.
+        plan.experiment.title.clone_from(&found.title);
         for (point, info) in found.points.iter().enumerate().take(plan.points.len()) {
             plan.raise_seeds(point, info.parts.len());
         }

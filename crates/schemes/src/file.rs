@@ -150,7 +150,13 @@ impl Reader<'_> {
         let instead = match word("only") {
             Some(line) if text(line)? != "flow" => return Err(wrong(line, "\"flow\"")),
             Some(line) => Some(text_of("instead")?.ok_or_else(|| wrong(line, "`instead` with it"))?),
-            None => base.as_ref().and_then(|base| base.instead.clone()),
+            None => match word("instead") {
+                Some(line) => {
+                    let problem = "`instead` without `only`";
+                    return Err(SettingsError::new(line.origin.clone(), problem).expected("only = \"flow\" with it"));
+                }
+                None => base.as_ref().and_then(|base| base.instead.clone()),
+            },
         };
         let mut farther = base.as_ref().map(|base| Layer::clone(&base.layer)).unwrap_or_default();
         // What a scheme means at flow level may be another than what its base means.
@@ -224,12 +230,10 @@ impl Reader<'_> {
             };
             let key = self.key(line, place)?;
             let origin = if self.users { line.value_origin.clone() } else { Origin::Default };
-            if Formula::of(key, &line.value).is_some() {
-                layer.put(place, key.name, line.value.clone(), origin);
-            } else {
-                layer.set(place, key, line.value.clone(), line.value_origin.clone())?;
-                layer.put(place, key.name, line.value.clone(), origin);
+            if Formula::of(key, &line.value).is_none() {
+                key.kind.read(key.name, &line.value, &line.value_origin)?;
             }
+            layer.put(place, key.name, line.value.clone(), origin);
         }
         Ok(layer)
     }

@@ -59,7 +59,7 @@ impl Scheme {
     }
 }
 
-/// One value for each place. At a place that the fabric lacks it is that of another place of switches, and acts on nothing.
+/// One value for each place. At a place that the fabric lacks it is that of a place before, and acts on nothing.
 #[derive(Clone)]
 pub struct ByPlace<T> {
     values: [T; 4],
@@ -83,21 +83,14 @@ impl<T: Clone> ByPlace<T> {
         ByPlace::at_places(EVERY_PLACE, make)
     }
 
-    /// Builds the values with `make`, one for each place that is there.
+    /// Builds the values with `make`, one for each place that is there. Hosts always are.
     pub fn at_places<E>(there: Places, mut make: impl FnMut(Place) -> Result<T, E>) -> Result<ByPlace<T>, E> {
-        let mut made = [const { None }; 4];
-        for place in Place::ALL.into_iter().filter(|place| there[*place as usize]) {
-            made[place as usize] = Some(make(place)?);
-        }
-        let [nic, leaf, spine, core] = made;
-        let other = leaf.as_ref().or(spine.as_ref()).or(core.as_ref()).or(nic.as_ref()).cloned();
-        let or_other = |value: Option<T>| value.or_else(|| other.clone());
-        let values = [or_other(nic), or_other(leaf), or_other(spine), or_other(core)];
-        match values {
-            [Some(nic), Some(leaf), Some(spine), Some(core)] => Ok(ByPlace { values: [nic, leaf, spine, core], there }),
-            // A fabric without places: nothing acts.
-            _ => ByPlace::at_places(EVERY_PLACE, make),
-        }
+        let nic = make(Place::Nic)?;
+        let mut of = |place: Place, other: &T| if there[place as usize] { make(place) } else { Ok(other.clone()) };
+        let leaf = of(Place::Leaf, &nic)?;
+        let spine = of(Place::Spine, &leaf)?;
+        let core = of(Place::Core, &leaf)?;
+        Ok(ByPlace { values: [nic, leaf, spine, core], there })
     }
 
     /// Maps the value at each place that is there with `make`.

@@ -1,13 +1,12 @@
 //! Values that hold where none is given: those of a scheme's file, and of a parameter set.
 
+use super::Place;
 use super::error::Origin;
-use super::setting::Key;
 use super::value::Raw;
-use super::{Place, SettingsError};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Values of settings, by the place for which they are. They are kept as they were written: each is of the kind of its
-/// setting, which [`Layer::set`] checks.
+/// Values of settings, by the place for which they are. They are kept as they were written, since one may be in units that are
+/// worked out later ([`Layer::map`]), and a set has values of settings that are declared elsewhere.
 #[derive(Clone, Debug, Default)]
 pub struct Layer {
     values: BTreeMap<(String, Option<Place>), (Raw, Origin)>,
@@ -16,17 +15,7 @@ pub struct Layer {
 }
 
 impl Layer {
-    /// Sets the value for a place; `None`: for all places.
-    ///
-    /// # Errors
-    /// Fails if the setting cannot have this value.
-    pub fn set(&mut self, place: Option<Place>, key: &Key, raw: Raw, origin: Origin) -> Result<(), SettingsError> {
-        key.kind.read(key.name, &raw, &origin)?;
-        self.put(place, key.name, raw, origin);
-        Ok(())
-    }
-
-    /// Sets a value that is to be worked out before it is read ([`Layer::map`]), or whose setting is not known here.
+    /// Sets the value for a place; `None`: for all places. It is checked when it is read.
     pub fn put(&mut self, place: Option<Place>, name: &str, raw: Raw, origin: Origin) {
         self.values.insert((name.to_owned(), place), (raw, origin));
     }

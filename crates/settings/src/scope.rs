@@ -113,7 +113,10 @@ impl<'a> Scope<'a> {
     /// Reads a setting whose default the reader works out from the scheme's own value ([`Scope::usual`]): the given value, or
     /// this default.
     pub fn given_or<T: Clone + PartialEq>(&self, setting: &Setting<T>, default: T) -> Result<T, SettingsError> {
-        let found = self.given_or_else(setting, || Ok(Some((setting.write(&default), false))))?;
+        let found = self.given_or_else(setting, || {
+            self.note_own(setting);
+            Ok(Some((setting.write(&default), false)))
+        })?;
         Ok(found.unwrap_or(default))
     }
 
@@ -194,7 +197,7 @@ impl<'a> Scope<'a> {
         default: Option<T>,
         stated_for: Option<u64>,
     ) -> Result<Option<T>, SettingsError> {
-        self.given_or_else(setting, || match (self.unsaid(setting), &default) {
+        self.given_or_else(setting, || match (self.unsaid(setting).inspect(|_| self.note_own(setting)), &default) {
             (Some((raw, origin)), _) => {
                 Ok(Some((setting.kind.read(setting.name, raw, origin)?, *origin != Origin::Default)))
             }
@@ -236,15 +239,17 @@ impl<'a> Scope<'a> {
         Ok(Some(setting.read(value)))
     }
 
-    /// Finds the value that holds if none is given: the scheme's own, or the parameter set's. One of the scheme's counts as
-    /// read.
+    /// Finds the value that holds if none is given: the scheme's own, or the parameter set's.
     fn unsaid(&self, key: &Key) -> Option<(&Raw, &Origin)> {
         let own = self.own.as_ref().and_then(|own| own.at(self.place, key.name));
-        let Some((place, raw, origin)) = own else {
-            return self.settings.selected(key.name);
-        };
-        self.settings.record().own.insert((key.name, place));
-        Some((raw, origin))
+        own.map(|(_, raw, origin)| (raw, origin)).or_else(|| self.settings.selected(key.name))
+    }
+
+    /// Notes that the scheme's own value of a setting acts, if it has one: for readers that take it by [`Scope::usual`].
+    pub fn note_own(&self, key: &Key) {
+        if let Some((place, ..)) = self.own.as_ref().and_then(|own| own.at(self.place, key.name)) {
+            self.settings.record().own.insert((key.name, place));
+        }
     }
 
     /// Finds the user's own value of a scheme's file.

@@ -276,7 +276,10 @@ fn admission(scope: &Scope<'_>, place: Place) -> Result<Admission, SettingsError
             // A limit that is given is one.
             true => scope.given_or(&ADMISSION, AdmissionName::PerPort)?,
             // A scheme's own lack of limits is not part of the configuration.
-            false => return Ok(Admission::Unlimited),
+            false => {
+                scope.note_own(&ADMISSION);
+                return Ok(Admission::Unlimited);
+            }
         },
         _ => scope.read(&ADMISSION)?,
     };
