@@ -27,7 +27,6 @@ examples() {
         coflow_trace) echo crates/flowsieve/tests/golden ;;
         cdf) echo crates/workload/data ;;
         convert) echo crates/convert/tests/samples ;;
-        forest) echo crates/core/tests/data ;;
     esac
 }
 

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// What experiments consist of. Whatever else lies there, such as an editor's copy, stays out.
-const EXTENSIONS: [&str; 6] = ["csv", "fsf", "json", "md", "toml", "txt"];
+const EXTENSIONS: [&str; 5] = ["csv", "json", "md", "toml", "txt"];
 
 fn main() -> io::Result<()> {
     let variable = |name: &str| std::env::var_os(name).map(PathBuf::from).ok_or_else(|| io::Error::other(name));

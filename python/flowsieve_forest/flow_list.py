@@ -5,7 +5,7 @@ A row is `start_s,src,dst,bytes` and any of `class`, `deadline_s`, `coflow`, `lo
 """
 
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from typing import TextIO
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 from flowsieve_forest import InputError
 
 REQUIRED = ["start_s", "src", "dst", "bytes"]
-OPTIONAL = ["class", "deadline_s", "coflow", "lower", "upper", "predicted"]
+OPTIONAL = ["deadline_s", "coflow", "class", "lower", "upper", "predicted"]
 FEATURE = "feature:"
 MOST = 2**64 - 1
 
@@ -84,14 +84,27 @@ def parse(path: str, lines) -> FlowList:
     )
 
 
-def write(file: TextIO, flows: FlowList, chosen: np.ndarray, columns: dict[str, np.ndarray]) -> None:
-    """Writes the chosen rows into a file; `columns` have a value for each of them and replace what the list had."""
-    kept = [number for number, name in enumerate(flows.header) if name not in columns]
-    file.write(",".join([*(flows.header[number] for number in kept), *columns]) + "\n")
+def write(
+    file: TextIO, flows: FlowList, chosen: np.ndarray, columns: dict[str, np.ndarray], brief: bool = False
+) -> None:
+    """Writes the chosen rows into a file, in the order of columns that Flowsieve writes; `columns` have a value for each of
+    the rows and replace what the list had. `brief`: these alone, and the sizes."""
+    order = ["bytes", *columns] if brief else [*REQUIRED, *OPTIONAL, *(FEATURE + name for name in flows.features)]
+    names = [name for name in order if name in columns or name in flows.header]
+    of_list = {name: number for number, name in enumerate(flows.header)}
+    file.write(",".join(names) + "\n")
     for position, row in enumerate(chosen):
-        fields = [flows.rows[row][number] for number in kept]
-        file.write(",".join([*fields, *(str(values[position]) for values in columns.values())]) + "\n")
+        fields = [columns[name][position] if name in columns else flows.rows[row][of_list[name]] for name in names]
+        if not brief:
+            fields[0] = _seconds(int(flows.start_ps[row]))
+        file.write(",".join(map(str, fields)) + "\n")
     file.flush()
+
+
+def _seconds(ps: int) -> str:
+    """With as many decimals as they need."""
+    seconds, rest = divmod(ps, 10**12)
+    return f"{seconds}.{rest:012}".rstrip("0").rstrip(".")
 
 
 def _check(place: str, header: list[str]) -> None:
@@ -117,7 +130,7 @@ def _number(name: str, field: str) -> int | None:
         return number
     if name == "start_s":
         try:
-            start = Decimal(field) * 10**12
+            start = (Decimal(field) * 10**12).to_integral_value(ROUND_HALF_UP)
             if not 0 <= start <= MOST:
                 raise ValueError
         except ArithmeticError:

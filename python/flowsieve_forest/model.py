@@ -56,11 +56,8 @@ class Model:
 
     def predicted(self, features) -> np.ndarray:
         """The mean over the trees of the leaf's mean, in bytes, rounded to the nearest and halves up."""
-        reached = zip(self.leaves, self.reach(features).T)
-        trees = len(self.leaves)
-        kind = _wide(self.sizes, trees)
-        total = sum(leaves.mean.astype(kind)[column] for leaves, column in reached)
-        return ((2 * total + trees) // (2 * trees)).astype(np.uint64)
+        means = [leaves.mean[column] for leaves, column in zip(self.leaves, self.reach(features).T)]
+        return mean_of(means, room_for(self.sizes, len(means)))
 
 
 def rounded(features) -> np.ndarray:
@@ -68,7 +65,13 @@ def rounded(features) -> np.ndarray:
     return np.asarray(features, dtype=np.uint64).astype(np.float32)
 
 
-def _wide(sizes: np.ndarray, count: int):
+def mean_of(means: list[np.ndarray], kind) -> np.ndarray:
+    """The mean of these, element by element, rounded to the nearest and halves up; `kind` has room for twice their sum."""
+    total, count = sum(column.astype(kind) for column in means), len(means)
+    return ((2 * total + count) // (2 * count)).astype(np.uint64)
+
+
+def room_for(sizes: np.ndarray, count: int):
     """A kind of number in which twice the sum of `count` sizes has room."""
     return np.uint64 if 2 * (int(sizes.max()) + 1) * count < 2**64 else object
 
@@ -84,7 +87,7 @@ def _leaves(tree, nodes: np.ndarray, drawn: np.ndarray, sizes: np.ndarray, sampl
     flows = np.bincount(leaf)
     begins = np.concatenate([[0], np.cumsum(flows)[:-1]])
     own = sizes[flow]
-    kind = _wide(sizes, len(flow))
+    kind = room_for(sizes, len(flow))
     total, wide = np.add.reduceat(own.astype(kind), begins), flows.astype(kind)
     return Leaves(
         number=number,

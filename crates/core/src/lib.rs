@@ -21,7 +21,6 @@ pub mod controller;
 pub mod controllers;
 pub mod discipline;
 pub mod fifo;
-pub mod forest;
 pub mod hash;
 mod intake;
 pub mod marker;

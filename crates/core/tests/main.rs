@@ -3,7 +3,6 @@
 mod awafs;
 mod common;
 mod fairness;
-mod forest;
 mod pcoflow;
 mod ports;
 mod qcluster;

@@ -20,6 +20,9 @@ pub(crate) fn with_advice(mut error: FileError, path: &Path, wanted: Gives) -> F
     error
 }
 
+/// How a forest's file begins. Python applies forests.
+const FOREST: &[u8] = b"FSFOREST";
+
 /// Joins what was expected and the advice.
 fn with(expected: Option<String>, advice: String) -> String {
     match expected {
@@ -31,6 +34,10 @@ fn with(expected: Option<String>, advice: String) -> String {
 fn advice(path: &Path, wanted: Gives) -> Option<String> {
     let mut bytes = Vec::new();
     flowsieve_files::builtin::open(path).ok()?.take(LOOKED_AT).read_to_end(&mut bytes).ok()?;
+    if bytes.starts_with(FOREST) {
+        let apply = "python -m flowsieve_forest apply FOREST.fsf LIST.csv --out PREDICTED.csv";
+        return Some(format!("this is a forest; `{apply}` writes what it predicts of a list"));
+    }
     if bytes.len() as u64 == LOOKED_AT {
         // The last line may be cut.
         bytes.truncate(bytes.iter().rposition(|byte| *byte == b'\n')? + 1);

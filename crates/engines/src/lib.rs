@@ -10,7 +10,6 @@ mod coflow_weights;
 mod flow_level;
 pub mod follow;
 mod foreign;
-pub mod forest;
 #[cfg(target_os = "linux")]
 pub mod linux;
 mod memory;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use flowsieve_schemes::Knows;
 use flowsieve_settings::declare;
 use flowsieve_settings::{Scope, Section, Setting, SettingsError};
-use flowsieve_workload::{BoundsLaw, DrawnBounds, Exact, Predict, Unknown};
+use flowsieve_workload::{BoundsLaw, DrawnBounds, Exact, Predict, Prediction, Unknown};
 
 use crate::workload::{Files, Workload};
 use flowsieve_experiment::{Error, Folder};
@@ -19,7 +19,6 @@ enum BoundsName {
     Exact,
     Nothing,
     Law,
-    Forest,
 }
 
 declare! {
@@ -31,13 +30,14 @@ declare! {
             ("exact", BoundsName::Exact),
             ("none", BoundsName::Nothing),
             ("law", BoundsName::Law),
-            ("forest", BoundsName::Forest),
         ],
-        "source of size bounds and predicted sizes: the flow list's columns, the true sizes, none, draws around the \
-         true sizes, or a forest with the list's features",
+        "source of size bounds and predicted sizes: columns of a list, the true sizes, none, or draws around the true \
+         sizes",
     );
-    static FOREST: Setting<String> = Setting::file(
-        Section::Transport, "forest", "bounds = \"forest\": file of a forest, as trained by python/",
+    static PREDICTIONS: Setting<String> = Setting::file(
+        Section::Transport, "predictions",
+        "bounds = \"list\": the columns bytes, lower, upper and predicted of the flows of `list`, or of those of \
+         `recorded` that are sent, in their order, in a file of their own",
     );
     static BOUNDS_LOWER: Setting<Vec<f64>> = Setting::numbers(
         Section::Transport, "bounds_lower", 0.0, 1.0,
@@ -67,48 +67,47 @@ pub(crate) fn read(
         return Ok(None);
     }
     let list = workload.predictions();
-    let name = match (&list, scope.is_given_or_own(&BOUNDS)) {
-        (Some(_), _) => scope.read_or(&BOUNDS, BoundsName::List)?,
-        (None, true) => scope.read(&BOUNDS)?,
-        (None, false) => {
+    let name = match (list.is_some() || scope.is_given_or_own(&PREDICTIONS), scope.is_given_or_own(&BOUNDS)) {
+        (true, _) => scope.read_or(&BOUNDS, BoundsName::List)?,
+        (false, true) => scope.read(&BOUNDS)?,
+        (false, false) => {
             let problem = format!("`{}` schedules by predicted sizes, but there are no predictions", scope.variant());
-            let expected = "a flow list with the columns lower, upper and predicted, or `bounds` in [transport] or in the \
-                            scheme's table: \"forest\", \"law\", \"exact\" or \"none\"";
+            let expected = "a flow list with the columns lower, upper and predicted, or in [transport] or in the scheme's \
+                            table `predictions`, or `bounds` = \"law\", \"exact\" or \"none\"";
             return Err(scope.error(&BOUNDS, problem).expected(expected).into());
         }
     };
     Ok(Some(match name {
-        BoundsName::List => list.ok_or_else(|| {
-            let problem = "`bounds` = \"list\", but the workload is not a flow list with predictions";
-            scope
-                .error(&BOUNDS, problem)
-                .expected("a list with the columns lower, upper or predicted, or other `bounds`")
-        })?,
+        BoundsName::List => match scope.optional(&PREDICTIONS)? {
+            Some(file) => of_file(scope, &file, workload, folder)?,
+            None => list.ok_or_else(|| {
+                let problem = "`bounds` = \"list\", but the workload is not a flow list with predictions";
+                scope
+                    .error(&BOUNDS, problem)
+                    .expected("a list with the columns lower, upper or predicted, `predictions`, or other `bounds`")
+            })?,
+        },
         BoundsName::Exact => Arc::new(Exact),
         BoundsName::Nothing => Arc::new(Unknown),
         BoundsName::Law => Arc::new(DrawnBounds { law: law(scope)?, seed }),
-        BoundsName::Forest => by_forest(scope, workload, folder)?,
     }))
 }
 
-/// Predicts by a forest from the features that were recorded when the flows began, whatever the load and the scheme are
+/// Predicts by a file, which was made from what was recorded when the flows began, whatever the load and the scheme are
 /// now. So all schemes have the same bounds.
-fn by_forest(scope: &Scope<'_>, workload: &Workload, folder: &Folder) -> Result<Arc<dyn Predict>, Error> {
-    let file = scope.needed(&FOREST, "a forest's file with bounds = \"forest\"")?;
+fn of_file(scope: &Scope<'_>, file: &str, workload: &Workload, folder: &Folder) -> Result<Arc<dyn Predict>, Error> {
     let path = folder.path().join(file);
+    let read = folder.of::<Files>().predictions(scope, &PREDICTIONS, &path)?;
+    scope.note_digest(&PREDICTIONS, &read.digest);
     let unfit = |problem: String| {
-        let expected =
-            "a readable forest whose features the flows have; its path is relative to the experiment file's folder";
-        scope.error(&FOREST, format!("{}: {problem}", path.display())).expected(expected)
+        scope.error(&PREDICTIONS, format!("{}: {problem}", path.display())).expected(
+            "a row for each flow of `list`, or for each of `recorded` that is sent, in their order and with their bytes",
+        )
     };
-    let forest = folder.of::<Files>().forest(&path).map_err(&unfit)?;
-    scope.note_digest(&FOREST, &forest.digest);
-    let Some(features) = workload.features().filter(|features| !features.names().is_empty()) else {
-        let problem = "`bounds` = \"forest\", but these flows have no recorded features";
-        let expected = "`list` or `recorded` with columns feature:NAME";
-        return Err(scope.error(&BOUNDS, problem).expected(expected).into());
-    };
-    Ok(workload.predicting(forest.predictions(features).map_err(unfit)?))
+    if read.rows.iter().all(|(_, prediction)| *prediction == Prediction::default()) {
+        return Err(unfit("it predicts nothing".to_owned()).expected("columns lower and upper, or predicted").into());
+    }
+    Ok(workload.predicted(read).map_err(unfit)?)
 }
 
 fn law(scope: &Scope<'_>) -> Result<BoundsLaw, SettingsError> {

@@ -33,13 +33,13 @@ pub use sizes::formula;
 use coflows::{COFLOWS, PlacedFacts};
 use collectives::Collective;
 use extent::refuse_window;
-use files::List;
+use files::{List, ReadPredictions};
 use flowsieve_experiment::{Error, Folder};
 use flowsieve_schemes::parameters;
 use flowsieve_schemes::{Follows, WorkloadFacts};
 use flowsieve_settings::declare;
 use flowsieve_settings::{Key, Scope, Section, Setting, Settings, SettingsError};
-use flowsieve_workload::flow_list::{Extras, Features, FlowList};
+use flowsieve_workload::flow_list::{Extras, FlowList};
 use flowsieve_workload::{
     ClassShare, ClosedLoop, Collectives, Flow, Framing, Generator, Pattern, Predict, Prediction, Queries,
     SizeDistribution,
@@ -478,21 +478,29 @@ impl Workload {
         }
     }
 
-    /// Returns the recorded features of the flows of a list, or of those whose sizes are repeated.
-    pub fn features(&self) -> Option<&Features> {
-        match (&self.origin, &self.recorded) {
-            (Origin::Listed(list), _) => Some(&list.list.features),
-            (_, Some(recorded)) => Some(recorded.features()),
-            _ => None,
+    /// Returns what predicts its flows by the rows of a file, one for each flow of a list or for each recorded one that is
+    /// sent; otherwise what is wrong with the rows.
+    pub(crate) fn predicted(&self, by: Arc<ReadPredictions>) -> Result<Arc<dyn Predict>, String> {
+        let flows = match (&self.origin, &self.recorded) {
+            (Origin::Listed(list), _) => list.flows(),
+            (_, Some(recorded)) => recorded.part(),
+            _ => return Err("the workload has no `list` and no `recorded` flows".to_owned()),
+        };
+        if by.rows.len() != flows.len() {
+            return Err(format!("it has {} rows, and there are {} flows", by.rows.len(), flows.len()));
         }
-    }
-
-    /// Maps predictions for these features to the numbers of the flows.
-    pub fn predicting(&self, by_number: Vec<Prediction>) -> Arc<dyn Predict> {
-        match &self.recorded {
-            None => Arc::new(by_number),
-            Some(recorded) => Arc::new(recorded.predicting(by_number)),
+        let rows = (1..).zip(by.rows.iter().zip(flows));
+        let other = |(nth, ((bytes, _), flow)): (usize, (&(u64, _), &Flow))| {
+            (*bytes != flow.bytes)
+                .then(|| format!("row {nth} is of a flow of {bytes} bytes, and the flow has {}", flow.bytes))
+        };
+        if let Some(problem) = rows.into_iter().find_map(other) {
+            return Err(problem);
         }
+        Ok(match &self.recorded {
+            Some(recorded) => Arc::new(recorded.predicted(by)),
+            None => by,
+        })
     }
 }
 

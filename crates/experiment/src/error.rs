@@ -131,6 +131,12 @@ impl From<UnknownKey> for Error {
     }
 }
 
+/// The errors of settings by which earlier versions read forests, and what replaced them.
+const FORESTS: [&str; 3] =
+    ["`bounds` cannot be \"forest\"", "unknown key `forest` in [transport]", "unknown key `forest` in [sweep]"];
+const APPLIED: &str = "`predictions` = \"PREDICTED.csv\", which `python -m flowsieve_forest apply FOREST.fsf LIST.csv --out \
+                       PREDICTED.csv` writes";
+
 impl Error {
     /// Adds the file that a setting's error may point into: at the given value, or where a missing value could be
     /// given.
@@ -140,6 +146,9 @@ impl Error {
                 error.for_each_mut(|error| {
                     if error.origin == settings::Origin::Default {
                         error.origin = input.origin(Some(input.table(error.table())));
+                    }
+                    if FORESTS.iter().any(|of_earlier| error.problem == *of_earlier) {
+                        (error.wrong_name, error.expected) = (None, Some(APPLIED.to_owned()));
                     }
                 });
                 Error::Setting { error, experiment_text: Some(Box::new(input.clone())) }

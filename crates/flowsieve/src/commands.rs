@@ -8,7 +8,6 @@ mod doctor;
 mod explain;
 pub(crate) mod export;
 mod flows;
-mod forest;
 mod init;
 mod join;
 #[cfg(target_os = "linux")]
@@ -88,7 +87,7 @@ pub(crate) enum Command {
     Export(export::Export),
     /// Run a paper's experiments and compare them with its claims
     Reproduce(reproduce::Reproduce),
-    /// Write the flows of an experiment as a list that can be replayed
+    /// Write the flows of an experiment, or of a stand-in for a trace, as a list that can be replayed
     Flows(flows::Flows),
     /// Write the flows of a coflow trace as a list that can be replayed
     Coflows(coflows::Coflows),
@@ -96,12 +95,6 @@ pub(crate) enum Command {
     Convert(convert::Convert),
     /// Find what would help a fabric's traffic, by simulation or at once by a model
     Tune(tune::Tune),
-    /// Judge a forest's predictions of flow sizes, or write them into a flow list
-    Forest {
-        /// What to do
-        #[command(subcommand)]
-        what: forest::Forest,
-    },
     /// Run experiments with real packets, by the TCP of this machine's Linux
     #[cfg(target_os = "linux")]
     Lab {
@@ -118,7 +111,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("Run and look", &["init", "list", "explain", "run", "plan", "report", "doctor", "completions"]),
     ("Compare and export", &["compare", "export", "flows", "coflows", "convert"]),
     ("For operators", &["tune", "lab", "pack", "join"]),
-    ("For papers", &["reproduce", "verify", "forest"]),
+    ("For papers", &["reproduce", "verify"]),
 ];
 
 /// Returns the command line as clap describes it, with its commands in groups: clap has none.
@@ -164,7 +157,6 @@ impl Command {
             Command::Coflows(args) => coflows::coflows(&args),
             Command::Convert(args) => convert::convert(&args),
             Command::Tune(args) => tune::tune(&args),
-            Command::Forest { what } => forest::forest(&what),
             #[cfg(target_os = "linux")]
             Command::Lab { what } => lab::lab(what, engines),
             Command::Completions(args) => completions::completions(&args, engines),

@@ -36,7 +36,12 @@ const FAILED: u8 = 1;
 const WRONG: u8 = 2;
 
 /// Commands of earlier versions, and what replaced them.
-const REPLACED: [(&str, &str); 2] = [
+const REPLACED: [(&str, &str); 3] = [
+    (
+        "forest",
+        "`python -m flowsieve_forest` reports and applies forests, `flowsieve flows STAND-IN` writes a stand-in, and \
+         `flowsieve convert flux` reads Flux's traces",
+    ),
     (
         "validate",
         "its cases are tests of the engine, and `flowsieve compare --against FOLDER` replays another simulator's runs",

@@ -257,9 +257,11 @@ fn thresholds__is_tune_by_the_model() {
 #[test]
 fn replaced__commands_name_what_replaced_them() {
     let folder = folder();
-    for (command, instead) in
-        [("validate", "flowsieve compare --against FOLDER"), ("vectors", "crates/lab/tests/vectors")]
-    {
+    for (command, instead) in [
+        ("validate", "flowsieve compare --against FOLDER"),
+        ("vectors", "crates/lab/tests/vectors"),
+        ("forest", "`flowsieve flows STAND-IN` writes a stand-in"),
+    ] {
         for more in [&[][..], &["--help"], &["x", "--quick"]] {
             let done = flowsieve(folder.path(), &[&[command][..], more].concat());
             assert_eq!((done.status, done.err.lines().count(), done.out.as_str()), (2, 1, ""));
@@ -770,6 +772,26 @@ fn run__says_which_instants_it_did_not_reach() {
     let refused = flowsieve(folder.path(), &[&["plan", "late.toml", "--set", "max_time=1s"], &scheme[..]].concat());
     assert_eq!(refused.status, 2);
     assert!(refused.err.contains("an event at 100s, when the run has ended"), "{}", refused.err);
+}
+
+#[test]
+fn flows__of_a_stand_in_are_as_they_were_recorded() {
+    let folder = folder();
+    let of = |more: &[&str]| flowsieve(folder.path(), &[&["flows", "pagerank-like"], more].concat());
+    let plain = of(&[]);
+    assert_eq!((plain.status, plain.out.lines().count()), (0, 50_001), "{}", plain.err);
+    assert!(plain.out.starts_with("start_s,src,dst,bytes,feature:start_us,"));
+    assert_eq!(of(&["--set", "calibration=calibrated", "--seed", "1"]).out, plain.out);
+    assert!(of(&["--set", "calibration=tight"]).out != plain.out && of(&["--seed", "2"]).out != plain.out);
+    for more in [&["--set", "calibration=good"][..], &["--set", "load=0.5"]] {
+        let refused = of(more);
+        assert_eq!((refused.status, refused.out.as_str()), (2, ""));
+        assert!(
+            refused.err.contains("has only `calibration`; expected one of calibrated, tight, loose"),
+            "{}",
+            refused.err
+        );
+    }
 }
 
 #[test]

@@ -194,3 +194,56 @@ fn list__formats_names_each_with_what_it_loses() {
     let list: Vec<serde_json::Value> = serde_json::from_str(&json.out).unwrap();
     assert!(list.len() > 20 && list.iter().all(|format| format["lost"].is_string() && format["gives"].is_string()));
 }
+
+/// Converts Flux's files; status, the list that was written, and errors.
+fn flux(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
+    let done = flowsieve(folder, &[&["convert", "flux", "-o", "list.csv", "--replace"], arguments].concat());
+    (done.status, std::fs::read_to_string(folder.join("list.csv")).unwrap_or_default(), done.err)
+}
+
+#[test]
+fn flux__writes_a_list_of_recorded_flows() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("1.csv"), "index,flow_size,job,cpu\n1,700,a,0.25\n0,9000,a,2\n").unwrap();
+    std::fs::write(folder.path().join("2.csv"), "index,flow_size,job,cpu\n0,50,b,0.5\n").unwrap();
+    let arguments = ["1.csv", "2.csv", "--drop", "job", "--scale", "cpu=1000"];
+    let (status, list, error) = flux(folder.path(), &arguments);
+    assert_eq!(status, 0, "{error}");
+    let expected = "start_s,src,dst,bytes,feature:cpu\n\
+                    0,0,1,9000,2000\n\
+                    0.000001,0,1,700,250\n\
+                    0.000002,0,1,50,500\n";
+    assert_eq!(list, expected);
+}
+
+#[test]
+fn flux__writes_a_list_of_the_simulators_flows() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("0.csv"), "size,perfect,mean\n700,700,650\n9000,9000,650\n").unwrap();
+    let (status, list, error) = flux(folder.path(), &["0.csv", "--simulator", "--predicted", "2"]);
+    assert_eq!(status, 0, "{error}");
+    assert_eq!(list, "start_s,src,dst,bytes,predicted\n0,0,1,700,650\n0.000001,0,1,9000,650\n");
+    let (_, list, _) = flux(folder.path(), &["0.csv", "--simulator"]);
+    assert_eq!(list, "start_s,src,dst,bytes\n0,0,1,700\n0.000001,0,1,9000\n");
+}
+
+#[test]
+fn flux__refuses_with_the_place_and_writes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("1.csv"), "index,flow_size,cpu\n0,700,1\n1,700,0.5\n").unwrap();
+    for (arguments, expected) in [
+        (&["1.csv"][..], "1.csv:3: cpu is `0.5`; expected a whole number"),
+        (&["1.csv", "--drop", "disk"], "1.csv:1: no column `disk`; expected one of index, flow_size, cpu"),
+        (&["no.csv"], "no.csv: No such file"),
+        (&["1.csv", "--simulator"], "1.csv:2: column 0 (the size) is `0`"),
+        (&["1.csv", "--predicted", "1"], "--simulator"),
+        (&["1.csv", "--simulator", "--drop", "cpu"], "cannot be used with"),
+        (&["1.csv", "--scale", "cpu=0"], "expected COLUMN=FACTOR with a number above 0"),
+        (&["1.csv", "--scale", "cpu"], "expected COLUMN=FACTOR with a number above 0"),
+        (&[], "<FILE>..."),
+    ] {
+        let (status, out, error) = flux(folder.path(), arguments);
+        assert_eq!((status, out.as_str()), (2, ""), "{error}");
+        assert!(error.contains(expected), "{arguments:?}: {error}");
+    }
+}

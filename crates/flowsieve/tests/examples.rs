@@ -114,11 +114,9 @@ const EXAMPLES: &[(&str, As)] = &[
         "flowsieve tune quickstart --workload web-search --load 0.6 --seeds 5",
         By("cli.rs", "tune__answers_and_the_same_question_gives_the_same_files"),
     ),
-    ("flowsieve forest trace kmeans-like > trace.csv", Whole),
-    ("flowsieve forest report trace.fsf trace.csv", Whole),
-    ("flowsieve forest apply trace.fsf trace.csv --from 0 > predicted.csv", Whole),
-    ("flowsieve forest import ml/KMeans/training/*.csv --drop job --scale cpu=1000 > trace.csv", Whole),
-    ("flowsieve forest import simulator/KMeans/0.csv --simulator --predicted 2 > trace.csv", Whole),
+    ("flowsieve flows kmeans-like --set calibration=tight > trace.csv", Whole),
+    ("flowsieve convert flux ml/KMeans/training/*.csv -o trace.csv --drop job --scale cpu=1000", With("--replace")),
+    ("flowsieve convert flux simulator/KMeans/0.csv -o trace.csv --simulator --predicted 2", With("--replace")),
     // A lab needs root.
     ("flowsieve lab doctor", By("lab.rs", "[\"lab\", \"doctor\"]")),
     ("flowsieve lab run lab/demonstration", By("lab.rs", "lab/demonstration")),
@@ -188,8 +186,6 @@ fn help__every_example_can_be_executed() {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
     }
-    let forest = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/qclimb/forests/kmeans-depth5.fsf");
-    std::fs::copy(forest, folder.path().join("trace.fsf")).unwrap();
     for (example, how) in EXAMPLES {
         match how {
             Whole => run(folder.path(), example),

@@ -93,7 +93,7 @@ fn file_limit__is_an_error_with_a_message() {
     let said = String::from_utf8(run.stderr).unwrap();
     assert_eq!(run.status.code(), Some(2), "{said}");
     assert!(said.contains("limited/") && said.contains("ulimit -f"), "{said}");
-    let flows = limited("forest trace pagerank-like > flows.csv");
+    let flows = limited("flows pagerank-like > flows.csv");
     let said = String::from_utf8(flows.stderr).unwrap();
     assert_eq!(flows.status.code(), Some(2), "{said}");
     assert!(said.contains("the output: "), "{said}");
@@ -185,8 +185,7 @@ fn input__that_a_person_names_is_a_file_that_ends() {
             &["thresholds", "--sizes", "x"],
             &["thresholds", "--cdf", "x"],
             &["coflows", "x"],
-            &["forest", "import", "x"],
-            &["forest", "report", "x", "x"],
+            &["convert", "flux", "x", "-o", "flux.csv"],
         ] {
             let done = flowsieve(folder.path(), command);
             assert!(done.status == 2, "{command:?}: {}{}", done.out, done.err);

@@ -12,7 +12,6 @@ mod examples;
 mod export;
 mod files;
 mod folders;
-mod forest;
 mod generated;
 mod golden;
 mod guide;

@@ -25,7 +25,7 @@ const COMMANDS: &[&[&str]] = &[
     &["export", "results/small"],
     &["export", "results/small", "--what", "flows"],
     &["flows", "small.toml"],
-    &["forest", "trace", "pagerank-like"],
+    &["flows", "pagerank-like"],
     &["list", "settings"],
     &["list", "schemes", "--json"],
     &["tune", "--model", "--workload", "web-search"],
@@ -91,7 +91,7 @@ fn closed_output__ends_a_command_silently() {
 #[test]
 fn closed_output__after_the_first_lines_ends_a_list_of_flows() {
     let folder = folder();
-    let mut child = command(folder.path(), &["forest", "trace", "kmeans-like"])
+    let mut child = command(folder.path(), &["flows", "kmeans-like"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()

@@ -115,7 +115,7 @@ fn plan__of_each_built_in_experiment_as_it_is() {
     assert_eq!(refused.collect::<Vec<_>>(), [""; 0]);
 }
 
-/// Experiments with files next to them: lists, coflow traces and forests, also of other folders.
+/// Experiments with files next to them: lists, coflow traces and predictions, also of other folders.
 #[test]
 fn plan__of_a_built_in_experiment_is_that_of_its_file() {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments"));

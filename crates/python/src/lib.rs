@@ -32,9 +32,7 @@ mod _flowsieve {
     #[pymodule_export]
     use super::experiment::{Experiment, Plan};
     #[pymodule_export]
-    use super::lists::{
-        digest, explain, list_of, look, main, program, thresholds, ticks, tune, worth_of_forest, write_sizes,
-    };
+    use super::lists::{digest, explain, list_of, look, main, program, thresholds, ticks, tune, write_sizes};
     #[pymodule_export]
     use super::result::Outcome;
     #[pymodule_export]

@@ -1,4 +1,4 @@
-//! What there is to choose from, thresholds, forests, and the command itself.
+//! What there is to choose from, thresholds, and the command itself.
 
 use crate::calls::Calls;
 use crate::errors::{panicked, working, wrong};
@@ -7,7 +7,6 @@ use crate::running;
 use flowsieve::Place;
 use flowsieve::options::{self, Distribution, ModelOptions, TuneOptions};
 use flowsieve_engines::built_in;
-use flowsieve_engines::forest::{Predicted, SizeClasses};
 use flowsieve_experiment::bundle::failed;
 use flowsieve_experiment::{Error, lookup, plan};
 use flowsieve_files::{MOST_BYTES, digest_of};
@@ -94,13 +93,6 @@ pub(crate) fn tune(
         })
     });
     raised.map_or(found, Err).and_then(|found| json(py, &found))
-}
-
-/// `flowsieve forest report --json`.
-#[pyfunction]
-pub(crate) fn worth_of_forest(py: Python<'_>, forest: PathBuf, trace: PathBuf, from_: f64) -> PyResult<String> {
-    let worth = working(py, || Ok(Predicted::read(&forest, &trace, from_)?.worth(&SizeClasses::default())))?;
-    json(py, &worth)
 }
 
 /// Version of the program, number of its model, and commit: results of other models may differ.

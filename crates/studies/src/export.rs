@@ -11,7 +11,8 @@ use flowsieve_workload::coflow_trace::{self, OwnRack, Placing};
 use flowsieve_workload::flow_list::{self, Extras, FlowList};
 use flowsieve_workload::flux::Import;
 pub use flowsieve_workload::flux::Layout;
-use flowsieve_workload::{Calibration, stand_ins};
+pub use flowsieve_workload::stand_in as known_stand_in;
+use flowsieve_workload::{Calibration, StandIn};
 use std::io::{BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -40,17 +41,26 @@ pub fn flows(plan: &Plan, seed: u64, out: &mut impl Write) -> Result<(), Error> 
     flow_list::write_named(out, &workload.extras(), &names, rows).map_err(Error::Output)
 }
 
-/// Writes the substitute for a trace, with the features of its flows.
-pub fn stand_in(name: &str, calibration: &str, seed: u64, out: &mut impl Write) -> Result<(), Error> {
-    let Some(stand_in) = stand_ins().iter().find(|stand_in| stand_in.name == name) else {
-        let names: Vec<&str> = stand_ins().iter().map(|stand_in| stand_in.name).collect();
-        return Err(Error::Input(format!("`{name}` is not a stand-in; expected one of {}", names.join(", "))));
+/// Writes the substitute for a trace, with the features of its flows. `changes` may be `calibration=NAME`.
+pub fn stand_in(of: &StandIn, changes: &[String], seed: u64, out: &mut impl Write) -> Result<(), Error> {
+    let calibrated = |text: &String| {
+        let name = text.strip_prefix("calibration=")?;
+        Calibration::ALL.into_iter().find(|each| each.name() == name)
     };
-    let Some(calibration) = Calibration::ALL.into_iter().find(|each| each.name() == calibration) else {
+    let calibration = match changes {
+        [] => Some(Calibration::Calibrated),
+        [one] => calibrated(one),
+        _ => None,
+    };
+    let Some(calibration) = calibration else {
         let names = Calibration::ALL.map(Calibration::name).join(", ");
-        return Err(Error::Input(format!("`{calibration}` is not a calibration; expected one of {names}")));
+        let given = changes.join(", ");
+        return Err(Error::Input(format!(
+            "--set {given}: {} has only `calibration`; expected one of {names}",
+            of.name
+        )));
     };
-    write(&stand_in.generate(calibration, seed), out)
+    write(&of.generate(calibration, seed), out)
 }
 
 /// Writes the flows of a coflow trace, with its arrivals, and reports the flows that it left out. Ports become hosts;
@@ -66,20 +76,21 @@ pub fn coflows(path: &Path, hosts: Option<u32>, like: Like, out: &mut impl Write
     Ok((placed.own_host > 0).then(left_out))
 }
 
-/// Writes the flows of Flux's files, one file after the other.
-pub fn flux(files: &[PathBuf], layout: Layout, out: &mut impl Write) -> Result<(), Error> {
+/// Reads the flows of Flux's files, one file after the other.
+pub fn flux(files: &[PathBuf], layout: Layout) -> Result<FlowList, Error> {
     let mut import = Import::new(layout);
     for path in files {
         let name = path.display().to_string();
         import.add(&name, BufReader::new(open(path)?))?;
     }
-    write(&import.list(), out)
+    Ok(import.list())
 }
 
 fn open(path: &Path) -> Result<impl Read, Error> {
     files::open_text(path, files::MOST_BYTES).map_err(bundle::failed(path))
 }
 
-fn write(list: &FlowList, out: &mut impl Write) -> Result<(), Error> {
+/// Writes all that is known of a list's flows.
+pub fn write(list: &FlowList, out: &mut impl Write) -> Result<(), Error> {
     flow_list::write(out, &Extras::of(list), list.flows.iter().map(|flow| list.row(*flow))).map_err(Error::Output)
 }

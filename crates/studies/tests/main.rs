@@ -14,7 +14,6 @@ mod flow_level;
 mod follow;
 mod foreground_background;
 mod foreign_files;
-mod forests;
 mod homa;
 mod predictions;
 mod properties;

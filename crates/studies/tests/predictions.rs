@@ -155,103 +155,134 @@ fn classes__a_listed_class_above_them_is_refused_with_its_line() {
     assert_eq!((error.kind, error.line, error.key.as_deref()), ("value", Some(3), Some("class")));
 }
 
-/// The features of the golden forests of core, and what the trainer says of each row: lower, upper, predicted.
-const FOREST_ROWS: &str = include_str!("../../core/tests/data/forest-rows.csv");
-const FOREST: &[u8] = include_bytes!("../../core/tests/data/forest-all.fsf");
-
-/// A folder with the forest, and a list of a flow each 100 us with these further columns. `columns`: of the rows above.
-fn forest_folder(columns: &[(&str, &str)]) -> tempfile::TempDir {
+/// A folder with two lists of a flow each 100 us: one that predicts and has features, and one that does neither, next to a
+/// file with the predictions of its flows from `from` on.
+fn recorded(from: usize) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let mut rows = FOREST_ROWS.lines();
-    let names: Vec<&str> = rows.next().unwrap().split(',').collect();
-    let given: Vec<(usize, &str)> =
-        columns.iter().map(|(name, title)| (names.iter().position(|known| known == name).unwrap(), *title)).collect();
-    let titles: String = given.iter().map(|(_, title)| format!(",{title}")).collect();
-    let mut text = format!("start_s,src,dst,bytes{titles}\n");
-    for (nth, row) in rows.enumerate() {
-        let fields: Vec<&str> = row.split(',').collect();
-        let beside: String = given.iter().map(|(column, _)| format!(",{}", fields[*column])).collect();
-        text += &format!("{}e-4,{},{},{}{beside}\n", nth, nth % 8, (nth + 1) % 8, 1_000 + nth * 40_000);
+    let header = "start_s,src,dst,bytes";
+    let (mut predicted, mut plain) = (format!("{header},lower,upper,predicted,feature:port\n"), format!("{header}\n"));
+    let mut predictions = "bytes,lower,upper,predicted\n".to_owned();
+    for nth in 0..RECORDED {
+        let bytes = 1_000 + nth * 40_000;
+        let of_flow = format!("{nth}e-4,{},{},{bytes}", nth % 8, (nth + 1) % 8);
+        let of_size = format!("{},{},{}", bytes / 2, bytes + nth * 9_000, bytes / 2 + nth * 700 + 1);
+        predicted += &format!("{of_flow},{of_size},80\n");
+        plain += &format!("{of_flow}\n");
+        if nth >= from {
+            predictions += &format!("{bytes},{of_size}\n");
+        }
     }
-    std::fs::write(folder.path().join("flows.csv"), text).unwrap();
-    std::fs::write(folder.path().join("f.fsf"), FOREST).unwrap();
+    for (name, text) in [("predicted.csv", predicted), ("plain.csv", plain), ("p.csv", predictions)] {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
     folder
 }
 
-const FEATURES: [(&str, &str); 6] = [
-    ("start_us", "feature:start_us"),
-    ("gap_us", "feature:gap_us"),
-    ("last_size_1", "feature:last_size_1"),
-    ("src", "feature:src"),
-    ("port", "feature:port"),
-    ("protocol", "feature:protocol"),
-];
+const RECORDED: usize = 120;
 
-const PREDICTED: [(&str, &str); 3] = [("lower_all", "lower"), ("upper_all", "upper"), ("predicted_all", "predicted")];
-
-fn qclimb_of(workload: &str, bounds: &str) -> String {
-    let forest = if bounds == "forest" { "forest = \"f.fsf\"\n" } else { "" };
-    format!(
-        "[workload]\n{workload}\n[sweep]\nscheme = [\"qclimb\", \"qclimb-pp\"]\n[transport]\nbounds = \"{bounds}\"\n{forest}"
-    )
+fn qclimb_of(workload: &str, transport: &str) -> String {
+    format!("[workload]\n{workload}\n[sweep]\nscheme = [\"qclimb\", \"qclimb-pp\"]\n[transport]\n{transport}\n")
 }
 
 #[test]
-fn forest__says_of_recorded_features_what_its_trainer_says() {
-    // The columns of the list stand in another order than the forest reads them.
-    let reversed: Vec<_> = FEATURES.iter().rev().copied().collect();
-    let (by_forest, by_list) = (forest_folder(&reversed), forest_folder(&PREDICTED));
-    let forest = results(&qclimb_of("list = \"flows.csv\"", "forest"), by_forest.path());
-    let list = results(&qclimb_of("list = \"flows.csv\"", "list"), by_list.path());
-    assert_eq!(forest[0].flows, list[0].flows);
-    assert_eq!(forest[1].flows, list[1].flows);
-    assert_eq!(forest[0].counts, list[0].counts);
-    assert!(forest[0].counts[UNLIKE] > 100);
+fn predictions__of_a_file_are_those_of_the_lists_own_columns() {
+    let folder = recorded(0);
+    let own = results(&qclimb_of("list = \"predicted.csv\"", ""), folder.path());
+    let file = results(&qclimb_of("list = \"plain.csv\"", "predictions = \"p.csv\""), folder.path());
+    assert_eq!((&file[0].flows, &file[1].flows), (&own[0].flows, &own[1].flows));
+    assert_eq!(file[0].counts, own[0].counts);
+    assert!(file[0].counts[UNLIKE] > 100);
+    // A flow list with further columns is such a file, too, and comes before the list's own columns.
+    let list = results(&qclimb_of("list = \"plain.csv\"", "predictions = \"predicted.csv\""), folder.path());
+    assert_eq!(list[0].flows, own[0].flows);
 }
 
 #[test]
-fn forest__that_does_not_fit_is_refused() {
-    let folder = forest_folder(&FEATURES[1..]);
-    let refused = |settings: &str| planned(settings, folder.path()).map(|_| ()).unwrap_err().details();
-    let forest = qclimb_of("list = \"flows.csv\"", "forest");
-    let lacks = refused(&forest);
-    assert_eq!(fault(&lacks), ("value", Some("forest")), "{lacks:?}");
-    assert_eq!(fault(&refused(&forest.replace("f.fsf", "g.fsf"))), ("value", Some("forest")));
-    assert_eq!(fault(&refused(&forest.replace("forest = \"f.fsf\"\n", ""))), ("missing", Some("forest")));
-    let drawn = refused(&qclimb_of("sizes = \"web-search\"\nload = 0.5\nflows = 10", "forest"));
-    assert_eq!(fault(&drawn), ("value", Some("bounds")), "{drawn:?}");
-    std::fs::write(folder.path().join("f.fsf"), &FOREST[..1_000]).unwrap();
-    let cut = refused(&forest);
-    assert_eq!(fault(&cut), ("value", Some("forest")), "{cut:?}");
+fn predictions__of_recorded_flows_are_of_the_part_that_is_sent() {
+    let folder = recorded(36);
+    let workload = |list: &str| format!("recorded = \"{list}\"\nload = 0.7\nrecorded_part = [0.3, 0.9]\nflows = 100");
+    let own = results(&qclimb_of(&workload("predicted.csv"), ""), folder.path());
+    let text = std::fs::read_to_string(folder.path().join("p.csv")).unwrap();
+    let part: String = text.lines().take(1 + 72).map(|line| format!("{line}\n")).collect();
+    std::fs::write(folder.path().join("part.csv"), part).unwrap();
+    let file = results(&qclimb_of(&workload("plain.csv"), "predictions = \"part.csv\""), folder.path());
+    assert_eq!((&file[0].flows, &file[1].flows), (&own[0].flows, &own[1].flows));
+    // Schemes may take different ones.
+    let other = "predictions = \"part.csv\"\n[schemes.qclimb]\nbounds = \"exact\"\n";
+    let mixed = results(&qclimb_of(&workload("plain.csv"), other), folder.path());
+    assert!(mixed[0].flows != own[0].flows && mixed[1].flows == own[1].flows);
+}
+
+#[test]
+fn predictions__that_do_not_fit_are_refused() {
+    let folder = recorded(0);
+    std::fs::write(folder.path().join("sizes.csv"), "bytes\n1000\n").unwrap();
+    std::fs::write(folder.path().join("x.fsf"), b"FSFOREST\x01\0\0\0\xff").unwrap();
+    let refused = |workload: &str, transport: &str| {
+        planned(&qclimb_of(workload, transport), folder.path()).map(|_| ()).unwrap_err()
+    };
+    let list = "list = \"plain.csv\"";
+    for (workload, file, expected) in [
+        (list, "none.csv", "none.csv: No such file"),
+        (list, "sizes.csv", "sizes.csv: it predicts nothing"),
+        ("sizes = \"web-search\"\nload = 0.5\nflows = 10", "p.csv", "has no `list` and no `recorded` flows"),
+        (
+            "recorded = \"plain.csv\"\nload = 0.5\nrecorded_part = [0.5, 1]",
+            "p.csv",
+            "it has 120 rows, and there are 60 flows",
+        ),
+    ] {
+        let error = refused(workload, &format!("predictions = \"{file}\""));
+        assert!(error.to_string().contains(expected), "{error}");
+        assert_eq!(fault(&error.details()), ("value", Some("predictions")), "{error}");
+    }
+    let text = std::fs::read_to_string(folder.path().join("p.csv")).unwrap();
+    std::fs::write(folder.path().join("p.csv"), text.replace("\n81000,", "\n81001,")).unwrap();
+    let error = refused(list, "predictions = \"p.csv\"").to_string();
+    assert!(error.contains("row 3 is of a flow of 81001 bytes, and the flow has 81000"), "{error}");
+    for key in ["predictions", "list"] {
+        let (workload, transport) =
+            if key == "list" { ("list = \"x.fsf\"", "") } else { (list, "predictions = \"x.fsf\"") };
+        let error = refused(workload, transport).to_string();
+        assert!(error.contains("this is a forest; `python -m flowsieve_forest apply FOREST.fsf"), "{error}");
+    }
+    // Nothing reads predictions with other bounds.
+    let error = refused(list, "predictions = \"p.csv\"\nbounds = \"exact\"");
+    assert_eq!(fault(&error.details()), ("value", Some("predictions")), "{error}");
+}
+
+#[test]
+fn forests__of_earlier_versions_are_python_s() {
+    for (setting, columns) in [("bounds = \"forest\"", 10), ("forest = \"x.fsf\"", 1)] {
+        let error =
+            planned(&format!("{DRAWN}[sweep]\nscheme = [\"qclimb\"]\n[transport]\n{setting}\n"), Path::new("."))
+                .map(|_| ())
+                .unwrap_err();
+        let details = error.details();
+        assert_eq!((details.line, details.column, details.nearest), (Some(14), Some(columns), None), "{error}");
+        assert!(error.to_string().contains("`python -m flowsieve_forest apply FOREST.fsf LIST.csv --out"), "{error}");
+    }
 }
 
 #[test]
 fn recorded__sizes_are_sent_in_their_order_at_the_load() {
-    let folder = forest_folder(&FEATURES);
+    let folder = recorded(0);
     let at = |load: f64, part: &str| {
-        let workload = format!("recorded = \"flows.csv\"\nload = {load}\n{part}");
-        results(&qclimb_of(&workload, "forest"), folder.path()).remove(0)
+        let workload = format!("recorded = \"predicted.csv\"\nload = {load}\n{part}");
+        results(&qclimb_of(&workload, ""), folder.path()).remove(0)
     };
     let all = at(0.5, "");
     let sizes: Vec<u64> = all.flows.iter().map(|flow| flow.bytes).collect();
-    let recorded: Vec<u64> = (0..FOREST_ROWS.lines().count() as u64 - 1).map(|nth| 1_000 + nth * 40_000).collect();
-    assert_eq!(sizes, recorded);
+    let sent: Vec<u64> = (0..RECORDED as u64).map(|nth| 1_000 + nth * 40_000).collect();
+    assert_eq!(sizes, sent);
     // The last half, twice as fast.
     let half = at(1.0, "recorded_part = [0.5, 1]\n");
-    assert_eq!(half.flows.iter().map(|flow| flow.bytes).collect::<Vec<_>>(), recorded[recorded.len() / 2..]);
+    assert_eq!(half.flows.iter().map(|flow| flow.bytes).collect::<Vec<_>>(), sent[RECORDED / 2..]);
     let beyond = at(0.5, "recorded_part = [0.5, 1]\nflows = 100\n");
-    assert_eq!(beyond.flows[recorded.len() / 2].bytes, recorded[recorded.len() / 2]);
-    let refused =
-        planned(&qclimb_of("recorded = \"flows.csv\"\nload = 0.5\nrecorded_part = [0.7, 0.2]", "none"), folder.path());
+    assert_eq!(beyond.flows[RECORDED / 2].bytes, sent[RECORDED / 2]);
+    let refused = planned(
+        &qclimb_of("recorded = \"predicted.csv\"\nload = 0.5\nrecorded_part = [0.7, 0.2]", "bounds = \"none\""),
+        folder.path(),
+    );
     assert_eq!(fault(&refused.map(|_| ()).unwrap_err().details()), ("value", Some("recorded_part")));
-}
-
-#[test]
-fn recorded__predictions_follow_their_flows() {
-    let (by_forest, by_list) = (forest_folder(&FEATURES), forest_folder(&PREDICTED));
-    let workload = "recorded = \"flows.csv\"\nload = 0.7\nrecorded_part = [0.3, 0.9]";
-    let forest = results(&qclimb_of(workload, "forest"), by_forest.path());
-    let list = results(&qclimb_of(workload, "list"), by_list.path());
-    assert_eq!(forest[0].flows, list[0].flows);
-    assert_eq!(forest[1].flows, list[1].flows);
 }

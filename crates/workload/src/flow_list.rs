@@ -35,6 +35,10 @@ const COLUMNS: Columns = Columns {
     others: true,
 };
 
+/// Predictions for the flows of another list; the sizes tell whether they are the same flows.
+const PREDICTIONS: Columns =
+    Columns { required: &["bytes"], optional: &["lower", "upper", "predicted"], prefix: None, others: true };
+
 /// Flows that a list may have; they are kept in memory, 2.4 GB at most.
 pub const MAX_FLOWS: usize = 50_000_000;
 
@@ -110,8 +114,9 @@ pub fn read(name: &str, reader: impl BufRead, hosts: &HostNames) -> Result<FlowL
     let mut list = FlowList::default();
     let mut starts = Starts::Unknown;
     while let Some(row) = rows.next()? {
-        let read =
-            flow(&row, hosts, &mut starts).and_then(|flow| Ok((flow, prediction(&row)?, row.own_numbers(FEATURE)?)));
+        let [.., lower, upper, predicted] = row.fields::<10>();
+        let read = flow(&row, hosts, &mut starts)
+            .and_then(|flow| Ok((flow, prediction([lower, upper, predicted])?, row.own_numbers(FEATURE)?)));
         let (flow, prediction, features) = read.map_err(|problem| rows.error_in_row(problem))?;
         // Most lists predict nothing, and then there is no table.
         if prediction != Prediction::default() || !list.predictions.is_empty() {
@@ -140,6 +145,18 @@ pub fn read(name: &str, reader: impl BufRead, hosts: &HostNames) -> Result<FlowL
         list.sort();
     }
     Ok(list)
+}
+
+/// The sizes and the predictions of a file's flows, in its order: of a flow list, or with these columns alone.
+pub fn predictions(name: &str, reader: impl BufRead) -> Result<Vec<(u64, Prediction)>, InputError> {
+    let mut rows = Rows::new(name, reader, PREDICTIONS, MAX_FLOWS);
+    let mut read = Vec::new();
+    while let Some(row) = rows.next()? {
+        let [bytes, predicted @ ..] = row.fields::<4>();
+        let of_row = whole_number("bytes", bytes, 1..=MAX_BYTES).and_then(|bytes| Ok((bytes, prediction(predicted)?)));
+        read.push(of_row.map_err(|problem| rows.error_in_row(problem))?);
+    }
+    Ok(read)
 }
 
 /// The instant from which starts are counted, which the first row determines.
@@ -341,9 +358,8 @@ fn host(column: &'static str, field: &str, hosts: &HostNames) -> Result<u32, Pro
     }
 }
 
-/// The predictions of a row.
-fn prediction(row: &Row<'_>) -> Result<Prediction, Problem> {
-    let [.., lower, upper, predicted] = row.fields::<10>();
+/// The prediction of these fields: both bounds and the size.
+fn prediction([lower, upper, predicted]: [&str; 3]) -> Result<Prediction, Problem> {
     if (lower, upper, predicted) == ("", "", "") {
         return Ok(Prediction::default());
     }

@@ -1,7 +1,5 @@
 //! A port on a bench: packets are handed to it one by one.
 
-pub(crate) mod forest_file;
-
 use flowsieve_core::admission::Pool;
 use flowsieve_core::meta::Ecn;
 use flowsieve_core::scheduler::Line;

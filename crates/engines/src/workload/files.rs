@@ -7,7 +7,6 @@
 use super::coflows::{COFLOWS, ReadCoflows};
 use super::traffic::ARRIVAL_TRACE;
 use crate::foreign;
-use crate::forest::ForestFile;
 use flowsieve_convert::Gives;
 use flowsieve_experiment::FileError;
 use flowsieve_experiment::{Error, nearest};
@@ -27,9 +26,6 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The longest file of a distribution that is read, in bytes.
 const MAX_CDF_BYTES: u64 = 16 << 20;
-
-/// A forest counts as a list of this many flows, which take as much memory as the largest forest.
-const FOREST_FLOWS: usize = 1_000_000;
 
 /// A flow list, and facts derived from it.
 #[derive(Debug)]
@@ -109,6 +105,12 @@ impl Predict for List {
     }
 }
 
+impl Predict for ReadPredictions {
+    fn predict(&self, flow: &Flow) -> Prediction {
+        self.rows.get(flow.id as usize).map(|row| row.1).unwrap_or_default()
+    }
+}
+
 /// A trace of starts, with the digest of its contents.
 #[derive(Debug)]
 pub(crate) struct ReadTrace {
@@ -122,6 +124,13 @@ pub(crate) struct ReadDistribution {
     pub(crate) distribution: SizeDistribution,
     pub(crate) digest: String,
     rows: usize,
+}
+
+/// Predictions for flows of these sizes, with the digest of both.
+#[derive(Debug)]
+pub(crate) struct ReadPredictions {
+    pub(crate) rows: Vec<(u64, Prediction)>,
+    pub(crate) digest: String,
 }
 
 /// Measured sizes, with the digest of their contents.
@@ -153,7 +162,7 @@ pub(crate) struct Files {
     /// By path and column.
     samples: Kept<(PathBuf, Option<String>), ReadSamples>,
     /// By path.
-    forests: Kept<PathBuf, ForestFile>,
+    predictions: Kept<PathBuf, ReadPredictions>,
     /// By path.
     weights: Kept<PathBuf, BTreeMap<u32, f64>>,
 }
@@ -294,9 +303,23 @@ impl Files {
         })
     }
 
-    /// Returns the forest at `path`; errors are as in [`ForestFile::read`].
-    pub(crate) fn forest(&self, path: &Path) -> Result<Arc<ForestFile>, String> {
-        once(&self.forests, path.to_path_buf(), |_| FOREST_FLOWS, || ForestFile::read(path))
+    /// Returns the predictions at `path`, which `key` names.
+    pub(crate) fn predictions(&self, scope: &Scope<'_>, key: &Key, path: &Path) -> Result<Arc<ReadPredictions>, Error> {
+        once(
+            &self.predictions,
+            path.to_path_buf(),
+            |read: &ReadPredictions| read.rows.len(),
+            || {
+                let read = flow_list::predictions(&path.display().to_string(), open(scope, key, path)?);
+                let rows = read.map_err(|error| foreign::with_advice(error.into(), path, Gives::Flows))?;
+                let mut hasher = blake3::Hasher::new();
+                for (bytes, prediction) in &rows {
+                    hasher.update(&bytes.to_le_bytes()).update(&bounds_in_bytes(prediction));
+                    hasher.update(&size_in_bytes(prediction));
+                }
+                Ok(ReadPredictions { rows, digest: hasher.finalize().to_hex().to_string() })
+            },
+        )
     }
 
     /// Returns the weights of coflows at `path`.
@@ -384,19 +407,28 @@ fn digest(list: &FlowList, extras: &Extras) -> String {
             row.push(flow.class);
         }
         if extras.bounds {
-            let bounds = prediction.bounds.map(|bounds| (bounds.lower, bounds.upper.get()));
-            // No valid bounds have these values.
-            let (lower, upper) = bounds.unwrap_or((u64::MAX, 0));
-            row.extend(lower.to_le_bytes());
-            row.extend(upper.to_le_bytes());
+            row.extend(bounds_in_bytes(&prediction));
         }
         if extras.sizes {
-            row.extend(prediction.size.map_or(0, NonZeroU64::get).to_le_bytes());
+            row.extend(size_in_bytes(&prediction));
         }
         row.extend(features.iter().flat_map(|feature| feature.to_le_bytes()));
         hasher.update(&row);
     }
     hasher.finalize().to_hex().to_string()
+}
+
+/// The bounds of a prediction in a digest.
+fn bounds_in_bytes(prediction: &Prediction) -> [u8; 16] {
+    let bounds = prediction.bounds.map(|bounds| (bounds.lower, bounds.upper.get()));
+    // No valid bounds have these values.
+    let (lower, upper) = bounds.unwrap_or((u64::MAX, 0));
+    (u128::from(upper) << 64 | u128::from(lower)).to_le_bytes()
+}
+
+/// The predicted size in a digest.
+fn size_in_bytes(prediction: &Prediction) -> [u8; 8] {
+    prediction.size.map_or(0, NonZeroU64::get).to_le_bytes()
 }
 
 #[cfg(test)]
@@ -425,15 +457,16 @@ mod tests {
     }
 
     #[test]
-    fn weights_and_forests__are_read_once() {
+    fn weights_and_predictions__are_read_once() {
         let settings = none_given();
         let (_folder, path, files) = files_with("coflow,weight\n1,2.5\n");
         let scope = settings.common();
         let first = files.weights(&scope, &LIST, &path).unwrap();
         std::fs::write(&path, "no weights any more").unwrap();
         assert!(Arc::ptr_eq(&first, &files.weights(&scope, &LIST, &path).unwrap()));
-        let forest = Path::new(flowsieve_files::builtin::ROOT).join("qclimb/forests/sgd.fsf");
-        assert!(Arc::ptr_eq(&files.forest(&forest).unwrap(), &files.forest(&forest).unwrap()));
+        let predictions = Path::new(flowsieve_files::builtin::ROOT).join("qclimb/predictions/sgd.csv");
+        let read = || files.predictions(&scope, &LIST, &predictions).unwrap();
+        assert!(Arc::ptr_eq(&read(), &read()));
     }
 
     #[test]

@@ -2,15 +2,16 @@
 //! starts and host pairs are drawn. QCLIMB replays its traces in this way (NSDI 2024 §5.1: "keep the message arrival
 //! order", "reset the inter-arrival time").
 
-use super::files::List;
+use super::files::{List, ReadPredictions};
 use super::sizes::{Reader, Sizes};
-use crate::forest::RECORDED_HOSTS;
 use flowsieve_experiment::Error;
 use flowsieve_settings::declare;
 use flowsieve_settings::{Section, Setting};
-use flowsieve_workload::flow_list::Features;
 use flowsieve_workload::{Calibration, Flow, HostNames, Predict, Prediction, SizeDistribution, stand_in};
 use std::sync::Arc;
+
+/// The most hosts of a list of recorded flows, which have their own hosts.
+const RECORDED_HOSTS: u32 = 1 << 20;
 
 declare! {
     pub(crate) static RECORDED: Setting<String> = Setting::file(
@@ -82,15 +83,19 @@ impl Recorded {
         Sizes { distribution: SizeDistribution::listed("recorded", &sizes), builtin: None, rate_mean: None }
     }
 
-    fn part(&self) -> &[Flow] {
+    /// Returns the recorded flows that are sent.
+    pub(super) fn part(&self) -> &[Flow] {
         &self.list.flows()[self.from..self.from + self.flows]
     }
 
-    /// Returns the recorded flow that a flow of the run repeats; flows of a second workload repeat none. After the last
-    /// recorded flow, the first one follows.
+    /// Returns which of the recorded flows that are sent a flow of the run repeats; flows of a second workload repeat
+    /// none. After the last recorded flow, the first one follows.
+    fn nth(&self, flow: &Flow) -> Option<usize> {
+        (flow.class == 0).then(|| flow.id as usize % self.flows)
+    }
+
     fn repeated(&self, flow: &Flow) -> Option<&Flow> {
-        let nth = flow.id as usize % self.flows;
-        (flow.class == 0).then(|| &self.part()[nth])
+        self.nth(flow).map(|nth| &self.part()[nth])
     }
 
     /// Returns the flow with its recorded size.
@@ -104,17 +109,13 @@ impl Recorded {
         row.map_or_else(Default::default, |(_, prediction, features)| (prediction, features))
     }
 
-    /// Maps predictions by the numbers in the list to flows of the run.
-    pub(super) fn predicting(&self, by_number: Vec<Prediction>) -> impl Predict + use<> {
-        Predicted { of: self.clone(), by_number }
+    /// Returns what predicts these flows by the rows of a file, one for each recorded flow that is sent.
+    pub(super) fn predicted(&self, by: Arc<ReadPredictions>) -> impl Predict + use<> {
+        Predicted { of: self.clone(), by }
     }
 
     pub(super) fn list(&self) -> &List {
         &self.list
-    }
-
-    pub(super) fn features(&self) -> &Features {
-        &self.list.list.features
     }
 }
 
@@ -124,14 +125,14 @@ impl Predict for Recorded {
     }
 }
 
-/// Predictions of recorded flows from another source than the list.
+/// Predictions of recorded flows from another file than the list.
 struct Predicted {
     of: Recorded,
-    by_number: Vec<Prediction>,
+    by: Arc<ReadPredictions>,
 }
 
 impl Predict for Predicted {
     fn predict(&self, flow: &Flow) -> Prediction {
-        self.of.repeated(flow).map_or_else(Prediction::default, |recorded| self.by_number.predict(recorded))
+        self.of.nth(flow).map_or_else(Prediction::default, |nth| self.by.rows[nth].1)
     }
 }

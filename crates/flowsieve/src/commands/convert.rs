@@ -1,16 +1,21 @@
 //! `flowsieve convert`: files of other simulators.
 
 use crate::output::{print, tell};
-use clap::{Args, ValueHint};
+use clap::{Args, Subcommand, ValueHint};
 use flowsieve_convert::{self as convert, Format, Options, SizeUnit, Source, TimeUnit};
 use flowsieve_experiment::bundle::whole_file;
 use flowsieve_experiment::{Error, FileError};
 use flowsieve_files::{self as files, Existing};
+use flowsieve_studies::export::{self, Layout};
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// One file, or those of Flux.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_help = "Examples:
   flowsieve convert topology.txt -o fabric.csv
       a topology of HPCC as an edge list: file = \"fabric.csv\" in [topology] of an experiment
   flowsieve convert flow.txt -o flows.csv --with topology.txt
@@ -21,8 +26,31 @@ use std::path::{Path, PathBuf};
       a distribution of ns-2 or YAPS, whose sizes are packets: cdf = \"sizes.csv\" in [workload]
 
 The contents tell most formats; `flowsieve list formats` has them all, with what each loses. If a file does not state a unit, you must
-give it. What Flowsieve does not have is refused, or counted in a note. docs/reference/flow-lists.md has the details.")]
+give it. What Flowsieve does not have is refused, or counted in a note. docs/reference/flow-lists.md has the details."
+)]
 pub(crate) struct Convert {
+    /// The files that take other options
+    #[command(subcommand)]
+    of: Option<Family>,
+    /// One file
+    #[command(flatten)]
+    one: Option<OneFile>,
+}
+
+/// Files that take other options.
+#[derive(Debug, Subcommand)]
+enum Family {
+    /// Write traces in the layout of Flux as a flow list
+    #[command(after_help = "Examples:
+  flowsieve convert flux ml/KMeans/training/*.csv -o trace.csv --drop job --scale cpu=1000
+      the flows of Flux's traces, without one column and with another in thousandths
+  flowsieve convert flux simulator/KMeans/0.csv -o trace.csv --simulator --predicted 2
+      the flows of Flux's simulator, with the second prediction of their sizes")]
+    Flux(Flux),
+}
+
+#[derive(Debug, Args)]
+struct OneFile {
     /// The file of another simulator
     #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
     file: PathBuf,
@@ -55,6 +83,51 @@ pub(crate) struct Convert {
     replace: bool,
 }
 
+/// Files of Flux's traces.
+#[derive(Debug, Args)]
+struct Flux {
+    /// The files, whose flows follow one another; all have the same header
+    #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    files: Vec<PathBuf>,
+    /// The file to write
+    #[arg(long, short, value_name = "OUT", value_hint = ValueHint::FilePath)]
+    out: PathBuf,
+    /// Leave a column out
+    #[arg(long, value_name = "COLUMN", conflicts_with = "simulator")]
+    drop: Vec<String>,
+    /// Multiply the numbers of a column, and round them: features are whole numbers
+    #[arg(long, value_name = "COLUMN=FACTOR", value_parser = scale, conflicts_with = "simulator")]
+    scale: Vec<(String, f64)>,
+    /// The files are those of Flux's simulator: column 0 is the size, the others are predictions of it
+    #[arg(long)]
+    simulator: bool,
+    /// The column that becomes the predicted size, from 1 [default: none]
+    #[arg(long, value_name = "N", requires = "simulator", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    predicted: Option<u16>,
+    /// Replace the output file if it exists
+    #[arg(long)]
+    replace: bool,
+}
+
+impl Flux {
+    /// Returns how the files are read.
+    fn layout(&self) -> Layout {
+        if self.simulator {
+            Layout::Simulated { predicted: self.predicted.map(usize::from) }
+        } else {
+            Layout::Recorded { drop: self.drop.clone(), scale: self.scale.clone() }
+        }
+    }
+}
+
+/// Parses a column and a number above 0.
+fn scale(text: &str) -> Result<(String, f64), String> {
+    let scale = text.rsplit_once('=').and_then(|(column, factor)| Some((column, factor.parse::<f64>().ok()?)));
+    let valid = scale.filter(|(column, factor)| !column.is_empty() && factor.is_finite() && *factor > 0.0);
+    let named = valid.map(|(column, factor)| (column.to_owned(), factor));
+    named.ok_or_else(|| "expected COLUMN=FACTOR with a number above 0, such as cpu=1000".to_owned())
+}
+
 fn format(text: &str) -> Result<&'static Format, String> {
     convert::format(text).ok_or_else(|| {
         let names: Vec<String> = convert::formats().iter().map(|format| format.name.to_owned()).collect();
@@ -76,6 +149,21 @@ fn time_unit(text: &str) -> Result<TimeUnit, String> {
 const MAX_BYTES: u64 = 1 << 30;
 
 pub(crate) fn convert(args: &Convert) -> Result<(), Error> {
+    match (&args.of, &args.one) {
+        (Some(Family::Flux(args)), _) => flux(args),
+        (None, Some(args)) => one_file(args),
+        // clap asks for a file.
+        (None, None) => Ok(()),
+    }
+}
+
+fn flux(args: &Flux) -> Result<(), Error> {
+    let list = export::flux(&args.files, args.layout())?;
+    whole_file(&args.out, Existing::replaced(args.replace), |out| export::write(&list, out))?;
+    print(&format!("{}: {} flows\n", args.out.display(), list.flows.len()))
+}
+
+fn one_file(args: &OneFile) -> Result<(), Error> {
     let refused = |error: convert::ConvertError| Error::from(FileError::from(error));
     let (name, text) = read(&args.file)?;
     let beside = args.with.as_deref().map(read).transpose()?;

@@ -19,7 +19,7 @@ use std::path::PathBuf;
   flowsieve pack quickstart --result results/quickstart -o quickstart.flowsieve
       with digests of a result: `flowsieve verify quickstart.flowsieve` makes the runs again and compares
 
-It holds the experiment, each file that it names (lists, distributions, forests, edge lists) and your changes. With
+It holds the experiment, each file that it names (lists, distributions, predictions, edge lists) and your changes. With
 --result it also proves what comes out.")]
 pub(crate) struct Pack {
     #[command(flatten)]
