@@ -1,5 +1,5 @@
 #!/bin/sh
-# Tests the Python parts, each in a virtual environment of its own. python/ is the trainer of forests. python/analysis/
+# Tests the Python parts, each in a virtual environment of its own. python/ trains and applies forests. python/analysis/
 # has the examples of docs/guide/figures.md, the report in a browser, and the pictures of the documents. Where an
 # environment cannot be made it says why and tests nothing there.
 #   scripts/python.sh [FOLDER [OPTION OF PYTEST]...]

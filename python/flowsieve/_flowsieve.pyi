@@ -19,7 +19,6 @@ __all__ = [
     "thresholds",
     "ticks",
     "tune",
-    "worth_of_forest",
     "write_sizes",
 ]
 
@@ -127,5 +126,4 @@ def tune(
     options: Sequence[str],
     progress: _Listener | None = None,
 ) -> str: ...
-def worth_of_forest(forest: str, trace: str, from_: float) -> str: ...
 def write_sizes(path: str, sizes: bytes) -> None: ...

@@ -1,4 +1,4 @@
-"""Lists of what you can choose, thresholds, and forests."""
+"""Lists of what you can choose, and thresholds."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ class Settings(TypedDict, total=False):
     nic_backlog: Any
     nic_order: Any
     bounds: Any
-    forest: Any
+    predictions: Any
     bounds_lower: Any
     bounds_upper: Any
     bounds_outside: Any

@@ -1,25 +1,32 @@
-"""Forests that predict the sizes of flows (QCLIMB): training and evaluation.
+"""Forests that predict the sizes of flows (QCLIMB): training, use and evaluation.
 
-Training needs the package that ``pip install ./python`` brings in a clone of Flowsieve. See docs/reference/predicted-sizes.md.
+They need the package that ``pip install ./python`` brings in a clone of Flowsieve. See docs/reference/predicted-sizes.md.
 """
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 from pathlib import Path
 from typing import Any
 
-from flowsieve import _flowsieve
 from flowsieve._missing import library
 from flowsieve._folders import PathLike
 from flowsieve.errors import ExperimentError
 
-__all__ = ["report", "train"]
+__all__ = ["apply", "report", "train"]
 
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+def _carry_out(arguments: list[object], trace: PathLike) -> None:
+    if library("flowsieve_forest.command").main([str(argument) for argument in arguments]) != 0:
+        name = os.fspath(trace)
+        raise ExperimentError(f"{name}: no forest could be trained on it or applied to it; see the reason above", name)
 
 
 def train(
@@ -37,13 +44,20 @@ def train(
 
     >>> fs.forest.train("trace.csv", "trace.fsf", trees=20)  # doctest: +SKIP
     """
-    command = library("flowsieve_forest.command")
-    arguments = ["train", os.fspath(trace), "--out", os.fspath(out), "--trees", trees, "--depth", depth]
+    arguments: list[object] = ["train", os.fspath(trace), "--out", os.fspath(out), "--trees", trees, "--depth", depth]
     arguments += ["--share", share, "--seed", seed, "--jobs", jobs]
     if features is not None:
         arguments += ["--features", ",".join(features)]
-    if command.main([str(argument) for argument in arguments]) != 0:
-        raise ExperimentError(f"{os.fspath(trace)}: no forest could be trained on it; see the reason above", os.fspath(trace))
+    _carry_out(arguments, trace)
+    return Path(out)
+
+
+def apply(forest: PathLike, trace: PathLike, *, out: PathLike, start: float = 0.8) -> Path:
+    """Writes a flow list with what a forest predicts of it, after the first ``start`` of its flows: ``predictions`` reads it.
+
+    >>> fs.forest.apply("trace.fsf", "trace.csv", out="predicted.csv")  # doctest: +SKIP
+    """
+    _carry_out(["apply", os.fspath(forest), os.fspath(trace), "--out", os.fspath(out), "--from", start], trace)
     return Path(out)
 
 
@@ -52,7 +66,7 @@ def report(forest: PathLike, trace: PathLike, *, start: float = 0.8) -> list[dic
 
     >>> fs.forest.report("trace.fsf", "trace.csv")[0]  # doctest: +SKIP
     """
-    worth: list[dict[str, Any]] = json.loads(
-        _flowsieve.worth_of_forest(os.fspath(forest), os.fspath(trace), float(start))
-    )
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        _carry_out(["report", os.fspath(forest), os.fspath(trace), "--from", start, "--json"], trace)
+    worth: list[dict[str, Any]] = json.loads(said.getvalue())
     return worth

@@ -1,4 +1,38 @@
-"""Writes a forest into a file, and reads and applies it; docs/reference/predicted-sizes.md describes every byte."""
+"""Writes a forest into a file, reads it again, and applies it.
+
+Numbers are little-endian and unsigned. A text is a length byte and that many bytes of UTF-8.
+
+    bytes
+    8     FSFOREST
+    4     version of the format
+    1     samples: 0 all, 1 in-bag
+    1     depth that trees were allowed, at most 64; no tree is deeper
+    2     features, 1 to 256
+    8     bytes of the file
+    4     trees, at least 1
+    4     beta in millionths, 1,000,000
+    8     seed
+    8     training flows, at least 1
+    16    the smallest and the largest training size in bytes, at least 1
+          of each feature, all of other names: a text with its name, a text with its unit
+          a text with the libraries and their versions
+          of each tree: 4 bytes with the number of its nodes (1 to 2^20), 8 of each node, 28 of each leaf
+    32    BLAKE3 of everything before
+
+A **node** has a threshold in 4 bytes: an f32 that is finite and not negative, or 0xFFFFFFFF of a leaf. Of the other 4 bytes
+the lowest 8 bits are the feature, from 0, and the others the left child, counted in the tree; of a leaf they are its own
+number. The right child stands behind the left one. Children stand behind their parent, and every node but the root has one
+parent: there are no cycles, and no nodes that cannot be reached.
+
+A **leaf** has the number of its training flows in 4 bytes, then their smallest, largest and mean size in 8 each. Leaves stand
+in the order of their nodes. Those of a tree have together the flows that it was trained on.
+
+Features are rounded to f32 once, as in scikit-learn, and its thresholds *down* to f32, so that every comparison has the same
+result. Both are ordered as their bits are. Above 2^24 features lose their last bits.
+
+A file that fails a check is refused with the byte at which it fails. No memory is taken for a number's promise before its bytes
+are there.
+"""
 
 import struct
 from dataclasses import dataclass

@@ -1,24 +1,35 @@
-"""The small forests that tests of the reader in Rust compare with.
+"""Small forests, as this package trained them once, with what it said of some flows.
 
     python -m tests.golden
 
-writes them anew into crates/core/tests/data: two forests of one trace, with all flows and with those in the bag, and rows of
+writes them anew into tests/data: two forests of one trace, with all flows and with those in the bag, and rows of
 features with the bounds and predictions that this package computes.
 """
 
+import platform
 import random
 import sys
+import tomllib
 from pathlib import Path
 
 import numpy as np
+import sklearn
 
 from flowsieve_forest import forest_file
 from flowsieve_forest.model import Model
 
-DATA = Path(__file__).resolve().parents[2] / "crates/core/tests/data"
+DATA = Path(__file__).resolve().parent / "data"
 FEATURES = ["start_us", "gap_us", "last_size_1", "src", "port", "protocol"]
 SAMPLES = ["all", "in-bag"]
 TRAINED, TESTED = 160, 120
+
+
+def pinned() -> bool:
+    """Whether this is the platform, with the versions, on which a forest is the same bytes as the committed ones."""
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    versions = [f"numpy=={np.__version__}", f"scikit-learn=={sklearn.__version__}"]
+    on = (platform.system(), platform.machine()) == ("Linux", "x86_64")
+    return on and all(version in project["dependencies"] for version in versions)
 
 
 def trace() -> tuple[np.ndarray, np.ndarray]:

@@ -1,11 +1,13 @@
 """The command: what it writes, warns of and refuses."""
 
+import json
 import os
 import random
 
 import pytest
 
 from flowsieve_forest.command import main
+from tests import golden
 
 HEADER = "start_s,src,dst,bytes,feature:gap_us,feature:port"
 
@@ -57,13 +59,13 @@ def test_bounds__writes_the_flows_that_were_not_trained_on(trace, tmp_path, caps
     out = tmp_path / "list.csv"
     assert main(["bounds", str(trace), "--out", str(out), "--trees", "3", "--beta", "0.9"]) == 0
     lines = out.read_text().splitlines()
-    assert lines[0] == HEADER + ",lower,upper,predicted" and len(lines) == 41
+    assert lines[0] == "start_s,src,dst,bytes,lower,upper,predicted,feature:gap_us,feature:port" and len(lines) == 41
     # The first 160 by time were trained on; rows keep the order of the trace.
     starts = [float(line.split(",")[0]) for line in lines[1:]]
     assert starts == sorted(starts, reverse=True) and min(starts) == 0.16
     for line in lines[1:]:
         fields = line.split(",")
-        lower, upper, predicted = map(int, fields[-3:])
+        lower, upper, predicted = map(int, fields[4:7])
         assert lower <= predicted <= upper
     # What was written is a list itself, and its bounds are replaced.
     again = tmp_path / "again.csv"
@@ -132,3 +134,74 @@ def test_train__options_out_of_range(tmp_path, options):
     with pytest.raises(SystemExit) as stopped:
         main(["train", "trace.csv", "--out", "forest.fsf", *options])
     assert stopped.value.code == 2
+
+
+@pytest.fixture
+def golden_trace(tmp_path):
+    """A flow a second with the features of the small forests, each as large as their upper bound for it."""
+    _, *rows = (golden.DATA / "forest-rows.csv").read_text().splitlines()
+    lines = ["start_s,src,dst,bytes," + ",".join(f"feature:{name}" for name in golden.FEATURES)]
+    for second, row in enumerate(rows):
+        fields = row.split(",")
+        lines.append(f"{second},0,1,{fields[7]}," + ",".join(fields[:6]))
+    return write(tmp_path, lines), [row.split(",") for row in rows]
+
+
+def test_apply__writes_what_the_trainer_says(golden_trace, tmp_path, capsys):
+    trace, rows = golden_trace
+    forest, out = str(golden.DATA / "forest-all.fsf"), tmp_path / "out.csv"
+    assert main(["apply", forest, str(trace), "--out", str(out), "--from", "0"]) == 0
+    header, *found = out.read_text().splitlines()
+    assert header.startswith("start_s,src,dst,bytes,lower,upper,predicted,feature:start_us,")
+    assert found == [f"{nth},0,1,{','.join([row[7], *row[6:9], *row[:6]])}" for nth, row in enumerate(rows)]
+    # The last fifth, and of it what `predictions` reads.
+    assert main(["apply", forest, str(trace), "--out", str(out), "--replace", "--brief"]) == 0
+    last = rows[int(0.8 * len(rows) + 0.5) :]
+    assert out.read_text().splitlines() == ["bytes,lower,upper,predicted"] + [",".join([row[7], *row[6:9]]) for row in last]
+    assert capsys.readouterr().out.endswith(f"{out}: {len(last)} flows\n")
+    # Its bounds are replaced, and rows are in the order of their starts.
+    head, *body = trace.read_text().splitlines()
+    other = write(tmp_path, [f"{head},predicted", *(f"{row},7" for row in reversed(body))])
+    assert main(["apply", forest, str(other), "--out", str(out), "--replace", "--from", "0"]) == 0
+    assert out.read_text().splitlines() == [header, *found]
+
+
+def test_report__of_the_upper_bounds_themselves(golden_trace, capsys):
+    trace, rows = golden_trace
+    arguments = ["report", str(golden.DATA / "forest-all.fsf"), str(trace), "--from", "0"]
+    assert main(arguments) == 0
+    table = capsys.readouterr().out.splitlines()
+    assert table[0].split()[:4] == ["class", "flows", "bounded", "%"] and table[4].split()[:3] == ["all", str(len(rows)), "100.00"]
+    assert main([*arguments, "--json"]) == 0
+    every = json.loads(capsys.readouterr().out)[-1]
+    assert (every["class"], every["flows"], every["bounded"]) == ("all", len(rows), len(rows))
+    assert every["mean_upper"] == every["mean_size"]
+
+
+@pytest.mark.parametrize(
+    "arguments,expected",
+    [
+        (["report", "cut.fsf", "trace.csv"], "cut.fsf: byte 100: the file is cut short"),
+        (["report", "no.fsf", "trace.csv"], "no.fsf: No such file"),
+        (["report", "forest-all.fsf", "plain.csv", "--from", "0"], "plain.csv:1: no column `feature:start_us`; features of this list: none"),
+        (["apply", "forest-all.fsf", "no.csv", "--out", "x"], "no.csv: cannot be read"),
+        (["apply", "forest-all.fsf", "trace.csv", "--out", "trace.csv"], "already exists"),
+        (["apply", "forest-all.fsf", "trace.csv", "--out", "x", "--from", "0.999"], "none of 124 flows is left; expected a smaller"),
+    ],
+)
+def test_apply_and_report__refuse_with_the_file(golden_trace, tmp_path, monkeypatch, capsys, arguments, expected):
+    monkeypatch.chdir(tmp_path)
+    whole = (golden.DATA / "forest-all.fsf").read_bytes()
+    (tmp_path / "forest-all.fsf").write_bytes(whole)
+    (tmp_path / "cut.fsf").write_bytes(whole[:100])
+    (tmp_path / "plain.csv").write_text("start_s,src,dst,bytes\n0,0,1,1000\n")
+    assert main(arguments) == 2
+    said = capsys.readouterr()
+    assert expected in said.err and said.err.count("\n") == 1 and said.out == ""
+
+
+@pytest.mark.parametrize("share", ["1", "-0.1", "x", "nan"])
+def test_from__out_of_range(share, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["report", "forest.fsf", "trace.csv", "--from", share])
+    assert stopped.value.code == 2 and "from 0 to below 1" in capsys.readouterr().err

@@ -131,9 +131,8 @@ impl From<UnknownKey> for Error {
     }
 }
 
-/// The errors of settings by which earlier versions read forests, and what replaced them.
-const FORESTS: [&str; 3] =
-    ["`bounds` cannot be \"forest\"", "unknown key `forest` in [transport]", "unknown key `forest` in [sweep]"];
+/// How the errors of settings begin by which earlier versions read forests, and what replaced them.
+const FORESTS: [&str; 2] = ["`bounds` cannot be \"forest\"", "unknown key `forest` in ["];
 const APPLIED: &str = "`predictions` = \"PREDICTED.csv\", which `python -m flowsieve_forest apply FOREST.fsf LIST.csv --out \
                        PREDICTED.csv` writes";
 
@@ -147,7 +146,7 @@ impl Error {
                     if error.origin == settings::Origin::Default {
                         error.origin = input.origin(Some(input.table(error.table())));
                     }
-                    if FORESTS.iter().any(|of_earlier| error.problem == *of_earlier) {
+                    if FORESTS.iter().any(|of_earlier| error.problem.starts_with(of_earlier)) {
                         (error.wrong_name, error.expected) = (None, Some(APPLIED.to_owned()));
                     }
                 });

@@ -87,7 +87,7 @@ pub(crate) enum Command {
     Export(export::Export),
     /// Run a paper's experiments and compare them with its claims
     Reproduce(reproduce::Reproduce),
-    /// Write the flows of an experiment, or of a stand-in for a trace, as a list that can be replayed
+    /// Write the flows of an experiment, or of a stand-in for a trace, as a list for replay
     Flows(flows::Flows),
     /// Write the flows of a coflow trace as a list that can be replayed
     Coflows(coflows::Coflows),

@@ -91,11 +91,6 @@ impl Features {
         &self.names
     }
 
-    /// Those of each flow, by its number.
-    pub fn rows(&self) -> impl Iterator<Item = &[u64]> {
-        self.values.chunks_exact(self.names.len().max(1))
-    }
-
     /// The features of a flow in the order of their names; none for a flow that is not in the list.
     pub fn of(&self, flow: u32) -> &[u64] {
         let from = flow as usize * self.names.len();

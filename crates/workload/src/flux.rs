@@ -9,7 +9,7 @@
 //! - **Simulated flows** (`simulator/*/0.csv`): one header line, whatever it says, then whole numbers. Column 0 is the size
 //!   in bytes, the further ones are predictions of it.
 //!
-//! **Names** of features are made such that a flow list and a forest can have them: ASCII letters and digits, `_`, `-` and `.`
+//! **Names** of features are made such that a flow list can have them: ASCII letters and digits, `_`, `-` and `.`
 //! stay, every other character becomes `_`. A column without a name is called by its number (`column1` is the first), and a
 //! repeated name gets a number (`disk_2`).
 //!

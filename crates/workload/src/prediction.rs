@@ -29,11 +29,6 @@ pub struct SizeBounds {
 impl SizeBounds {
     /// Bounds without information.
     pub const NONE: SizeBounds = SizeBounds { lower: 0, upper: NonZeroU64::MAX };
-
-    /// Whether a size lies within them.
-    pub fn hold(&self, bytes: u64) -> bool {
-        (self.lower..=self.upper.get()).contains(&bytes)
-    }
 }
 
 /// Predicts sizes of flows.
@@ -155,10 +150,14 @@ mod tests {
         assert_eq!(found.into_iter().collect::<Vec<_>>(), [(250, 500), (4_000, 16_000)]);
     }
 
+    fn hold(bounds: SizeBounds, bytes: u64) -> bool {
+        (bounds.lower..=bounds.upper.get()).contains(&bytes)
+    }
+
     #[test]
     fn law__a_stated_share_lies_outside() {
         let law = BoundsLaw { outside: 0.1, ..LAW };
-        let outside = (0..20_000).filter(|&id| !bounds(law, 1, &flow(id, 50_000)).hold(50_000)).count();
+        let outside = (0..20_000).filter(|&id| !hold(bounds(law, 1, &flow(id, 50_000)), 50_000)).count();
         // Five standard deviations are 212.
         assert!(outside.abs_diff(2_000) < 212, "{outside}");
     }
@@ -167,7 +166,7 @@ mod tests {
         #[test]
         fn law__bounds_hold_and_do_not_cross(id: u32, bytes in 1u64..=crate::MAX_BYTES, seed: u64) {
             let drawn = bounds(LAW, seed, &flow(id, bytes));
-            prop_assert!(drawn.hold(bytes), "{drawn:?} of {bytes}");
+            prop_assert!(hold(drawn, bytes), "{drawn:?} of {bytes}");
             let any = bounds(BoundsLaw { lower: (0.0, 1.0), upper: (1.0, 1e6), outside: 0.5 }, seed, &flow(id, bytes));
             prop_assert!(any.lower <= any.upper.get());
         }

@@ -41,8 +41,7 @@ pub enum Purpose {
     Bounds = 13,
     /// Which flows are of the second class; the entity is the flow.
     Classes = 14,
-    /// Sizes that are shuffled among flows, to evaluate bounds.
-    Shuffle = 15,
+    // 15 shuffles sizes among flows, to judge bounds: python/flowsieve_forest/report.py.
     /// Sizes of the answers to queries; the entity is the answer's number.
     Answers = 16,
     /// Draws of a recorded job; the entity is the job.
