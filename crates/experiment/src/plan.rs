@@ -13,7 +13,7 @@ use crate::scale::{Scale, ScaleTable};
 use crate::scheme_files::{self, SchemeText};
 use crate::shorter::Whole;
 use crate::source::Source;
-use flowsieve_results::claims::LOOKS;
+use flowsieve_results::looks::LOOKS;
 use flowsieve_results::{Axis, CoflowClassBounds, Experiment, PartId, PointInfo, Record, SchemeInfo, SizeClasses};
 use flowsieve_settings::declare;
 use flowsieve_settings::{Origin, Raw, Section, Setting, SettingsError, Table};

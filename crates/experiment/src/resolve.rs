@@ -7,7 +7,9 @@
 //! all experiments. That is a claim whose interval reaches little beyond the edge of what it accepts, or a cheap one. A claim
 //! that twice its seeds would not resolve gets no more.
 
-use flowsieve_results::claims::{Claim, LOOKS, Measured};
+use flowsieve_results::Claim;
+use flowsieve_results::looks::LOOKS;
+use flowsieve_results::measured::Measured;
 use flowsieve_settings::{Origin, SettingsError};
 
 use crate::error::Error;

@@ -7,7 +7,7 @@ use flowsieve_experiment::plan::Plan;
 use flowsieve_experiment::reproduce::HOPS_PER_SECOND;
 use flowsieve_experiment::resolve::{Open, Resolving as Figure, left_out, open_claims};
 use flowsieve_experiment::shards::hops_in_words;
-use flowsieve_results::claims::Measured;
+use flowsieve_results::measured::Measured;
 
 use crate::output::tell;
 use crate::progress::in_words;

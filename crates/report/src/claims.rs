@@ -1,6 +1,8 @@
 //! A paper's claims next to the measured values: rows for the terminal, the page and Markdown.
 
-use flowsieve_results::claims::{Checked, Claim, LOOKS, Measured};
+use flowsieve_results::claims::{Checked, Claim};
+use flowsieve_results::looks::LOOKS;
+use flowsieve_results::measured::Measured;
 use flowsieve_results::{
     Estimate, Expected, Experiment, Figure, Only, Ratio, ResultDir, SeriesAt, Unit, Unmeasured, Verdict,
 };

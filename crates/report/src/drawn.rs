@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use flowsieve_results::claims::{Claim, Measured, Quantity};
-use flowsieve_results::{Axis, Estimate, Expected, Experiment, SeriesAt, Unit as Of};
+use flowsieve_results::measured::{Measured, Quantity};
+use flowsieve_results::{Axis, Claim, Estimate, Expected, Experiment, SeriesAt, Unit as Of};
 
 use crate::claims::of_what;
 use crate::figure::{Base, Claimed, Datum, Figure, Places, Plot, Series, Shape, XAxis, YAxis};

@@ -107,5 +107,5 @@ fn statistics(class: &ClassSummary, metric: Metric, unit: f64) -> Value {
             },
         ))
     };
-    Value::Object(Statistic::CLAIMED.into_iter().filter_map(of).collect())
+    Value::Object(Statistic::EVERY.into_iter().filter_map(of).collect())
 }

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write};
 
-use flowsieve_results::claims::{LOOKS, Made, Measured, Quantity, TABLE};
+use flowsieve_results::claims::{Made, TABLE};
+use flowsieve_results::looks::LOOKS;
+use flowsieve_results::measured::{Measured, Quantity};
 use flowsieve_results::{Experiment, Verdict};
 
 use crate::claims::{ClaimRow, rows};

@@ -22,20 +22,33 @@
 use serde::{Deserialize, Serialize};
 
 use crate::classes::SizeClass;
-use crate::statistics::{Estimate, Ratio};
-use crate::{Axis, CoflowClass};
+use crate::measured::Quantity;
+use crate::statistics::{Estimate, Ratio, Statistic};
+use crate::{Axis, CoflowClass, Experiment, Figure, Metric, Only, SeriesAt};
 
 mod check;
-mod figure;
 mod kept;
-mod looks;
-mod measured;
 
-pub(crate) use figure::used;
-pub use figure::{Count, Figure, Only, SeriesAt, Unit};
 pub use kept::{Kept, Made};
-pub use looks::{LOOKS, Look};
-pub use measured::{Found, Measured, Quantity, Row, TABLE};
+
+/// The figures that a page shows of each point, for all flows.
+pub const TABLE: [Figure; 3] = [
+    Figure::Flows(Statistic::Mean, Metric::Fct),
+    Figure::Flows(Statistic::P99, Metric::Fct),
+    Figure::Flows(Statistic::Mean, Metric::Slowdown),
+];
+
+/// Every quantity that the claims of an experiment need, and those that a page shows of its points; each once.
+pub fn needed(experiment: &Experiment) -> Vec<Quantity> {
+    let claimed = experiment.claims.iter().flat_map(Claim::quantities);
+    let mut needed: Vec<Quantity> = Vec::new();
+    for quantity in TABLE.map(Quantity::of_all_flows).into_iter().chain(claimed) {
+        if !needed.contains(&quantity) {
+            needed.push(quantity);
+        }
+    }
+    needed
+}
 
 /// The content of a claim. Changes are shares: −0.4 is 40 % less. Values are in the figure's own unit: [`Figure::unit`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -236,6 +249,30 @@ pub struct Checked {
 }
 
 impl Claim {
+    /// Its subject.
+    pub(crate) fn quantity(&self) -> Quantity {
+        Quantity {
+            figure: self.figure,
+            series: self.series.clone(),
+            class: self.class.clone(),
+            only: self.only,
+            coflow_class: self.coflow_class,
+        }
+    }
+
+    /// Its counterpart at the points of the baseline.
+    fn quantity_of_baseline(&self) -> Quantity {
+        Quantity { coflow_class: self.baseline_class.or(self.coflow_class), ..self.quantity() }
+    }
+
+    /// The quantities with which it is compared.
+    pub fn quantities(&self) -> Vec<Quantity> {
+        let quantity = self.quantity();
+        let ideal = quantity.ideal();
+        let acts = self.acts.map(Quantity::of_all_flows);
+        [Some(quantity), Some(self.quantity_of_baseline()), ideal, acts].into_iter().flatten().collect()
+    }
+
     /// Whether no scheme could reach the claimed value, for lack of time: flows that are alone in the network take longer.
     pub fn is_beyond(&self, bound: &Ratio) -> bool {
         bound.interval.is_some_and(|(low, _)| self.expected.accepted(self.tolerance).1 < low)

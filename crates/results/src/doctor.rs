@@ -9,7 +9,7 @@ use causes::{Arrivals, Causes, Wait};
 use flowsieve_record::{LinkClass, PointResult, QuantileSketch};
 use serde::Serialize;
 
-use crate::claims::used;
+use crate::figure::used;
 use crate::first_answers;
 use crate::statistics::Statistic;
 use crate::{ClassSummary, Manifest, PointInfo, PointSummary, Run, SeedStats, Summary};

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use flowsieve_record::PointResult;
 use serde::{Deserialize, Serialize};
 
-use crate::claims::{Claim, Only, Unmeasured};
+use crate::Only;
+use crate::claims::{Claim, Unmeasured};
 use crate::controls::Controls;
 use crate::flow_sketch::FlowSketch;
 use crate::{CoflowClass, CoflowClassBounds, CoflowGroup, CoflowStats, GroupedCoflows, SizeClass, SizeClasses};

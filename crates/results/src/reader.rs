@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use flowsieve_files::MOST_BYTES;
 use flowsieve_record::{FlowRow, Series};
 
-use crate::claims::{Checked, Claim, Measured, Quantity};
+use crate::claims::{Checked, Claim, needed};
 use crate::doctor::{Finding, Severity, findings};
 use crate::files::{digest, read_json, read_sealed, write_whole};
 use crate::flows::FlowReader;
 use crate::manifest::{Manifest, Run, RunInfo, SCHEMA};
+use crate::measured::Measured;
 use crate::summary::RunFlows;
 use crate::{Experiment, ResultError, Summary, series};
 
@@ -89,7 +90,7 @@ impl ResultDir {
 
     /// The values with which its claims are compared.
     pub fn measured(&self) -> Measured {
-        Measured::of(Quantity::needed(&self.manifest.experiment), &self.manifest, &self.summary)
+        Measured::of(needed(&self.manifest.experiment), &self.manifest, &self.summary)
     }
 
     /// Whether `flows.parquet` holds every flow.

@@ -15,7 +15,7 @@ use flowsieve_experiment::{Error, lookup};
 use flowsieve_files::{self as files, Existing};
 use flowsieve_report::{self as report, PageFigure};
 use flowsieve_results::ResultError;
-use flowsieve_results::claims::Measured;
+use flowsieve_results::measured::Measured;
 
 use super::announce;
 use super::run::tell_of_threads;

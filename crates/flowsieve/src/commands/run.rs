@@ -14,7 +14,7 @@ use flowsieve_experiment::execute::{Event, How, execute, execute_parts};
 use flowsieve_experiment::plan::{self, Changes, Plan};
 use flowsieve_experiment::shards::Shard;
 use flowsieve_results::ResultDir;
-use flowsieve_results::claims::Measured;
+use flowsieve_results::measured::Measured;
 use flowsieve_results::timeline::Timeline;
 use serde::Serialize;
 use std::collections::BTreeSet;

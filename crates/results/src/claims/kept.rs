@@ -26,11 +26,12 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::measured::{Found, Measured, Quantity, Row};
+use super::needed;
 use crate::controls::Controls;
 use crate::doctor;
 use crate::files::{parse_json, read_text, write_whole};
 use crate::manifest::RUN_SCHEMA;
+use crate::measured::{Found, Measured, Quantity, Row};
 use crate::{Experiment, PartId, PointInfo, ResultDir, ResultError, RunInfo};
 
 /// A run.
@@ -98,7 +99,7 @@ impl Kept {
     pub fn none(experiment: &Experiment) -> Kept {
         Kept {
             model: model(experiment),
-            quantities: Quantity::needed(experiment),
+            quantities: needed(experiment),
             runs: BTreeMap::new(),
             notes: Vec::new(),
             lacked: None,

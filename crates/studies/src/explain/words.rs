@@ -2,7 +2,7 @@
 //! and what is not modelled.
 
 use super::{Explained, METRICS_PAGE, metric};
-use flowsieve_results::claims::Figure;
+use flowsieve_results::Figure;
 use flowsieve_settings::{Keys, Kind};
 
 /// What Flowsieve does not model: names, what they are, and what comes nearest, or the page that says how to write one.

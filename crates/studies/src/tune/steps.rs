@@ -8,7 +8,7 @@ use crate::configuration::{self, Configured, Ports};
 use crate::thresholds::{Marking, dscp};
 use flowsieve_experiment::Error;
 use flowsieve_experiment::reproduce::HOPS_PER_SECOND;
-use flowsieve_results::claims::LOOKS;
+use flowsieve_results::looks::LOOKS;
 use flowsieve_results::statistics::Sureness;
 use flowsieve_results::{Metric, PointSummary, Ratio, Statistic};
 use std::time::Duration;
