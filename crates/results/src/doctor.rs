@@ -79,7 +79,7 @@ pub struct Finding {
 }
 
 /// How many runs a result lacks and why, and what to do about it; `None`: it has all.
-pub(crate) fn missing(manifest: &Manifest) -> Option<(String, &'static str)> {
+pub fn missing(manifest: &Manifest) -> Option<(String, &'static str)> {
     let (missing, made) = (manifest.experiment.missing_runs, manifest.runs.len());
     let all = missing + made as u64;
     (missing > 0).then(|| match manifest.experiment.not_valid.as_slice() {

@@ -31,30 +31,22 @@ pub const LOOKS: [Look; 7] = [
     Look { seeds: 40, missed: 0.0065 },
 ];
 
-impl Look {
-    /// How sure its intervals are.
-    pub fn sureness(&self) -> Sureness {
-        Sureness { missed: self.missed, ..Sureness::USUAL }
-    }
-}
-
-/// Holds values against a question at each look that so many seeds allow, until one decides: after how many seeds, and what
-/// was found. Without such a look it is what the last one found; `None` with too few seeds for the first.
+/// Holds values against a question: all of them or, if an experiment has looks, those of each look that so many seeds allow, until
+/// one decides. Returns after how many seeds that look was, and what was found; without a deciding look that of the last.
 pub fn look_by_look<T>(
-    seeds: usize,
+    seeds: Option<usize>,
     mut hold: impl FnMut(usize, Sureness) -> T,
     is_decided: impl Fn(&T) -> bool,
-) -> Option<(usize, T)> {
+) -> (Option<usize>, T) {
     let mut last = None;
-    for look in LOOKS.iter().filter(|look| look.seeds <= seeds) {
-        let found = hold(look.seeds, look.sureness());
-        let is_last = is_decided(&found);
-        last = Some((look.seeds, found));
-        if is_last {
-            break;
+    for look in LOOKS.iter().filter(|look| seeds.is_some_and(|seeds| look.seeds <= seeds)) {
+        let found = hold(look.seeds, Sureness { missed: look.missed, ..Sureness::USUAL });
+        if is_decided(&found) {
+            return (Some(look.seeds), found);
         }
+        last = Some((Some(look.seeds), found));
     }
-    last
+    last.unwrap_or_else(|| (None, hold(usize::MAX, Sureness::USUAL)))
 }
 
 #[cfg(test)]

@@ -228,8 +228,8 @@ fn found(experiment: &Experiment, quantity: &Quantity, point: &PointSummary, run
     let value = match quantity.figure {
         Figure::Count(count) => count.of(&run.measured),
         Figure::Series => {
-            let claim = experiment.claims.iter().find(|claim| claim.quantity() == *quantity);
-            claim.and_then(|claim| run.claimed_series.get(&claim.id)).copied()
+            let asked = experiment.further.asked().iter().find(|asked| asked.quantity == *quantity);
+            asked.and_then(|asked| run.asked_series.get(&asked.id)).copied()
         }
         figure => seed.and_then(|seed| of_seed(figure, seed)),
     };

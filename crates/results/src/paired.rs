@@ -111,13 +111,9 @@ pub fn mean_ratio(
         let all = pairs.iter().all(|pair| view.ratio(pair).is_some());
         view.mean_over(&pairs).filter(|_| all)
     };
-    let usual = || of(usize::MAX, Sureness::USUAL);
-    if !experiment.looks {
-        return usual();
-    }
-    let seeds = points.iter().map(|&point| experiment.points[point].parts.len()).min().unwrap_or(0);
+    let fewest = points.iter().map(|&point| experiment.points[point].parts.len()).min().filter(|_| experiment.looks);
     let is_told = |ratio: &Option<Ratio>| {
         ratio.and_then(|ratio| ratio.interval).is_some_and(|(low, high)| high <= 1.0 || 1.0 < low)
     };
-    look_by_look(seeds, of, is_told).map_or_else(usual, |(_, ratio)| ratio)
+    look_by_look(fewest, of, is_told).1
 }

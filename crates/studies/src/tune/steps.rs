@@ -7,7 +7,7 @@ use super::{Change, Compared, Effort, Mark, Request, Tuned, Verdict, Work};
 use crate::configuration::{self, Configured, Ports};
 use crate::thresholds::{Marking, dscp};
 use flowsieve_experiment::Error;
-use flowsieve_experiment::reproduce::HOPS_PER_SECOND;
+use flowsieve_experiment::machine::HOPS_PER_SECOND;
 use flowsieve_results::looks::LOOKS;
 use flowsieve_results::statistics::Sureness;
 use flowsieve_results::{Metric, PointSummary, Ratio, Statistic};

@@ -1,13 +1,10 @@
 //! Compares a claim with the measured values.
 
-use flowsieve_record::Series;
-
-use super::{Checked, Claim, Expected, Verdict, verdict};
-use crate::Experiment;
-use crate::looks::{LOOKS, Look, look_by_look};
-use crate::measured::{Measured, Quantity};
-use crate::paired::{Pair, View};
-use crate::statistics::{Estimate, Ratio, Sureness};
+use crate::claim::{Checked, Claim, Expected, Verdict, verdict};
+use flowsieve_results::looks::{LOOKS, Look, look_by_look};
+use flowsieve_results::measured::{Measured, Quantity};
+use flowsieve_results::paired::{Pair, View};
+use flowsieve_results::{Estimate, Experiment, Ratio, Sureness};
 
 fn unresolved(why: impl Into<String>) -> Checked {
     Checked { why: why.into(), ..Checked::default() }
@@ -19,14 +16,11 @@ impl Claim {
     /// Compares the claim with the measured values: over all seeds or, if seeds were added until claims were resolved, at the
     /// look at which it was resolved.
     pub fn check(&self, experiment: &Experiment, measured: &Measured) -> Checked {
-        let usual = || self.hold(experiment, measured, usize::MAX, Sureness::USUAL);
-        if !experiment.looks {
-            return usual();
-        }
+        let fewest = experiment.looks.then(|| self.fewest_seeds(experiment));
         let hold = |seeds, sureness| self.hold(experiment, measured, seeds, sureness);
         let is_resolved = |held: &Checked| held.verdict != Verdict::NotResolved;
-        let looked = look_by_look(self.fewest_seeds(experiment), hold, is_resolved);
-        looked.map_or_else(usual, |(seeds, held)| Checked { seeds: Some(seeds), ..held })
+        let (seeds, held) = look_by_look(fewest, hold, is_resolved);
+        Checked { seeds, ..held }
     }
 
     /// After how many seeds, up to twice the available ones, it will be resolved if further ones deviate like these; `None`: at
@@ -36,7 +30,7 @@ impl Claim {
     pub fn seeds_to_resolve(&self, experiment: &Experiment, measured: &Measured) -> Option<usize> {
         let seeds = self.fewest_seeds(experiment);
         let resolves = |look: &&Look| {
-            let sureness = Sureness { as_if: Some(look.seeds), ..look.sureness() };
+            let sureness = Sureness { missed: look.missed, as_if: Some(look.seeds), ..Sureness::USUAL };
             self.hold(experiment, measured, usize::MAX, sureness).verdict != Verdict::NotResolved
         };
         let next = |look: &&Look| seeds < look.seeds && look.seeds <= 2 * seeds;
@@ -75,11 +69,6 @@ impl Claim {
             other => other,
         };
         Checked { verdict, ..checked }
-    }
-
-    /// The value that it is about in the series of a run, under its id; `None` unless it is about a series that exists.
-    pub(crate) fn of_series(&self, series: &[Series]) -> Option<(String, f64)> {
-        Some((self.id.clone(), self.series.as_ref()?.value(series)?))
     }
 
     /// The points of a scheme that it is about.
