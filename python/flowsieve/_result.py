@@ -248,7 +248,7 @@ class Result:
         >>> fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, seeds=1).run().claims()
         []
         """
-        claims: list[dict[str, Any]] = self.data()["claims"]
+        claims: list[dict[str, Any]] = self.data().get("claims", [])
         return claims
 
     @takes(CompareOptions)

@@ -347,11 +347,6 @@ def _draw(axes: Any, plot: Mapping[str, Any]) -> None:
     """Draws a described plot, but for its title: papers have captions."""
     for each in plot["series"]:
         _draw_series(axes, each, plot["foot"])
-    for claimed in plot["claimed"]:
-        ends = [claimed["low"], claimed["high"]]
-        axes.plot([claimed["x"]] * 2, ends, color=claimed["colour"], marker="o", fillstyle="none", linewidth=0.6, markersize=6)
-    for stated in plot["stated"]:
-        axes.axhline(stated["y"], color=stated["colour"], linestyle=(0, (2, 2)), linewidth=0.8)
     for axis in "xy":
         _scale(axes, axis, plot[axis])
         getattr(axes, f"set_{axis}label")(plot[axis]["label"])

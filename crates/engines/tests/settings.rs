@@ -34,7 +34,7 @@ fn parse__a_list_for_one_value_is_told_where_lists_go() {
     let keys = engines.keys();
     let expected_of = |text: &str| {
         let input = ExperimentText::new("test.toml", text);
-        parse(&input, keys).map(|_| ()).unwrap_err().details().expected.unwrap_or_default()
+        parse(&input, &engines).map(|_| ()).unwrap_err().details().expected.unwrap_or_default()
     };
     assert!(expected_of("[workload]\nload = [0.5, 0.7]\n").ends_with(HINT));
     for key in keys.iter() {

@@ -4,7 +4,7 @@ use flowsieve_engines::built_in;
 use flowsieve_experiment::bundle::{pack, unpack};
 use flowsieve_experiment::execute::{How, execute};
 use flowsieve_experiment::plan::{self, Changes, Plan};
-use flowsieve_experiment::verify::{Claimed, Proof};
+use flowsieve_experiment::verify::{Proof, Verifiable};
 use flowsieve_experiment::{Error, Scale};
 use std::fs;
 use std::ops::ControlFlow;
@@ -250,8 +250,8 @@ fn verify__of_a_result_takes_the_scheme_from_it() {
     let (out, how) = (folder.path().join("out"), How { jobs: 1, threads: None, fresh: false, replace: false });
     execute(&planned(folder.path()).unwrap(), &built_in(), &out, how, &|_| ControlFlow::Continue(())).unwrap();
     fs::remove_dir_all(folder.path().join("schemes")).unwrap();
-    let claimed = Claimed::read(&out, &built_in()).unwrap();
+    let verifiable = Verifiable::read(&out, &built_in()).unwrap();
     let differences =
-        claimed.differences(&built_in(), None, How { fresh: true, ..how }, &|_| ControlFlow::Continue(()));
+        verifiable.differences(&built_in(), None, How { fresh: true, ..how }, &|_| ControlFlow::Continue(()));
     assert_eq!(differences.unwrap(), Vec::<String>::new());
 }

@@ -14,7 +14,7 @@ pub struct Changes {
     pub seeds: Option<u64>,
     /// `--scale`.
     pub scale: Scale,
-    /// `--resolve`: seeds are added until claims are resolved; the run starts with the number for the first look.
+    /// `--resolve`: seeds are added until what is asked is resolved; the run starts with the number for the first look.
     pub resolve: bool,
 }
 

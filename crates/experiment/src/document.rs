@@ -4,31 +4,21 @@
 //! Only the form is checked here: which tables and keys there are, and that each value has its key's kind and is within
 //! its limits. Readers check whether the values fit each other.
 
-use crate::claims::{self, Claims};
+use crate::engine::Engines;
 use crate::error::Error;
 use crate::experiment_text::ExperimentText;
+use crate::further::{Given, Tables};
 use crate::scale::ScaleTable;
 use flowsieve_settings::toml::{Span, entries, not_toml, raw_item};
 use flowsieve_settings::{Key, Keys, Origin, Place, Raw, Section, Settings, SettingsError, Table, one_of};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use toml_edit::{Item, TableLike, Value};
 
-/// The top level of an experiment file.
-const TOP: [&str; 12] = [
-    "title",
-    "topology",
-    "workload",
-    "network",
-    "transport",
-    "event",
-    "sweep",
-    "run",
-    "schemes",
-    "report",
-    "scale",
-    "claims",
-];
+/// The top level of an experiment file, but for [`Tables`].
+const TOP: [&str; 11] =
+    ["title", "topology", "workload", "network", "transport", "event", "sweep", "run", "schemes", "report", "scale"];
 
 /// The name of the sweep's axis over schemes.
 pub const SCHEME: &str = "scheme";
@@ -73,20 +63,20 @@ pub struct Document {
     pub variants: BTreeMap<String, Origin>,
     /// The tables `[scale.<name>]`.
     pub(crate) scales: Vec<ScaleTable>,
-    /// A paper's claims about its points.
-    pub(crate) claims: Claims,
+    /// What it gives in [`Tables`].
+    pub(crate) further: Option<Arc<dyn Given>>,
 }
 
-/// Reads an experiment file's text, in which these settings may be given.
-pub fn parse(input: &ExperimentText, keys: &Keys) -> Result<Document, Error> {
-    let (document, faults) = read(input, keys).map_err(|error| Error::from(error).in_text(input))?;
+/// Reads an experiment file's text, in which the settings of these engines may be given.
+pub fn parse(input: &ExperimentText, engines: &Engines) -> Result<Document, Error> {
+    let (document, faults) = read(input, engines).map_err(|error| Error::from(error).in_text(input))?;
     SettingsError::joined(faults).map_or(Ok(document), |error| Err(Error::from(error).in_text(input)))
 }
 
 /// Does so, and returns what is wrong in it beside the document without that. Fails if it is not TOML.
-pub(crate) fn read(input: &ExperimentText, keys: &Keys) -> Result<(Document, Vec<Wrong>), Wrong> {
-    let document = Document { settings: keys.none_given(), ..Document::default() };
-    Reader { input, document, faults: Vec::new() }.read()
+pub(crate) fn read(input: &ExperimentText, engines: &Engines) -> Result<(Document, Vec<Wrong>), Wrong> {
+    let document = Document { settings: engines.keys().none_given(), ..Document::default() };
+    Reader { input, document, faults: Vec::new(), further: engines.tables() }.read()
 }
 
 pub(crate) type Wrong = SettingsError;
@@ -95,6 +85,7 @@ struct Reader<'a> {
     input: &'a ExperimentText,
     document: Document,
     faults: Vec<Wrong>,
+    further: Option<Tables>,
 }
 
 impl Reader<'_> {
@@ -139,9 +130,14 @@ impl Reader<'_> {
             "report" => self.section(Section::Report, table(name, item, &origin)?),
             "sweep" => self.each(table(name, item, &origin)?, Reader::axis),
             "scale" => self.scales(table(name, item, &origin)?),
-            "claims" => self.document.claims = claims::read(self.input, self.keys(), item, &origin)?,
             "schemes" => self.schemes(table(name, item, &origin)?),
-            _ => return Err(unknown_at_top(self.keys(), name, origin)),
+            _ => match self.further.filter(|tables| tables.name == name) {
+                Some(tables) => {
+                    let given = (tables.read)(self.input, self.keys(), item, &origin)?;
+                    self.document.further = Some(given);
+                }
+                None => return Err(unknown_at_top(self.keys(), name, origin, self.further)),
+            },
         }
         Ok(())
     }
@@ -347,12 +343,10 @@ fn table<'a>(name: &str, item: &'a Item, origin: &Origin) -> Result<&'a dyn Tabl
 }
 
 /// Lists the tables of `[[name]]`, or of a list of inline tables.
-pub(crate) fn tables<'a>(
-    name: &str,
-    form: &str,
-    item: &'a Item,
-    origin: &Origin,
-) -> Result<Vec<&'a dyn TableLike>, Wrong> {
+///
+/// # Errors
+/// Fails if it is neither; `form` is what was expected.
+pub fn tables<'a>(name: &str, form: &str, item: &'a Item, origin: &Origin) -> Result<Vec<&'a dyn TableLike>, Wrong> {
     let wrong = || Wrong::new(origin.clone(), format!("`{name}` is not a list of tables")).expected(form);
     match item {
         Item::ArrayOfTables(tables) => Ok(tables.iter().map(|table| table as &dyn TableLike).collect()),
@@ -400,12 +394,13 @@ pub fn home(key: &Key) -> String {
     }
 }
 
-fn unknown_at_top(keys: &Keys, name: &str, origin: Origin) -> Wrong {
+fn unknown_at_top(keys: &Keys, name: &str, origin: Origin, further: Option<Tables>) -> Wrong {
+    let top: Vec<&str> = TOP.into_iter().chain(further.map(|tables| tables.name)).collect();
     match keys.find(name) {
         Some(key) => {
             Wrong::new(origin, format!("`{name}` is outside all tables")).expected(format!("`{name}` in {}", home(key)))
         }
-        None => Wrong::new(origin, format!("unknown table or key `{name}`")).expected(one_of(&TOP)).names(name, TOP),
+        None => Wrong::new(origin, format!("unknown table or key `{name}`")).expected(one_of(&top)).names(name, top),
     }
 }
 

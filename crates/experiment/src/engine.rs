@@ -1,6 +1,7 @@
 //! The interface between experiments and the engines that carry their flows: the simulator, and the TCP of Linux.
 
 use crate::error::Error;
+use crate::further::Tables;
 use crate::plan;
 use crate::points::{self, Point};
 use crate::scheme_files::SchemeText;
@@ -132,6 +133,7 @@ pub struct Engines {
     list: Vec<Box<dyn Engine>>,
     keys: Keys,
     commit: Option<&'static str>,
+    tables: Option<Tables>,
 }
 
 impl Engines {
@@ -151,7 +153,7 @@ impl Engines {
                 }
             }
         }
-        Ok(Engines { list, keys: Keys::joined(&[&keys]), commit: None })
+        Ok(Engines { list, keys: Keys::joined(&[&keys]), commit: None, tables: None })
     }
 
     /// Sets the commit of the program, which results name. Nothing else depends on it.
@@ -163,6 +165,17 @@ impl Engines {
     /// Returns the commit of the program, if it is known here.
     pub fn commit(&self) -> Option<&'static str> {
         self.commit
+    }
+
+    /// Lets experiment files have these tables.
+    #[must_use]
+    pub fn reading(self, tables: Option<Tables>) -> Engines {
+        Engines { tables, ..self }
+    }
+
+    /// Returns the further tables that experiment files may have.
+    pub fn tables(&self) -> Option<Tables> {
+        self.tables
     }
 
     /// Returns every setting that an experiment may give.

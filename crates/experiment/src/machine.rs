@@ -2,6 +2,9 @@
 
 use std::time::Instant;
 
+/// Packet-hops per second of one core in estimates of time: somewhat less than the event loop makes.
+pub const HOPS_PER_SECOND: f64 = 10e6;
+
 /// A stopwatch for wall and processor time.
 #[derive(Debug)]
 pub struct Clock {

@@ -1,20 +1,22 @@
 //! Turns an experiment file into the runs that it asks for; everything is checked before the first one starts.
 
 pub use crate::changes::Changes;
-use crate::claims;
 use crate::document::{self, Document};
 use crate::engine::{BaseRoundTrip, Engines, Needed, Reading, TraceSize};
 use crate::error::{Error, nearest};
 use crate::experiment_text::ExperimentText;
 use crate::folder::Folder;
+use crate::further::Tables;
 use crate::overrides;
 use crate::points::{self, Point, Unread};
 use crate::scale::{Scale, ScaleTable};
 use crate::scheme_files::{self, SchemeText};
 use crate::shorter::Whole;
 use crate::source::Source;
-use flowsieve_results::claims::LOOKS;
-use flowsieve_results::{Axis, CoflowClassBounds, Experiment, PartId, PointInfo, Record, SchemeInfo, SizeClasses};
+use flowsieve_results::looks::LOOKS;
+use flowsieve_results::{
+    Axis, CoflowClassBounds, Experiment, Further, PartId, PointInfo, Record, SchemeInfo, SizeClasses,
+};
 use flowsieve_settings::declare;
 use flowsieve_settings::{Origin, Raw, Section, Setting, SettingsError, Table};
 use std::borrow::Cow;
@@ -247,7 +249,7 @@ pub(crate) fn plan_in(
 }
 
 fn plan_document(input: &ExperimentText, folder: &Folder, changes: &Changes, engines: &Engines) -> Result<Plan, Error> {
-    let (document, mut faults) = document::read(input, engines.keys())?;
+    let (document, mut faults) = document::read(input, engines)?;
     let planned = plan_read(input, document, folder, changes, engines);
     // What the rest says may follow from what is wrong; but what is lacking is lacking.
     if let Err(Error::Setting { error, .. }) = &planned {
@@ -286,8 +288,9 @@ fn plan_read(
     let mut points = points::points(&document, folder, &builtin, &files)?;
     if let Some(table) = &scale {
         table.give_flows(&mut points, changes.sets.is_empty())?;
-        table.shorten(&mut points, &mut document.claims.measured)?;
+        table.shorten(&mut points)?;
     }
+    let shorter = |ps: u64| scale.as_ref().map_or(ps, |table| table.shorter(ps));
     let classes = size_classes(&document)?;
     let (first_seed, seeds) = seeds(&mut document, changes, scale.is_some())?;
     let mut experiment = Experiment {
@@ -302,8 +305,7 @@ fn plan_read(
         record: document.settings.common().read(&FLOW_RECORDS)?,
         coflow_classes: coflow_classes(&document)?,
         looks: changes.resolve,
-        claims: document.claims.measured.iter().map(|given| given.claim.clone()).collect(),
-        unmeasured: document.claims.unmeasured.clone(),
+        further: document.further.as_ref().map_or_else(Further::default, |given| given.further(&shorter)),
         schemes: scheme_infos(&points, &schemes, engines)?,
         scheme_files: files.iter().map(|file| (file.name.clone(), file.text.text.to_string())).collect(),
         ..Experiment::default()
@@ -377,12 +379,13 @@ fn plan_read(
     runs.sort_by_key(|run| (run.seed, run.point));
     warnings.extend(of_points.iter().map(of_several));
     experiment.points = infos;
-    mark_screened(&mut experiment, &mut warnings);
+    mark_screened(&mut experiment, engines, &mut warnings);
     refuse_unread(&points, &document, changes, scale.as_ref(), engines.without(&points), &mut warnings)?;
     warnings.extend(twins(&experiment.points));
-    // A sweep narrowed by the command line or a smaller scale need not have what claims are about.
-    if changes.sets.is_empty() && (scale.is_none() || changes.scale == Scale::Paper) {
-        claims::check(&document.claims.measured, &experiment)?;
+    // A sweep narrowed by the command line or a smaller scale need not have what further tables are about.
+    let is_whole = changes.sets.is_empty() && (scale.is_none() || changes.scale == Scale::Paper);
+    if let Some(given) = document.further.filter(|_| is_whole) {
+        given.check(&experiment)?;
     }
     Ok(Plan {
         name: input.name.to_string(),
@@ -419,14 +422,14 @@ fn agree(
     Ok(Some(format!("{key} = \"{value}\": {why}")))
 }
 
-/// Marks an experiment that sends a sample of its flows: in its title, which every page and table begins with. Claims are
-/// about whole runs.
-fn mark_screened(experiment: &mut Experiment, warnings: &mut Vec<String>) {
+/// Marks an experiment that sends a sample of its flows: in its title, which every page and table begins with. Further tables
+/// are about whole runs.
+fn mark_screened(experiment: &mut Experiment, engines: &Engines, warnings: &mut Vec<String>) {
     let Some(every) = experiment.screened().map(str::to_owned) else { return };
     experiment.title = format!("{} (screened: the flows to one host in {every})", experiment.title);
-    let claims = std::mem::take(&mut experiment.claims).len() + std::mem::take(&mut experiment.unmeasured).len();
-    if claims > 0 {
-        warnings.push(format!("screened: {claims} claims are left out, as they are about all flows"));
+    let rows = std::mem::take(&mut experiment.further).count();
+    if let Some(Tables { name, .. }) = engines.tables().filter(|_| rows > 0) {
+        warnings.push(format!("screened: {rows} {name} are left out, as they are about all flows"));
     }
 }
 

@@ -7,12 +7,11 @@
 //! load = [0.5, 0.9]
 //! seeds = 3
 //! flows = { web-search = 5_000, data-mining = 2_500 }   # a number, or one for each workload
-//! times = 0.25              # the course of a run, and what claims say of it, in a quarter of the time
+//! times = 0.25              # the course of a run, and of what is asked of it, in a quarter of the time
 //! ```
 //!
 //! Without such a table a scale is a share of the flows.
 
-use crate::claims::Given;
 use crate::document::{Document, Wrong, known_key};
 use crate::error::Error;
 use crate::experiment_text::ExperimentText;
@@ -245,9 +244,8 @@ impl ScaleTable {
         Ok(())
     }
 
-    /// Shortens the course of each point's run, except for values from the command line, and the times that claims
-    /// name.
-    pub(crate) fn shorten(&self, points: &mut [Point], claims: &mut [Given]) -> Result<(), Wrong> {
+    /// Shortens the course of each point's run, except for values from the command line.
+    pub(crate) fn shorten(&self, points: &mut [Point]) -> Result<(), Wrong> {
         let Some((share, at)) = &self.times else { return Ok(()) };
         let mut is_read = false;
         let course = |keys: &Keys| keys.iter().filter(|key| key.scaled == Scaled::Course).collect::<Vec<_>>();
@@ -276,14 +274,12 @@ impl ScaleTable {
                 .collect();
             return Err(Wrong::new(at.clone(), problem).expected(one_of(&names)));
         }
-        for Given { claim, .. } in claims {
-            claim.only.started_ps = claim.only.started_ps.map(|(from, to)| (share.of(from), share.of(to)));
-            if let Some(series) = &mut claim.series {
-                series.at_ps = series.at_ps.map(|ps| share.of(ps));
-                series.until_ps = series.until_ps.map(|ps| share.of(ps));
-            }
-        }
         Ok(())
+    }
+
+    /// Returns what it makes of a time of a run's course.
+    pub(crate) fn shorter(&self, ps: u64) -> u64 {
+        self.times.as_ref().map_or(ps, |(share, _)| share.of(ps))
     }
 
     /// Returns whether a place is within one of its values.

@@ -27,7 +27,7 @@ impl Whole {
         let mut points = points::points(&document, folder, builtin, schemes)?;
         if let Some(table) = table {
             table.give_flows(&mut points, false)?;
-            table.shorten(&mut points, &mut document.claims.measured)?;
+            table.shorten(&mut points)?;
         }
         Ok(Whole(points))
     }

@@ -15,18 +15,18 @@ use std::path::Path;
 
 /// An experiment with what its result has to be.
 #[derive(Debug)]
-pub struct Claimed {
+pub struct Verifiable {
     /// Its runs.
     pub plan: Plan,
     expected: Digests,
 }
 
-impl Claimed {
+impl Verifiable {
     /// Reads a bundle, or the folder of a result. The files that a result names are looked for from the current folder on.
     ///
     /// # Errors
     /// Fails if it is damaged, holds no digests, or cannot be planned here.
-    pub fn read(path: &Path, engines: &Engines) -> Result<Claimed, Error> {
+    pub fn read(path: &Path, engines: &Engines) -> Result<Verifiable, Error> {
         let cannot = |problem: String| Error::File { path: path.display().to_string(), problem };
         if !path.is_dir() {
             let bundle::Unbundled { source, expected } = bundle::unpack(path)?;
@@ -34,7 +34,7 @@ impl Claimed {
                 let expected = "expected one of `flowsieve pack EXPERIMENT --result DIR`";
                 return Err(cannot(format!("holds no digests of a result; {expected}")));
             };
-            return Ok(Claimed { plan: source.plan(engines)?, expected });
+            return Ok(Verifiable { plan: source.plan(engines)?, expected });
         }
         let result = ResultDir::open(path)?;
         let found = &result.manifest().experiment;
@@ -55,7 +55,7 @@ impl Claimed {
             let problem = format!("cannot be made again here: {}", differs(&plan.experiment, found));
             return Err(cannot(format!("{problem}; expected the files that it names, from the current folder on")));
         }
-        Ok(Claimed { plan, expected: Digests::of(&result)? })
+        Ok(Verifiable { plan, expected: Digests::of(&result)? })
     }
 
     /// Says which other program made the result, and what has changed since; nothing if it is of this version and commit.

@@ -16,6 +16,7 @@ mod list;
 mod pack;
 mod plan;
 mod report;
+#[cfg(feature = "papers")]
 mod reproduce;
 mod run;
 pub(crate) mod tune;
@@ -23,12 +24,12 @@ mod verify;
 
 use crate::options::{ChangeOptions, ReportOptions};
 use crate::output::{in_colour, print, print_json, tell};
+use crate::papers;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueHint};
 use flowsieve_experiment::Error;
 use flowsieve_experiment::engine::Engines;
 use flowsieve_experiment::plan::{Changes, Plan};
 use flowsieve_experiment::shards::hops_in_words;
-use flowsieve_report as report_of;
 use flowsieve_results::ResultDir;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -36,14 +37,20 @@ use std::path::{Path, PathBuf};
 /// Simulates data-centre fabrics, and compares schemes that schedule flows with the few priority queues of real
 /// switches.
 #[derive(Debug, Parser)]
-#[command(version = env!("FLOWSIEVE_VERSION"), after_help = EXAMPLES)]
+#[command(version = env!("FLOWSIEVE_VERSION"), after_help = examples())]
 pub(crate) struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
-const EXAMPLES: &str = "\
+/// A command that only the feature `papers` has.
+const REPRODUCE: &str =
+    if cfg!(feature = "papers") { "\n  flowsieve reproduce awafs/fig05-26 --scale quick" } else { "" };
+
+fn examples() -> String {
+    format!(
+        "\
 Examples:
   flowsieve run quickstart
   flowsieve run quickstart --set load=0.9 --set scheme=pias,pfabric --seeds 5
@@ -52,12 +59,13 @@ Examples:
   flowsieve explain ecn_threshold
   flowsieve report results/quickstart
   flowsieve compare results/quickstart pias dctcp
-  flowsieve doctor results/quickstart
-  flowsieve reproduce awafs/fig05-26 --scale quick
+  flowsieve doctor results/quickstart{REPRODUCE}
   flowsieve tune --model --workload web-search --load 0.8 --queues 8
   flowsieve convert flow.txt -o flows.csv --with topology.txt
 
-Exit status: 0 success; 1 the simulation failed, or `verify` found other bytes; 2 the file, the arguments or the folders need a change.";
+Exit status: 0 success; 1 the simulation failed, or `verify` found other bytes; 2 the file, the arguments or the folders need a change."
+    )
+}
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -86,6 +94,7 @@ pub(crate) enum Command {
     /// Write a result for a paper or a program: tables and figures as LaTeX, SVG, PDF or CSV
     Export(export::Export),
     /// Run a paper's experiments and compare them with its claims
+    #[cfg(feature = "papers")]
     Reproduce(reproduce::Reproduce),
     /// Write the flows of an experiment, or of a stand-in for a trace, as a list for replay
     Flows(flows::Flows),
@@ -152,6 +161,7 @@ impl Command {
             Command::Compare(args) => compare::compare(&args, engines),
             Command::Doctor(args) => doctor::doctor(&args),
             Command::Export(args) => export::export(&args),
+            #[cfg(feature = "papers")]
             Command::Reproduce(args) => reproduce::reproduce(&args, engines),
             Command::Flows(args) => flows::flows(&args, engines),
             Command::Coflows(args) => coflows::coflows(&args),
@@ -211,7 +221,7 @@ fn announce(plan: &Plan, jobs: usize) {
         "{title}: {points} point{of_points}, {runs} run{of_runs}, {jobs} at a time; about {hops} packet-hops"
     ));
     if let Some(trace) = plan.trace() {
-        let (packets, size) = (hops_in_words(trace.packets), report_of::size(trace.bytes.round() as u64));
+        let (packets, size) = (hops_in_words(trace.packets), flowsieve_report::size(trace.bytes.round() as u64));
         tell(format!("packet traces: about {packets} packets, {size}"));
     }
     for warning in &plan.warnings {
@@ -228,11 +238,11 @@ fn default_out(file: &Path, changes: &Changes, more: &str) -> PathBuf {
 /// Prints the table of a result, or JSON, and writes its report.
 fn show_result(result: &ResultDir, options: &ReportOptions, json: bool) -> Result<(), Error> {
     let layout = options.layout(result)?;
-    let report = report_of::write(result, &layout);
+    let report = papers::write(result, &layout);
     if json {
-        print_json(&report_of::table_json(result, &layout))?;
+        print_json(&papers::table_json(result, &layout)?)?;
     } else {
-        print(&report_of::table(result, &layout, in_colour()))?;
+        print(&papers::table(result, &layout, in_colour())?)?;
     }
     // The results are printed; a failure of the report is shown in addition, and in the exit status.
     match report.map_err(Error::Unreported)? {

@@ -5,7 +5,9 @@ mod commands;
 mod interruption;
 pub mod options;
 mod output;
+pub mod papers;
 mod progress;
+#[cfg(feature = "papers")]
 mod resolve;
 mod values;
 
@@ -99,5 +101,5 @@ pub fn carry_out(
 
 fn do_what_it_says(command: Command, packets: Packets) -> Result<(), Error> {
     let packets = if command.is_unguarded() { packets.without_guard() } else { packets };
-    command.carry_out(&flowsieve_engines::of(packets)?.of_commit(COMMIT))
+    command.carry_out(&flowsieve_engines::of(packets)?.of_commit(COMMIT).reading(papers::TABLES))
 }

@@ -2,15 +2,47 @@
 
 use std::time::{Duration, Instant};
 
+use clap::Args;
 use flowsieve_experiment::Error;
+use flowsieve_experiment::machine::HOPS_PER_SECOND;
 use flowsieve_experiment::plan::Plan;
-use flowsieve_experiment::reproduce::HOPS_PER_SECOND;
-use flowsieve_experiment::resolve::{Open, Resolving as Figure, left_out, open_claims};
 use flowsieve_experiment::shards::hops_in_words;
-use flowsieve_results::claims::Measured;
+use flowsieve_papers::Claims;
+use flowsieve_papers::resolve::{Open, Resolving as State, left_out, no_such_metric, open_claims};
+use flowsieve_results::ResultDir;
 
+use crate::options::Budget;
 use crate::output::tell;
 use crate::progress::in_words;
+
+/// Until what seeds are added to an experiment.
+#[derive(Debug, Args)]
+pub(crate) struct ResolveOptions {
+    /// Add seeds, five to 40, until the experiment's claims of this metric are resolved, such as "mean fct"
+    #[arg(
+        long,
+        value_name = "METRIC",
+        conflicts_with_all = ["seeds", "screen", "follow_flow", "shard", "keys"]
+    )]
+    pub(crate) resolve: Option<String>,
+    /// Time for adding seeds, from the start of the command; the first five are always run
+    #[arg(long, value_name = "TIME", default_value = "60m", requires = "resolve")]
+    budget: Budget,
+}
+
+impl ResolveOptions {
+    /// Returns the limits of the work, if claims are to be resolved.
+    ///
+    /// # Errors
+    /// Fails if no claim has the metric.
+    pub(crate) fn of(&self, plan: &Plan, jobs: usize) -> Result<Option<Resolving<'_>>, Error> {
+        let Some(metric) = &self.resolve else { return Ok(None) };
+        let resolving = Resolving { metric: Some(metric), begun: Instant::now(), budget: self.budget.0, jobs };
+        let names: Vec<String> =
+            Claims::of(&plan.experiment)?.measured.iter().map(|claim| claim.figure.name()).collect();
+        if names.contains(metric) { Ok(Some(resolving)) } else { Err(no_such_metric(metric, names)) }
+    }
+}
 
 /// The limits of the work.
 pub(crate) struct Resolving<'a> {
@@ -24,31 +56,23 @@ pub(crate) struct Resolving<'a> {
 
 /// An experiment to which seeds can be added.
 pub(crate) trait Resolvable {
-    /// Returns the plan of its runs.
-    fn plan(&self) -> &Plan;
+    /// Returns its claims with what is there of its runs.
+    fn state(&self) -> State<'_>;
 
     /// Returns the plan, to be extended.
     fn plan_mut(&mut self) -> &mut Plan;
-
-    /// Returns the values that its claims are compared with.
-    fn measured(&self) -> Measured;
-
-    /// Returns whether the run of a part exists.
-    fn is_made(&self, key: &str) -> bool;
 
     /// Makes the runs that were added to its plan.
     fn make(&mut self) -> Result<(), Error>;
 }
 
 impl Resolving<'_> {
-    /// Refuses a metric that no claim has.
-    pub(crate) fn of_metric(&self, plan: &Plan) -> Result<(), Error> {
-        let Some(metric) = self.metric else { return Ok(()) };
-        let names: Vec<String> = plan.experiment.claims.iter().map(|claim| claim.figure.name()).collect();
-        if names.iter().any(|name| name == metric) {
-            return Ok(());
-        }
-        Err(flowsieve_experiment::resolve::no_such_metric(metric, names))
+    /// Adds seeds to an experiment that has this result, and returns the last one that `make` made.
+    pub(crate) fn go_on_with(&self, plan: Plan, result: ResultDir, make: Make<'_>) -> Result<ResultDir, Error> {
+        let claims = Claims::of(&plan.experiment)?;
+        let mut resolved = Resolved { plan, claims, result, make };
+        self.go_on(std::slice::from_mut(&mut resolved))?;
+        Ok(resolved.result)
     }
 
     /// Adds seeds to experiments, the cheapest claim first, until all claims are resolved, twice their seeds would not
@@ -80,16 +104,12 @@ impl Resolving<'_> {
     }
 
     fn open(&self, figures: &[impl Resolvable]) -> Vec<Open> {
-        let is_made: Vec<_> = figures.iter().map(|figure| move |key: &str| figure.is_made(key)).collect();
-        let figures = figures.iter().zip(&is_made);
-        let figures =
-            figures.map(|(figure, is_made)| Figure { plan: figure.plan(), measured: figure.measured(), is_made });
-        open_claims(&figures.collect::<Vec<_>>(), self.metric)
+        open_claims(&figures.iter().map(Resolvable::state).collect::<Vec<_>>(), self.metric)
     }
 
     /// Prints which claims are left, and why.
     fn end(&self, open: &[Open]) {
-        let left_out = left_out(open);
+        let left_out: Vec<&Open> = left_out(open).collect();
         tell(match open.len() - left_out.len() {
             0 if left_out.is_empty() => "every claim is resolved, or has the largest number of seeds".to_owned(),
             0 => "the budget is spent".to_owned(),
@@ -111,5 +131,33 @@ impl Resolving<'_> {
                 None => format!("{} is not resolved, and twice its seeds would not resolve it", claim.claim),
             });
         }
+    }
+}
+
+/// Makes the runs that a plan has.
+type Make<'a> = &'a dyn Fn(&Plan) -> Result<ResultDir, Error>;
+
+/// An experiment with its result.
+struct Resolved<'a> {
+    plan: Plan,
+    claims: Claims,
+    result: ResultDir,
+    make: Make<'a>,
+}
+
+impl Resolvable for Resolved<'_> {
+    fn state(&self) -> State<'_> {
+        let Resolved { plan, claims, result, .. } = self;
+        let is_made = |key: &str| result.path().join("parts").join(key).exists();
+        State { plan, claims, measured: result.measured(claims.needed()), is_made: Box::new(is_made) }
+    }
+
+    fn plan_mut(&mut self) -> &mut Plan {
+        &mut self.plan
+    }
+
+    fn make(&mut self) -> Result<(), Error> {
+        self.result = (self.make)(&self.plan)?;
+        Ok(())
     }
 }

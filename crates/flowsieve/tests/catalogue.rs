@@ -1,10 +1,11 @@
 //! The catalogues of papers: every claim of a paper is there once, figures share their runs, and all of it runs.
 
 use assert_cmd::Command;
+use flowsieve::papers::TABLES;
 use flowsieve_engines::built_in;
 use flowsieve_experiment::Scale;
 use flowsieve_experiment::plan::Changes;
-use flowsieve_experiment::reproduce::{self, Figure, Reproduction, Take};
+use flowsieve_papers::reproduce::{self, Figure, Reproduction, Take};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -14,7 +15,8 @@ fn experiments() -> PathBuf {
 
 fn planned(paper: &str, scale: Scale) -> Reproduction {
     let changes = Changes { scale, ..Changes::default() };
-    reproduce::read(&experiments(), paper, &changes, Take::None, &built_in()).unwrap_or_else(|error| panic!("{error}"))
+    reproduce::read(&experiments(), paper, &changes, Take::None, &built_in().reading(TABLES))
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// What tells the runs of a figure from others.
@@ -25,9 +27,8 @@ fn keys<'a>(catalogue: &'a Reproduction, name: &str) -> BTreeSet<&'a str> {
 
 /// The claims of a figure that are measured, and those that are listed alone.
 fn ids(figure: &Figure) -> impl Iterator<Item = String> {
-    let experiment = &figure.plan.experiment;
-    let measured = experiment.claims.iter().map(|claim| claim.id.clone());
-    let listed = experiment.unmeasured.iter().map(|claim| claim.id.clone());
+    let measured = figure.claims.measured.iter().map(|claim| claim.id.clone());
+    let listed = figure.claims.unmeasured.iter().map(|claim| claim.id.clone());
     measured.chain(listed).collect::<Vec<_>>().into_iter()
 }
 
@@ -61,14 +62,14 @@ fn papers__have_each_claim_once() {
 fn lab__repeats_claims_of_the_papers() {
     let mut catalogues = BTreeMap::new();
     for figure in planned("lab", Scale::Quick).figures {
-        for claim in &figure.plan.experiment.claims {
+        for claim in &figure.claims.measured {
             if figure.name == "sieve" {
                 assert!(claim.repeats.is_none() && claim.id.starts_with("sieve-"), "{}", claim.id);
                 continue;
             }
             let (paper, id) = claim.repeats.as_deref().and_then(|id| id.split_once('/')).expect("a claim of a paper");
             let catalogue = catalogues.entry(paper.to_owned()).or_insert_with(|| planned(paper, Scale::Smoke));
-            let literal = catalogue.figures.iter().flat_map(|figure| &figure.plan.experiment.claims);
+            let literal = catalogue.figures.iter().flat_map(|figure| &figure.claims.measured);
             let literal = literal.into_iter().find(|literal| literal.id == id).unwrap_or_else(|| panic!("{id}"));
             assert_eq!(claim.expected, literal.expected, "{id}");
         }
@@ -176,12 +177,11 @@ fn reproduced(paper: &str) -> String {
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let page = std::fs::read_to_string(folder.path().join("out/reproduction.md")).unwrap();
     for figure in &planned(paper, Scale::Smoke).figures {
-        let experiment = &figure.plan.experiment;
-        for claim in &experiment.unmeasured {
+        for claim in &figure.claims.unmeasured {
             let row = row(&page, &claim.id);
             assert!(row.contains("| not measured: "), "{row}");
         }
-        for claim in &experiment.claims {
+        for claim in &figure.claims.measured {
             let row = row(&page, &claim.id);
             let cells: Vec<&str> = row.split(" | ").collect();
             let &[.., measured, verdict] = cells.as_slice() else { panic!("{row}") };
@@ -243,7 +243,7 @@ fn qclimb__runs_at_smoke_scale_and_judges_every_claim() {
 #[test]
 fn qclimb__claims_under_other_calibrations_and_readings_repeat_one_of_the_same_words() {
     let catalogue = planned("qclimb", Scale::Paper);
-    let claims = || catalogue.figures.iter().flat_map(|figure| &figure.plan.experiment.claims);
+    let claims = || catalogue.figures.iter().flat_map(|figure| &figure.claims.measured);
     let repeats: Vec<_> = claims().filter_map(|claim| Some((claim, claim.repeats.as_ref()?))).collect();
     assert!(!repeats.is_empty());
     for (repeat, id) in repeats {

@@ -297,3 +297,50 @@ fn reproductions_have_the_totals_of_the_kept_measurements() {
         assert!(readme.contains(&row), "docs/reproduce/README.md has no row {row}");
     }
 }
+
+/// The crates of a house by `docs/extend/architecture.md`, which lists each in a table.
+fn house(name: &str) -> Vec<String> {
+    let page = read("docs/extend/architecture.md");
+    let (_, table) = page.split_once(&format!("| {name} | holds |\n")).unwrap();
+    let rows = table.lines().skip(1).take_while(|line| line.starts_with("| `"));
+    rows.map(|row| row.split('`').nth(1).unwrap().to_owned()).collect()
+}
+
+#[test]
+fn crates__use_those_of_their_house_and_of_houses_below() {
+    let houses = ["engine", "workbench", "papers"].map(house);
+    let of = |name: &str| houses.iter().position(|house| house.iter().any(|known| known == name)).expect(name);
+    let mut known = 0;
+    for entry in std::fs::read_dir(root().join("crates")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let manifest = read(&format!("crates/{name}/Cargo.toml"));
+        let (_, used) = manifest.split_once("\n[dependencies]\n").unwrap_or_default();
+        known += 1;
+        for line in used.split("dependencies]").next().unwrap().lines() {
+            let Some(other) = line.strip_prefix("flowsieve-").and_then(|rest| rest.split(['.', ' ']).next()) else {
+                continue;
+            };
+            // The command uses what is above it by a feature alone.
+            let may = of(other) <= of(&name) || name == "flowsieve" && line.ends_with("optional = true }");
+            assert!(may, "{name} uses {other}");
+        }
+    }
+    assert_eq!(known, houses.iter().map(Vec::len).sum::<usize>(), "{houses:?}");
+}
+
+#[test]
+fn crates__below_papers_know_no_claim() {
+    let mut found = Vec::new();
+    for name in ["results", "report", "experiment", "engines", "studies"] {
+        let mut files = Vec::new();
+        sources(&root().join("crates").join(name).join("src"), &mut files);
+        for file in files {
+            let text = std::fs::read_to_string(&file).unwrap().to_lowercase();
+            let lines = text.lines().filter(|line| line.contains("claim")).map(str::to_owned);
+            found.extend(lines.map(|line| format!("{}: {line}", file.display())));
+        }
+    }
+    // Two fields of results have names from before.
+    found.retain(|line| !["\"claimed_series\"", "\"claimed_coflows\""].iter().any(|name| line.contains(name)));
+    assert!(found.is_empty(), "{found:#?}");
+}

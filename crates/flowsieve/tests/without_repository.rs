@@ -1,10 +1,11 @@
 //! The command alone, in a folder of its own: it carries experiments, claims and what was measured.
 
 use assert_cmd::Command;
+use flowsieve::papers::TABLES;
 use flowsieve_engines::built_in;
 use flowsieve_experiment::plan::{self, Changes, Plan};
-use flowsieve_experiment::reproduce::{self, Take};
 use flowsieve_experiment::{Scale, lookup};
+use flowsieve_papers::reproduce::{self, Take};
 use std::path::Path;
 
 struct Output {
@@ -109,7 +110,7 @@ fn plan__of_each_built_in_experiment_as_it_is() {
     let refused = lookup::found(Path::new(lookup::ROOT)).into_iter().filter_map(|path| {
         let needs_trace = ["coflows/coflowsim.toml", "coflows/facebook.toml"].iter().any(|name| path.ends_with(name));
         let changes = if needs_trace { &with_trace } else { &Changes::default() };
-        let planned = plan::read(&path, changes, &built_in());
+        let planned = plan::read(&path, changes, &built_in().reading(TABLES));
         planned.err().map(|error| format!("{}: {error}", path.display()))
     });
     assert_eq!(refused.collect::<Vec<_>>(), [""; 0]);
@@ -122,16 +123,16 @@ fn plan__of_a_built_in_experiment_is_that_of_its_file() {
     let changes = Changes { scale: Scale::Smoke, ..Changes::default() };
     let keys = |plan: Plan| plan.runs.into_iter().map(|run| run.key).collect::<Vec<_>>();
     for name in ["quickstart", "nos2/fig01", "coflows/fidelity", "stand-ins", "qclimb/fig26", "pcoflow/fig01-02"] {
-        let carried = plan::read(&lookup::experiment(Path::new(name)).unwrap(), &changes, &built_in());
-        let file = plan::read(&root.join(format!("{name}.toml")), &changes, &built_in()).unwrap();
+        let carried = plan::read(&lookup::experiment(Path::new(name)).unwrap(), &changes, &built_in().reading(TABLES));
+        let file = plan::read(&root.join(format!("{name}.toml")), &changes, &built_in().reading(TABLES)).unwrap();
         assert_eq!(keys(carried.unwrap()), keys(file), "{name}");
     }
     let read = |folder: &Path| {
         let changes = Changes { scale: Scale::Quick, ..Changes::default() };
-        reproduce::read(folder, "nos2", &changes, Take::OfAny, &built_in()).unwrap()
+        reproduce::read(folder, "nos2", &changes, Take::OfAny, &built_in().reading(TABLES)).unwrap()
     };
     let (built_in, file) = (read(&lookup::catalogue(Some(Path::new("built-in:")))), read(root));
     assert!(built_in.checks == file.checks && !file.checks.is_empty());
-    let path = |figure: &flowsieve_report::PageFigure| figure.name.clone();
+    let path = |figure: &flowsieve_papers::reproduce::Figure| figure.name.clone();
     assert_eq!(built_in.page(&path), file.page(&path));
 }

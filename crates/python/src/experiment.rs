@@ -235,5 +235,5 @@ fn engines(options: &MakeOptions, session: &Session) -> Result<Engines, Error> {
 fn of_session(session: &Session, guard: bool) -> Result<Engines, Error> {
     let packets = Packets::default().with_program(Arc::new(session.clone()));
     let engines = flowsieve_engines::of(if guard { packets } else { packets.without_guard() });
-    engines.map(|engines| engines.of_commit(flowsieve::COMMIT))
+    engines.map(|engines| engines.of_commit(flowsieve::COMMIT).reading(flowsieve::papers::TABLES))
 }

@@ -6,6 +6,7 @@ use crate::result::json;
 use crate::running;
 use flowsieve::Place;
 use flowsieve::options::{self, Distribution, ModelOptions, TuneOptions};
+use flowsieve::papers::TABLES;
 use flowsieve_engines::built_in;
 use flowsieve_experiment::bundle::failed;
 use flowsieve_experiment::{Error, lookup, plan};
@@ -34,14 +35,14 @@ pub(crate) fn list_of(py: Python<'_>, what: &str, word: Option<String>, folder: 
         other => return Err(wrong(py, &format!("there is no list of {other:?}"))),
     };
     let folder = lookup::catalogue(folder.as_deref());
-    let list = working(py, || catalogue::json(what, word.as_deref(), &built_in(), &folder))?;
+    let list = working(py, || catalogue::json(what, word.as_deref(), &built_in().reading(TABLES), &folder))?;
     json(py, &list)
 }
 
 /// `flowsieve explain NAME`.
 #[pyfunction]
 pub(crate) fn explain(py: Python<'_>, name: String) -> PyResult<String> {
-    let explained = working(py, || explaining::explain(&name, Detail::All, &built_in()))?;
+    let explained = working(py, || explaining::explain(&name, Detail::All, &built_in().reading(TABLES)))?;
     Ok(explained.iter().map(Explained::text).collect::<Vec<_>>().join("\n"))
 }
 

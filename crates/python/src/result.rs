@@ -2,6 +2,7 @@
 
 use crate::errors::{working, wrong};
 use flowsieve::options::{self, CompareOptions, ExportOptions, ReportOptions};
+use flowsieve::papers;
 use flowsieve_files::for_terminal;
 use flowsieve_report as report;
 use flowsieve_results::ResultDir;
@@ -33,14 +34,14 @@ impl Outcome {
 
     /// What `flowsieve report DIR` prints.
     fn table(&self, py: Python<'_>) -> PyResult<String> {
-        working(py, || Ok(shown(&report::table(&self.0, &ReportOptions::default().layout(&self.0)?, false))))
+        working(py, || Ok(shown(&papers::table(&self.0, &ReportOptions::default().layout(&self.0)?, false)?)))
     }
 
     /// The same as JSON. `options`: [`ReportOptions`].
     fn data(&self, py: Python<'_>, options: Vec<OsString>) -> PyResult<String> {
         let data = working(py, || {
             let options: ReportOptions = options::parsed(options)?;
-            Ok(report::table_json(&self.0, &options.layout(&self.0)?))
+            Ok(papers::table_json(&self.0, &options.layout(&self.0)?)?)
         })?;
         json(py, &data)
     }
@@ -87,7 +88,7 @@ impl Outcome {
     fn report(&self, py: Python<'_>, options: Vec<OsString>) -> PyResult<PathBuf> {
         working(py, || {
             let options: ReportOptions = options::parsed(options)?;
-            Ok(report::write(&self.0, &options.layout(&self.0)?)?)
+            Ok(papers::write(&self.0, &options.layout(&self.0)?)?)
         })
     }
 

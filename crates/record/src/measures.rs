@@ -2,7 +2,7 @@
 //!
 //! From that line come the field of [`FlowRow`], the column of `flows.parquet` with its unit and description, and the row of
 //! its table in docs/reference/result-files.md. A count has also its sum over the flows of a run in [`PointResult`](crate::PointResult), and
-//! the figure of that sum for claims ([`FlowCount`]). A class count has, in addition, its sum over the flows of a size class in
+//! the figure of that sum ([`FlowCount`]). A class count has, in addition, its sum over the flows of a size class in
 //! [`Disorder`](crate::Disorder), and its column in `summary.csv`. The engine that counts fills the field, and nothing else
 //! names it.
 

@@ -1,7 +1,7 @@
 //! Two results of the same flows next to each other, and one of them made twice: how FCTs are distributed, and flow by flow.
 
 use crate::drawing;
-use crate::figure::{Base, Datum, Figure, Places, Plot, Series, Shape, XAxis, YAxis};
+use crate::figure::{Base, Datum, Figure, Marks, Places, Plot, Series, Shape, XAxis, YAxis};
 use crate::ticks::ticks;
 
 /// The most marks of a distribution, and of flows.
@@ -37,7 +37,7 @@ pub fn agreement_svg(title: &str, names: [&str; 3], fcts: &[[f64; 3]]) -> Option
     let step = fcts.len().div_ceil(FLOWS);
     let mut flows: Vec<(f64, f64)> = fcts.iter().step_by(step).map(|fcts| (fcts[0], fcts[1])).collect();
     flows.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
-    let plot = |title: &str, x, y, series| Plot { title: title.into(), x, y, series, claimed: vec![], stated: vec![] };
+    let plot = |title: &str, x, y, series| Plot { title: title.into(), x, y, series, marks: Marks::default() };
     let share = YAxis { name: "flows that take at most as long".into(), unit: "%".into(), base: Base::Zero };
     let time = YAxis { name: format!("FCT, {}", names[1]), unit: "ms".into(), base: Base::ZeroOrLog };
     let equal = vec![datum((range.0, range.0)), datum((range.1, range.1))];

@@ -28,7 +28,7 @@ impl Plot {
         if self.y.base == Base::Ratio { 1.0 } else { 0.0 }
     }
 
-    /// The vertical axis: from its base to where values, intervals and claims end.
+    /// The vertical axis: from its base to where values, intervals and marks end.
     pub(crate) fn y_scaled(&self) -> Scaled {
         let (is_log, from, to) = self.y_range();
         let (ticks, light) = match (self.y.base, is_log) {
@@ -49,8 +49,8 @@ impl Plot {
     fn y_range(&self) -> (bool, f64, f64) {
         /// Values further apart than this crowd at one end of a linear axis.
         const SPAN: f64 = 20.0;
-        let claimed = self.claimed.iter().flat_map(|claimed| [claimed.low, claimed.high]);
-        let said = claimed.chain(self.stated.iter().map(|(_, value)| *value));
+        let ranges = self.marks.ranges.iter().flat_map(|range| [range.low, range.high]);
+        let said = ranges.chain(self.marks.levels.iter().map(|(_, value)| *value));
         let values = || self.data().map(|datum| datum.y).chain(said.clone()).filter(|value| value.is_finite());
         let ends = self.data().filter_map(|datum| datum.ends).flat_map(|(low, high)| [low, high]);
         let all = values().chain(ends.filter(|end| end.is_finite()));
@@ -131,8 +131,8 @@ fn around_one(values: impl Iterator<Item = f64>) -> (bool, f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figure::Datum;
     use crate::figure::tests::plot;
+    use crate::figure::{Datum, Marks};
 
     fn close(plot: &Plot, is_log: bool, from: f64, to: f64) {
         let found = plot.y_scaled();
@@ -168,8 +168,9 @@ mod tests {
     }
 
     #[test]
-    fn y_scaled__what_claims_say_is_inside_and_nothing_is_no_range_of_nothing() {
-        let stated = Plot { stated: vec![(0, 3.0)], ..plot(Base::ZeroOrLog, &[1.0]) };
+    fn y_scaled__what_marks_say_is_inside_and_nothing_is_no_range_of_nothing() {
+        let marks = Marks { levels: vec![(0, 3.0)], ..Marks::default() };
+        let stated = Plot { marks, ..plot(Base::ZeroOrLog, &[1.0]) };
         close(&stated, true, stated.y_scaled().from, 3.0 * libm::pow(3.0 / 0.09, 0.05));
         close(&Plot { series: Vec::new(), ..plot(Base::Zero, &[]) }, false, 0.0, 1.0);
         close(&plot(Base::Zero, &[0.0]), false, 0.0, 1.05);

@@ -1,10 +1,10 @@
 //! Compares two schemes, or two values of another swept key, as text and as data.
 
-use flowsieve_results::claims::Measured;
 use flowsieve_results::compare::{ByFlow, ClassComparison, Comparison, compare};
+use flowsieve_results::measured::{Measured, Quantity};
+use flowsieve_results::paired::mean_ratio;
 use flowsieve_results::{
-    Axis, Claim, Dimension, Expected, Experiment, Figure, Metric, Only, Ratio, ResultDir, ResultError, SizeClass,
-    Statistic, without_section,
+    Axis, Dimension, Experiment, Figure, Metric, Ratio, ResultDir, ResultError, SizeClass, Statistic, without_section,
 };
 use serde::Serialize;
 
@@ -194,7 +194,7 @@ fn over_all_loads(dir: &ResultDir, layout: &Layout, scheme: &str, baseline: &str
     several.flat_map(of).collect()
 }
 
-/// The value with which a claim over all loads would be compared.
+/// The mean of the ratios at all points of a case.
 fn over_loads(
     dir: &ResultDir,
     scheme: &str,
@@ -204,32 +204,12 @@ fn over_loads(
     class: &SizeClass,
 ) -> Option<Ratio> {
     let fixed = case.fixed.iter().filter(|(dimension, _)| *dimension != Dimension::Load);
-    let axes = fixed.map(|(key, value)| Axis { key: key.name().to_owned(), value: value.clone() }).collect();
-    let claim = Claim {
-        id: String::new(),
-        place: String::new(),
-        figure,
-        series: None,
-        class: class.clone(),
-        only: Only::default(),
-        coflow_class: None,
-        baseline_class: None,
-        scheme: scheme.to_owned(),
-        baselines: vec![baseline.to_owned()],
-        loads: Vec::new(),
-        at: axes,
-        expected: Expected::Lower,
-        tolerance: 0.0,
-        note: String::new(),
-        stand_in: None,
-        repeats: None,
-        reading: None,
-        acts: None,
-        contradicts: None,
-        why: None,
-    };
-    let measured = Measured::of(claim.quantities(), dir.manifest(), dir.summary());
-    claim.check(&dir.manifest().experiment, &measured).ratio
+    let axes: Vec<Axis> = fixed.map(|(key, value)| Axis { key: key.name().to_owned(), value: value.clone() }).collect();
+    let experiment = &dir.manifest().experiment;
+    let quantity = Quantity { class: class.clone(), ..Quantity::of_all_flows(figure) };
+    let measured = Measured::of(vec![quantity.clone()], dir.manifest(), dir.summary());
+    let is_meant = |point: usize| axes.iter().all(|axis| experiment.points[point].axes.contains(axis));
+    mean_ratio(experiment, &measured, &quantity, (scheme, baseline), is_meant)
 }
 
 impl Compared {

@@ -1,7 +1,7 @@
 //! What a result answers, in sentences: each scheme's mean FCT compared with the first scheme's, each value of another swept
 //! key compared with its first value, and which schemes meet deadlines.
 
-use flowsieve_results::claims::{Measured, Quantity};
+use flowsieve_results::measured::{Measured, Quantity};
 use flowsieve_results::{ClassSummary, Count, Dimension, Figure, Metric, Ratio, ResultDir, Statistic, without_section};
 
 use crate::cases::{At, Case, Layout, in_words};

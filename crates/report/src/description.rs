@@ -5,23 +5,17 @@ use serde_json::{Value, json};
 
 use crate::axes::Scaled;
 use crate::figure::{Datum, Places, Plot, Series, Shape};
-use crate::looks::{colour, look, marked_of};
+use crate::looks::{look, marked_of};
 
 /// `all`: the plots of its figure.
 pub(crate) fn json(plot: &Plot, all: &[Plot]) -> Value {
     let series = plot.series.iter().zip(plot.bar_places()).map(|(series, place)| described(series, place));
-    let claimed = plot.claimed.iter().map(
-        |claimed| json!({ "colour": colour(claimed.scheme), "x": claimed.x, "low": claimed.low, "high": claimed.high }),
-    );
-    let stated = plot.stated.iter().map(|(scheme, value)| json!({ "colour": colour(*scheme), "y": value }));
     json!({
         "title": plot.title,
         "x": axis(&plot.x.label(), &plot.x_scaled(), matches!(plot.x.places, Places::Names(_))),
         "y": axis(&plot.y.label(), &plot.y_scaled_among(all), false),
         "foot": plot.foot(),
         "series": series.collect::<Vec<Value>>(),
-        "claimed": claimed.collect::<Vec<Value>>(),
-        "stated": stated.collect::<Vec<Value>>(),
     })
 }
 

@@ -12,7 +12,7 @@ use crate::{pdf, svg};
 use panel::Panel;
 
 /// The most plots that are readable in one figure.
-pub(crate) const MOST_PLOTS: usize = 9;
+pub const MOST_PLOTS: usize = 9;
 
 const fn points(many: i32) -> i32 {
     many * PER_POINT
@@ -99,8 +99,8 @@ fn on_sheet(
     Ok(sheet.into_drawing())
 }
 
-/// The metrics of a paper's claims, for its page.
-pub(crate) fn of_claims(figure: &Figure) -> Option<String> {
+/// The first plots of a figure as SVG, as many as are readable in one.
+pub fn figure_svg(figure: &Figure) -> Option<String> {
     let shown = Figure { plots: figure.plots.iter().take(MOST_PLOTS).cloned().collect(), ..figure.clone() };
     svg(&shown, if shown.plots.len() == 1 { 1 } else { 2 }).ok()
 }
@@ -168,15 +168,17 @@ enum Sample {
     Of(usize, Shape),
     /// A value without an interval.
     Unsure,
-    Claimed,
-    Stated,
+    /// A range that was not measured.
+    Range,
+    /// A level that was not measured.
+    Level,
 }
 
 impl Sample {
     fn width(self) -> i32 {
         match self {
-            Sample::Of(_, Shape::Line) | Sample::Stated => SAMPLE,
-            Sample::Of(..) | Sample::Unsure | Sample::Claimed => 4 * RADIUS,
+            Sample::Of(_, Shape::Line) | Sample::Level => SAMPLE,
+            Sample::Of(..) | Sample::Unsure | Sample::Range => 4 * RADIUS,
         }
     }
 
@@ -197,9 +199,9 @@ impl Sample {
             }
             Sample::Of(_, Shape::Reference) => sheet.line(line, stroke(INK, 15)),
             Sample::Unsure => ring(sheet, centre, RADIUS, stroke(RULE, 7)),
-            Sample::Claimed => ring(sheet, centre, CLAIMED_RADIUS, stroke(RULE, 8)),
-            Sample::Stated => {
-                sheet.begin_dashes(&STATED);
+            Sample::Range => ring(sheet, centre, RANGE_RADIUS, stroke(RULE, 8)),
+            Sample::Level => {
+                sheet.begin_dashes(&LEVEL);
                 sheet.line(line, stroke(RULE, 8));
                 sheet.end();
             }
@@ -229,17 +231,18 @@ impl Legend {
             }
         }
         items.sort_by_key(|(sample, _)| match sample {
-            Sample::Of(_, Shape::Reference) | Sample::Unsure | Sample::Claimed | Sample::Stated => usize::MAX,
+            Sample::Of(_, Shape::Reference) | Sample::Unsure | Sample::Range | Sample::Level => usize::MAX,
             Sample::Of(scheme, _) => *scheme,
         });
         if plots.iter().any(|plot| plot.marked().any(|datum| plot.is_unsure(datum))) {
             items.push((Sample::Unsure, "hollow: no interval, too few flows or seeds".into()));
         }
-        if plots.iter().any(|plot| !plot.claimed.is_empty()) {
-            items.push((Sample::Claimed, "claimed change".into()));
+        let marks = || plots.iter().map(|plot| &plot.marks);
+        if let Some(marks) = marks().find(|marks| !marks.ranges.is_empty()) {
+            items.push((Sample::Range, marks.words.range[1].into()));
         }
-        if plots.iter().any(|plot| !plot.stated.is_empty()) {
-            items.push((Sample::Stated, "claimed value".into()));
+        if let Some(marks) = marks().find(|marks| !marks.levels.is_empty()) {
+            items.push((Sample::Level, marks.words.level[1].into()));
         }
         /// Between two items of a line.
         const BETWEEN: i32 = 3 * GAP;
@@ -290,8 +293,8 @@ fn dashes(scheme: usize) -> &'static [i32] {
     }
 }
 
-const STATED: [i32; 2] = [points(2), points(2)];
-const CLAIMED_RADIUS: i32 = points(7) / 2;
+const LEVEL: [i32; 2] = [points(2), points(2)];
+const RANGE_RADIUS: i32 = points(7) / 2;
 
 /// A scheme's symbol around a point of the page.
 fn mark(sheet: &Sheet, (x, y): Point, scheme: usize, is_unsure: bool) {

@@ -4,52 +4,67 @@ use crate::format::{rounded, size};
 
 /// One plot, or several in one picture.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Figure {
-    pub(crate) title: String,
-    pub(crate) plots: Vec<Plot>,
+pub struct Figure {
+    /// What it shows.
+    pub title: String,
+    /// From left to right, line by line.
+    pub plots: Vec<Plot>,
 }
 
 /// Series over one pair of axes. Values are in the units of the axes.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Plot {
-    pub(crate) title: String,
-    pub(crate) x: XAxis,
-    pub(crate) y: YAxis,
+pub struct Plot {
+    /// What it shows.
+    pub title: String,
+    /// From left to right.
+    pub x: XAxis,
+    /// From below.
+    pub y: YAxis,
     /// Empty if there is nothing to draw.
-    pub(crate) series: Vec<Series>,
-    pub(crate) claimed: Vec<Claimed>,
-    /// Values that a paper states for schemes, with the scheme's number.
-    pub(crate) stated: Vec<(usize, f64)>,
+    pub series: Vec<Series>,
+    /// Values that were not measured here.
+    pub marks: Marks,
 }
 
+/// A horizontal axis.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct XAxis {
-    pub(crate) name: String,
+pub struct XAxis {
+    /// What it has.
+    pub name: String,
     /// Empty if places are names, or numbers without a unit.
-    pub(crate) unit: String,
-    pub(crate) places: Places,
+    pub unit: String,
+    /// Where data lie on it.
+    pub places: Places,
 }
 
 /// Where data lie from left to right.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Places {
+pub enum Places {
     /// Next to each other: the x of a datum is the index of its name.
     Names(Vec<String>),
     /// To scale. Without ticks the drawing program chooses some.
-    Numbers { is_log: bool, ticks: Vec<(f64, String)> },
+    Numbers {
+        /// Whether equal factors are equal distances.
+        is_log: bool,
+        /// Each with its words.
+        ticks: Vec<(f64, String)>,
+    },
 }
 
+/// A vertical axis.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct YAxis {
-    pub(crate) name: String,
+pub struct YAxis {
+    /// What it has.
+    pub name: String,
     /// Empty for a number without one.
-    pub(crate) unit: String,
-    pub(crate) base: Base,
+    pub unit: String,
+    /// Where it begins.
+    pub base: Base,
 }
 
 /// The scale of a vertical axis, and where it begins.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Base {
+pub enum Base {
     /// At zero.
     Zero,
     /// At zero, or logarithmic if values lie so far apart that only a logarithmic axis shows them.
@@ -60,25 +75,27 @@ pub(crate) enum Base {
 
 /// The values of a scheme in a plot.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Series {
+pub struct Series {
     /// Its number in the sweep, which determines its style.
-    pub(crate) scheme: usize,
+    pub scheme: usize,
     /// As commands take it: for tables that programs read.
-    pub(crate) name: String,
+    pub name: String,
     /// As papers print it: for legends.
-    pub(crate) label: String,
-    pub(crate) shape: Shape,
+    pub label: String,
+    /// How it is drawn.
+    pub shape: Shape,
     /// From left to right.
-    pub(crate) data: Vec<Datum>,
+    pub data: Vec<Datum>,
 }
 
 /// How a series is drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Shape {
+pub enum Shape {
     /// Marks with a line through them.
     Line,
     /// Marks.
     Dots,
+    /// Bars from the foot of the axis on.
     Bars,
     /// Short lines across the bars of others, for comparison.
     Reference,
@@ -86,20 +103,57 @@ pub(crate) enum Shape {
 
 /// A value of a series.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Datum {
-    pub(crate) x: f64,
-    pub(crate) y: f64,
+pub struct Datum {
+    /// Its place.
+    pub x: f64,
+    /// The value.
+    pub y: f64,
     /// The ends of its interval.
-    pub(crate) ends: Option<(f64, f64)>,
+    pub ends: Option<(f64, f64)>,
     /// Its flows, if it is about a bin of sizes.
-    pub(crate) sizes: Option<Sizes>,
+    pub sizes: Option<Sizes>,
 }
 
 /// Flows larger than one size, up to another, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Sizes {
-    pub(crate) above: u64,
-    pub(crate) up_to: Option<u64>,
+pub struct Sizes {
+    /// The size below them.
+    pub above: u64,
+    /// The largest of them; `None`: no limit.
+    pub up_to: Option<u64>,
+}
+
+/// Values that somebody states beside the measured ones.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Marks {
+    /// What they are called.
+    pub words: Words,
+    /// Hollow rings at places.
+    pub ranges: Vec<Range>,
+    /// Dashed lines across, each of the scheme with this number.
+    pub levels: Vec<(usize, f64)>,
+}
+
+/// What marks are called in tables that programs read, and in legends.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Words {
+    /// A range.
+    pub range: [&'static str; 2],
+    /// A level.
+    pub level: [&'static str; 2],
+}
+
+/// A stated range of a scheme's values at a place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Range {
+    /// The scheme's number.
+    pub scheme: usize,
+    /// The place.
+    pub x: f64,
+    /// Its lower end.
+    pub low: f64,
+    /// Its upper end.
+    pub high: f64,
 }
 
 impl Sizes {
@@ -107,15 +161,6 @@ impl Sizes {
         let end = self.up_to.map_or("any size".into(), size);
         format!("above {} up to {end}", size(self.above))
     }
-}
-
-/// The range that a claimed change, or a range of changes, makes of a scheme's measured baseline.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Claimed {
-    pub(crate) scheme: usize,
-    pub(crate) x: f64,
-    pub(crate) low: f64,
-    pub(crate) high: f64,
 }
 
 impl XAxis {
@@ -205,8 +250,7 @@ pub(crate) mod tests {
             x: XAxis { name: "load".into(), unit: String::new(), places: Places::Numbers { is_log: false, ticks } },
             y: YAxis { name: "FCT".into(), unit: "ms".into(), base },
             series: vec![series(0, "dctcp", 1.0), series(1, "pias", 0.1)],
-            claimed: Vec::new(),
-            stated: Vec::new(),
+            marks: Marks::default(),
         }
     }
 }

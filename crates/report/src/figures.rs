@@ -6,7 +6,7 @@ use flowsieve_results::{ClassSummary, Metric, Ratio, ResultDir, Statistic};
 use crate::cases::{At, Case, Layout, in_words as in_words_of};
 use crate::conclusion::is_compared;
 use crate::drawing::MOST_PLOTS;
-use crate::figure::{Base, Datum, Places, Plot, Series, Shape, Sizes, XAxis, YAxis};
+use crate::figure::{Base, Datum, Marks, Places, Plot, Series, Shape, Sizes, XAxis, YAxis};
 use crate::format::{rounded, size};
 use crate::group::Group;
 use crate::links::{has_load, mean_links};
@@ -127,7 +127,7 @@ fn means_to_first(dir: &ResultDir, group: Group, points: &[usize], labels: &[Str
 
 fn plot(x: XAxis, series: Vec<Series>) -> Plot {
     let y = YAxis { name: String::new(), unit: String::new(), base: Base::Zero };
-    Plot { title: String::new(), x, y, series, claimed: Vec::new(), stated: Vec::new() }
+    Plot { title: String::new(), x, y, series, marks: Marks::default() }
 }
 
 /// The x axis, and one series per scheme of the points that have a value, by rising place on it; or a bar for each scheme if

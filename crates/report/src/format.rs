@@ -7,9 +7,9 @@ pub(crate) const UNTOLD: &str = "n/a";
 
 /// A unit of time.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Unit {
+pub struct Unit {
     /// Its symbol.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     ps: f64,
 }
 
@@ -22,25 +22,25 @@ impl Unit {
     ];
 
     /// The largest unit in which the least of some times is at least 1.
-    pub(crate) fn for_times(times_ps: impl IntoIterator<Item = f64>) -> Unit {
+    pub fn for_times(times_ps: impl IntoIterator<Item = f64>) -> Unit {
         let least = times_ps.into_iter().reduce(f64::min).unwrap_or(0.0);
         Unit::ALL.into_iter().rfind(|unit| least >= unit.ps).unwrap_or(Unit::ALL[0])
     }
 
     /// A time in this unit.
-    pub(crate) fn of(self, time_ps: f64) -> f64 {
+    pub fn of(self, time_ps: f64) -> f64 {
         time_ps / self.ps
     }
 }
 
 /// A time with its unit.
-pub(crate) fn time(time_ps: u64) -> String {
+pub fn time(time_ps: u64) -> String {
     let unit = Unit::for_times([time_ps as f64]);
     format!("{} {}", number(unit.of(time_ps as f64)), unit.name)
 }
 
 /// Number of decimals that show three significant digits of a value.
-pub(crate) fn decimals(value: f64) -> usize {
+pub fn decimals(value: f64) -> usize {
     if value == 0.0 || !value.is_finite() {
         return 0;
     }
@@ -49,12 +49,12 @@ pub(crate) fn decimals(value: f64) -> usize {
 }
 
 /// Three significant digits, or all digits before the point.
-pub(crate) fn number(value: f64) -> String {
+pub fn number(value: f64) -> String {
     with_decimals(value, decimals(value))
 }
 
 /// A value with a fixed number of decimals and its thousands in groups.
-pub(crate) fn with_decimals(value: f64, decimals: usize) -> String {
+pub fn with_decimals(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     let (whole, fraction) = text.split_at(text.find('.').unwrap_or(text.len()));
     let (sign, digits) = whole.split_at(usize::from(whole.starts_with('-')));
@@ -62,7 +62,7 @@ pub(crate) fn with_decimals(value: f64, decimals: usize) -> String {
 }
 
 /// The interval of a value, as printed next to it: "±0.11" if it reaches as far down as up, else its ends.
-pub(crate) fn spread(value: f64, interval: Option<(f64, f64)>, text: impl Fn(f64) -> String) -> String {
+pub fn spread(value: f64, interval: Option<(f64, f64)>, text: impl Fn(f64) -> String) -> String {
     let Some((low, high)) = interval else { return String::new() };
     let (down, up) = (text(value - low), text(high - value));
     if down == up { format!("±{up}") } else { format!("({}–{})", text(low), text(high)) }
@@ -92,7 +92,7 @@ pub fn size(bytes: u64) -> String {
 }
 
 /// A size class in words.
-pub(crate) fn flows_of(class: &SizeClass) -> String {
+pub fn flows_of(class: &SizeClass) -> String {
     let limited = class.above_bytes > 0 || class.up_to_bytes.is_some();
     if limited { format!("flows of {}", class.name) } else { "all flows".into() }
 }
@@ -104,7 +104,7 @@ pub(crate) fn capitalised(text: &str) -> String {
 }
 
 /// A share as per cent.
-pub(crate) fn per_cent(share: f64) -> String {
+pub fn per_cent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 

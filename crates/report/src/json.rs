@@ -5,7 +5,6 @@ use flowsieve_results::{Bounds, ClassSummary, CoflowClass, Metric, PointSummary,
 use serde_json::{Map, Value, json};
 
 use crate::cases::Layout;
-use crate::claims::claims_json;
 use crate::conclusion::opening;
 use crate::doctor::doctor_json;
 use crate::naming::Naming;
@@ -13,7 +12,7 @@ use crate::text_table::UNBROKEN;
 
 const PS_PER_US: f64 = 1e6;
 
-/// The answers of the result in sentences; statistics by point and size class, with counts, claims and findings.
+/// The answers of the result in sentences; statistics by point and size class, with counts and findings.
 pub fn table_json(dir: &ResultDir, layout: &Layout) -> Value {
     let experiment = &dir.manifest().experiment;
     let points: Vec<Value> = (0..experiment.points.len()).map(|point| point_json(dir, point)).collect();
@@ -23,8 +22,6 @@ pub fn table_json(dir: &ResultDir, layout: &Layout) -> Value {
         "folder": dir.path(),
         "conclusions": conclusions.iter().map(|said| said.replace(UNBROKEN, " ")).collect::<Vec<_>>(),
         "points": points,
-        "claims": claims_json(dir),
-        "unmeasured_claims": experiment.unmeasured,
         "findings": doctor_json(dir)["findings"],
     });
     if let (Some(every), Some(table)) = (experiment.screened(), table.as_object_mut()) {
@@ -107,5 +104,5 @@ fn statistics(class: &ClassSummary, metric: Metric, unit: f64) -> Value {
             },
         ))
     };
-    Value::Object(Statistic::CLAIMED.into_iter().filter_map(of).collect())
+    Value::Object(Statistic::EVERY.into_iter().filter_map(of).collect())
 }

@@ -2,8 +2,9 @@
 
 use flowsieve_results::{Dimension, Experiment};
 
+/// What a text calls schemes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Naming {
+pub enum Naming {
     /// For a terminal, whose reader types them: `pfabric`.
     Names,
     /// For a page or a figure: `pFabric`.
@@ -11,7 +12,8 @@ pub(crate) enum Naming {
 }
 
 impl Naming {
-    pub(crate) fn scheme<'a>(self, experiment: &'a Experiment, name: &'a str) -> &'a str {
+    /// A scheme.
+    pub fn scheme<'a>(self, experiment: &'a Experiment, name: &'a str) -> &'a str {
         match self {
             Naming::Names => name,
             Naming::Labels => experiment.label_of(name),

@@ -8,7 +8,7 @@ use flowsieve_record::Series as Values;
 use flowsieve_results::{ResultDir, ResultError};
 
 use crate::cases::Layout;
-use crate::figure::{Base, Datum, Places, Plot, Series, Shape, XAxis, YAxis};
+use crate::figure::{Base, Datum, Marks, Places, Plot, Series, Shape, XAxis, YAxis};
 use crate::page::Shown;
 
 /// The most values of a line: more cannot be seen.
@@ -92,8 +92,7 @@ pub(crate) fn figures(dir: &ResultDir, layout: &Layout) -> Result<Vec<Shown>, Re
             },
             y: YAxis { name: name.to_owned(), unit: in_si(unit, &mut series).to_owned(), base: Base::ZeroOrLog },
             series,
-            claimed: Vec::new(),
-            stated: Vec::new(),
+            marks: Marks::default(),
         };
         figures.push(Shown { plot, case, at: Some(at), class: None });
     }

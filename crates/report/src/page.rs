@@ -4,16 +4,12 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use askama::Template;
-use flowsieve_results::{
-    Dimension, Experiment, Metric, ResultDir, ResultError, Run, Statistic, Verdict, without_section,
-};
+use flowsieve_results::{Dimension, Experiment, Metric, ResultDir, ResultError, Run, Statistic, without_section};
 
 use crate::cases::{At, Case, Layout, in_words as value_in_words};
-use crate::claims::{ClaimRow, claim_rows};
 use crate::conclusion::{SENTENCES, opening};
 use crate::configuration::{Common, Differing, in_words, settings};
-use crate::drawing::{self, MOST_PLOTS};
-use crate::drawn::figure;
+use crate::drawing;
 use crate::figure::Plot;
 use crate::figures::{Glance, against_size, against_x, at_a_glance, drops, ratio_against_x, utilisation};
 use crate::format::{count, time};
@@ -39,9 +35,7 @@ struct Page<'a> {
     /// The key on the x axis, and in the first column of tables.
     x: &'a str,
     cases: &'a [Case],
-    claims: Vec<ClaimRow>,
-    /// The metrics of the claims.
-    drawn: Vec<(String, String)>,
+    section: &'a Section,
     /// What the page shows first.
     at_a_glance: Vec<Glance>,
     results: Vec<ResultTable>,
@@ -54,6 +48,17 @@ struct Page<'a> {
     fabrics: Vec<(String, String)>,
     common: Vec<Common<'a>>,
     differing: Vec<Differing<'a>>,
+}
+
+/// What somebody else says of a result, below the page's answers.
+#[derive(Default)]
+pub struct Section {
+    /// The `id` of its element, whose tables may break words anywhere. Empty: there is none.
+    pub id: &'static str,
+    /// The element; empty if there is nothing to say.
+    pub html: String,
+    /// The plots in it, whose numbers go into `plots.csv`.
+    pub plots: Vec<Plot>,
 }
 
 /// A plot, and the choices for which the page shows it.
@@ -81,8 +86,9 @@ fn svg(plot: &Plot, among: &[Plot], points: i32) -> Option<String> {
     if plot.is_empty() { None } else { drawing::inline(plot, among, points).ok() }
 }
 
-/// With its title.
-fn titled(plot: &Plot, among: &[Plot], points: i32) -> Option<(String, String)> {
+/// A plot for a page with its title, on the scale that it shares with others of its measure, and so many points wide; `None` if
+/// there is nothing to draw.
+pub fn titled(plot: &Plot, among: &[Plot], points: i32) -> Option<(String, String)> {
     Some((plot.title.clone(), svg(plot, among, points)?))
 }
 
@@ -103,12 +109,16 @@ struct PointRows {
 }
 
 /// Writes the numbers of the page's plots as CSV, and the page as HTML; returns the page's path.
-pub(crate) fn write(dir: &ResultDir, layout: &Layout, over_time: Vec<Shown>) -> Result<PathBuf, ResultError> {
+pub(crate) fn write(
+    dir: &ResultDir,
+    layout: &Layout,
+    over_time: Vec<Shown>,
+    section: &Section,
+) -> Result<PathBuf, ResultError> {
     let experiment = &dir.manifest().experiment;
     let (common, differing) = settings(experiment, Naming::Labels);
     let cases = &layout.cases;
     let numbered = || cases.iter().enumerate();
-    let claims = figure(experiment, &dir.measured());
     let groups = Group::all(dir);
     let page = Page {
         experiment,
@@ -118,12 +128,7 @@ pub(crate) fn write(dir: &ResultDir, layout: &Layout, over_time: Vec<Shown>) -> 
         answers: answers(dir, layout),
         class: Group::first_asked(dir).class().unwrap_or(0),
         warnings: warnings(dir),
-        claims: claim_rows(dir, Naming::Labels),
-        drawn: claims
-            .iter()
-            .flat_map(|figure| figure.plots.iter().take(MOST_PLOTS))
-            .filter_map(|plot| titled(plot, &[], 230))
-            .collect(),
+        section,
         at_a_glance: at_a_glance(dir, layout),
         results: numbered()
             .flat_map(|(at, case)| groups.iter().map(move |group| result_table(dir, at, case, *group)))
@@ -147,8 +152,8 @@ pub(crate) fn write(dir: &ResultDir, layout: &Layout, over_time: Vec<Shown>) -> 
         x: layout.x_name(),
         cases,
     };
-    let of_claims = claims.iter().flat_map(|figure| &figure.plots);
-    let of_claims = of_claims.map(|plot| Row { case: String::new(), at: String::new(), class: String::new(), plot });
+    let of_section = section.plots.iter();
+    let of_section = of_section.map(|plot| Row { case: String::new(), at: String::new(), class: String::new(), plot });
     let plots = page.by_x.iter().chain(&page.by_size).chain(&page.of_links).chain(&page.over_time);
     let plots = plots.map(|shown| Row {
         case: layout.case_name(&cases[shown.case]),
@@ -156,7 +161,7 @@ pub(crate) fn write(dir: &ResultDir, layout: &Layout, over_time: Vec<Shown>) -> 
         class: shown.class.map_or(String::new(), |class| experiment.classes.as_slice()[class].name.clone()),
         plot: &shown.plot,
     });
-    dir.write_beside("plots.csv", |file| plots_csv::write(file, experiment.screened(), of_claims.chain(plots)))?;
+    dir.write_beside("plots.csv", |file| plots_csv::write(file, experiment.screened(), of_section.chain(plots)))?;
     dir.write_beside("report.html", |file| page.write_into(file))
 }
 

@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use crate::figure::{Datum, Places, Plot, Shape};
+use crate::figure::{Datum, Marks, Places, Plot, Range, Shape};
 use crate::format::rounded;
 
 /// A plot and what distinguishes it from others of the same title.
@@ -62,18 +62,15 @@ pub(crate) fn write<'a>(
                 row(&series.name, kind, cells(place(series.scheme, datum.x), datum))?;
             }
         }
-        for claimed in &plot.claimed {
-            let [low, high] = [claimed.low, claimed.high].map(value);
-            let nothing = String::new;
-            row(
-                name(claimed.scheme),
-                "claimed",
-                [place(claimed.scheme, claimed.x), nothing(), nothing(), nothing(), low, high],
-            )?;
+        let nothing = String::new;
+        let Marks { words, ranges, levels } = &plot.marks;
+        for &Range { scheme, x, low, high } in ranges {
+            let cells = [place(scheme, x), nothing(), nothing(), nothing(), value(low), value(high)];
+            row(name(scheme), words.range[0], cells)?;
         }
-        for &(scheme, stated) in &plot.stated {
-            let nothing = String::new;
-            row(name(scheme), "stated", [nothing(), nothing(), nothing(), value(stated), nothing(), nothing()])?;
+        for &(scheme, level) in levels {
+            let cells = [nothing(), nothing(), nothing(), value(level), nothing(), nothing()];
+            row(name(scheme), words.level[0], cells)?;
         }
     }
     csv.flush()

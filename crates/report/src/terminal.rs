@@ -4,7 +4,6 @@ use flowsieve_results::doctor::{given_up, is_uncertain};
 use flowsieve_results::{ClassSummary, Metric, ResultDir, Statistic};
 
 use crate::cases::{At, Case, Layout, in_words as value_in_words};
-use crate::claims::{ClaimRow, claim_rows};
 use crate::conclusion::{SENTENCES, opening};
 use crate::configuration::in_words;
 use crate::format::{UNTOLD, Unit, count, decimals, spread, with_decimals};
@@ -73,24 +72,8 @@ pub fn table(dir: &ResultDir, layout: &Layout, colour: bool) -> String {
         let heading = format!("Runs{of_case}; links: load offered on the wire / measured, in per cent");
         text += &format!("\n{}\n{}", Tone::Heading.paint(&heading, colour), runs(dir, layout, case).text(colour));
     }
-    let claims = claim_rows(dir, Naming::Names);
-    if !claims.is_empty() {
-        text += &format!("\n{}\n", Tone::Heading.paint("Claims", colour));
-        text += &claim_lines(&claims);
-    }
     text.truncate(text.trim_end().len());
     text.push('\n');
-    text
-}
-
-/// Two lines per claim, or more if they are long: the claim and the measured value.
-pub(crate) fn claim_lines(claims: &[ClaimRow]) -> String {
-    let mut text = String::new();
-    for claim in claims {
-        let (ClaimRow { id, what, claimed, measured, .. }, judged) = (claim, claim.judged_with_cause());
-        text += &format!("{}\n", paragraph(&format!("{id}: {what}"), "    "));
-        text += &format!("{}\n", paragraph(&format!("    {claimed} claimed, {measured} measured: {judged}"), "    "));
-    }
     text
 }
 

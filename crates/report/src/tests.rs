@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use flowsieve_record::{Drops, FlowRow, Goodput, LinkClass, PeriodicPart, PointResult};
 use flowsieve_results::{Axis, Experiment, PartId, PointInfo, ResultDir, ResultError, ResultWriter, SchemeInfo};
 
-use crate::Layout;
+use crate::{Layout, Section};
 
 /// The result to make up.
 struct Sweep {
@@ -206,7 +206,7 @@ fn table(dir: &ResultDir) -> String {
 }
 
 fn write(dir: &ResultDir) -> Result<PathBuf, ResultError> {
-    crate::write(dir, &layout(dir))
+    crate::write(dir, &layout(dir), &Section::default())
 }
 
 fn page(dir: &ResultDir) -> String {

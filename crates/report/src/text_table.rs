@@ -9,7 +9,8 @@ pub(crate) const WIDTH: usize = 80;
 
 /// The meaning of a colour, where there is colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tone {
+pub enum Tone {
+    /// As the rest of the text.
     Plain,
     /// It takes less.
     Better,
@@ -17,12 +18,13 @@ pub(crate) enum Tone {
     Worse,
     /// It is not known, or not reliable.
     Faint,
+    /// It begins what follows.
     Heading,
 }
 
 impl Tone {
     /// Its text for a terminal with colours (ECMA-48).
-    pub(crate) fn paint(self, text: &str, colour: bool) -> Cow<'_, str> {
+    pub fn paint(self, text: &str, colour: bool) -> Cow<'_, str> {
         let code = match self {
             Tone::Plain => return text.into(),
             Tone::Better => 32,

@@ -146,7 +146,7 @@ mod tests {
         (of_value(0.05 * a + 0.02 * b - 0.06 * c + 0.03 * noise), controls)
     }
 
-    /// The mean of the estimates of 10,000 claims, how many intervals leave out the truth, and the mean square of errors.
+    /// The mean of the estimates of 10,000 questions, how many intervals leave out the truth, and the mean square of errors.
     fn counted(count: usize, of_value: impl Fn(f64) -> f64 + Copy, truth: f64) -> ([f64; 2], usize, [f64; 2]) {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(7);
         let (mut means, mut missed, mut squares) = ([0.0; 2], 0, [0.0; 2]);

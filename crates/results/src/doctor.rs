@@ -9,7 +9,7 @@ use causes::{Arrivals, Causes, Wait};
 use flowsieve_record::{LinkClass, PointResult, QuantileSketch};
 use serde::Serialize;
 
-use crate::claims::used;
+use crate::figure::used;
 use crate::first_answers;
 use crate::statistics::Statistic;
 use crate::{ClassSummary, Manifest, PointInfo, PointSummary, Run, SeedStats, Summary};
@@ -79,7 +79,7 @@ pub struct Finding {
 }
 
 /// How many runs a result lacks and why, and what to do about it; `None`: it has all.
-pub(crate) fn missing(manifest: &Manifest) -> Option<(String, &'static str)> {
+pub fn missing(manifest: &Manifest) -> Option<(String, &'static str)> {
     let (missing, made) = (manifest.experiment.missing_runs, manifest.runs.len());
     let all = missing + made as u64;
     (missing > 0).then(|| match manifest.experiment.not_valid.as_slice() {

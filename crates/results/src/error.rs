@@ -139,7 +139,8 @@ impl ResultError {
         matches!(self, ResultError::Io { source, .. } if flowsieve_files::is_read_only(source))
     }
 
-    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> ResultError {
+    /// It could not do something with a file.
+    pub fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> ResultError {
         move |source| ResultError::Io { action, path: path.into(), source }
     }
 
@@ -148,11 +149,13 @@ impl ResultError {
         move |error| ResultError::Io { action: "write", path: path.into(), source: io_error(error) }
     }
 
-    pub(crate) fn damaged(path: &Path, why: impl ToString) -> ResultError {
+    /// A file is not what was written.
+    pub fn damaged(path: &Path, why: impl ToString) -> ResultError {
         ResultError::Damaged { path: path.into(), why: why.to_string() }
     }
 
-    pub(crate) fn invalid(why: impl ToString) -> ResultError {
+    /// Something cannot be written as it is.
+    pub fn invalid(why: impl ToString) -> ResultError {
         ResultError::Invalid { why: why.to_string() }
     }
 }

@@ -15,10 +15,7 @@ use crate::ResultError;
 const MOST_JSON_BYTES: u64 = 2_000_000_000;
 
 /// Writes a file under its name once it is complete and on the disk. `write` fails with the path that it is given.
-pub(crate) fn write_whole<T>(
-    path: &Path,
-    write: impl FnOnce(&mut File) -> Result<T, ResultError>,
-) -> Result<T, ResultError> {
+pub fn write_whole<T>(path: &Path, write: impl FnOnce(&mut File) -> Result<T, ResultError>) -> Result<T, ResultError> {
     let failed = |error| ResultError::io("write", path)(error);
     flowsieve_files::write_whole(path, Existing::Own, failed, |out| write(out.get_mut()))
 }
@@ -34,7 +31,7 @@ pub(crate) fn digest(path: &Path, most: u64) -> Result<String, ResultError> {
 }
 
 /// The text of a file of a result.
-pub(crate) fn read_text(path: &Path) -> Result<String, ResultError> {
+pub fn read_text(path: &Path) -> Result<String, ResultError> {
     flowsieve_files::read_text(path, MOST_JSON_BYTES).map_err(ResultError::io("read", path))
 }
 
@@ -106,7 +103,7 @@ pub(crate) fn read_json<T: DeserializeOwned>(path: &Path, newest: u32) -> Result
 }
 
 /// The same of a text that was read from `path`.
-pub(crate) fn parse_json<T: DeserializeOwned>(path: &Path, text: &str, newest: u32) -> Result<T, ResultError> {
+pub fn parse_json<T: DeserializeOwned>(path: &Path, text: &str, newest: u32) -> Result<T, ResultError> {
     #[derive(serde::Deserialize)]
     struct Version {
         schema: u64,

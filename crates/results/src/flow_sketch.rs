@@ -237,7 +237,7 @@ mod tests {
             assert_eq!((found.flows, found.unfinished), (exact.flows, exact.unfinished), "{}", class.name);
             assert_eq!(found.largest_bytes, exact.largest_bytes);
             assert_eq!(found.least_slowdown, exact.least_slowdown);
-            for statistic in Statistic::CLAIMED {
+            for statistic in Statistic::EVERY {
                 let near = |found: Figures, exact: Figures| {
                     let (found, exact) = (found.get(statistic).unwrap(), exact.get(statistic).unwrap());
                     let error =
@@ -247,7 +247,7 @@ mod tests {
                 near(found.fct.unwrap(), exact.fct.unwrap());
                 near(found.slowdown.unwrap(), exact.slowdown.unwrap());
             }
-            // Claims that no scheme can reach are told from this, also with sketches alone.
+            // What no scheme can reach is told from this, also with sketches alone.
             assert!((found.ideal_fct_ps.unwrap() / exact.ideal_fct_ps.unwrap() - 1.0).abs() < 1e-12);
             let (found, exact) = (found.fct_variation.unwrap(), exact.fct_variation.unwrap());
             assert!(

@@ -12,13 +12,12 @@
 //! The same parts give the same bytes in every file but `run.json`.
 //!
 //! These evaluate a result without running anything again: [`compare`] pairs two schemes, or two values of another swept key,
-//! seed by seed and flow by flow; [`claims`] compares a paper's claims with it; [`doctor`] says what looks wrong in it.
+//! seed by seed and flow by flow; [`measured`] has what is asked of each run; [`doctor`] says what looks wrong in it.
 //!
 //! Times are integer picoseconds until they are printed, sizes are bytes, rates are bit/s. The flows of one
 //! run have to fit in memory.
 
 mod bounds;
-pub mod claims;
 pub mod classes;
 mod coflow_class;
 mod coflows;
@@ -30,13 +29,18 @@ mod digests;
 mod dimension;
 pub mod doctor;
 mod error;
-mod files;
+mod figure;
+pub mod files;
 pub mod first_answers;
 mod flow_sketch;
 mod flows;
+pub mod further;
 mod labels;
 mod lock;
+pub mod looks;
 mod manifest;
+pub mod measured;
+pub mod paired;
 mod reader;
 mod replacing;
 pub mod screening;
@@ -52,7 +56,6 @@ mod untold;
 mod writer;
 
 pub use bounds::Bounds;
-pub use claims::{Checked, Claim, Count, Expected, Figure, Only, SeriesAt, Unit, Unmeasured, Verdict};
 pub use classes::{SizeClass, SizeClasses};
 pub use coflow_class::{CoflowClass, CoflowClassBounds, CoflowGroup};
 pub use coflows::{CoflowStats, GroupedCoflows};
@@ -61,12 +64,14 @@ pub use digests::{COMMIT, Digests};
 pub use dimension::Dimension;
 pub use doctor::{Finding, Severity};
 pub use error::ResultError;
+pub use figure::{Count, Figure, Only, SeriesAt, Unit};
 pub use first_answers::FirstAnswers;
 pub use flow_sketch::FlowSketch;
+pub use further::Further;
 pub use lock::Alone;
 pub use manifest::{
-    Axis, CallCost, EXACT, Experiment, Manifest, PartId, PointInfo, Record, Run, RunInfo, SAMPLE, SCHEMA, SchemeInfo,
-    without_section,
+    Axis, CallCost, EXACT, Experiment, Manifest, PartId, PointInfo, RUN_SCHEMA, Record, Run, RunInfo, SAMPLE, SCHEMA,
+    SchemeInfo, without_section,
 };
 pub use reader::{ResultDir, refuse_other_model};
 pub use replacing::refuse_loss;

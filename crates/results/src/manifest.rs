@@ -5,17 +5,18 @@ use std::collections::BTreeMap;
 use flowsieve_record::PointResult;
 use serde::{Deserialize, Serialize};
 
-use crate::claims::{Claim, Only, Unmeasured};
 use crate::controls::Controls;
 use crate::flow_sketch::FlowSketch;
-use crate::{CoflowClass, CoflowClassBounds, CoflowGroup, CoflowStats, GroupedCoflows, SizeClass, SizeClasses};
+use crate::{
+    CoflowClass, CoflowClassBounds, CoflowGroup, CoflowStats, Further, GroupedCoflows, Only, SizeClass, SizeClasses,
+};
 
 /// Version of the layout of a result directory. Fields may be added under one version; removing a field or a column, or
 /// changing its meaning, needs a new version. Earlier versions are still read.
 pub const SCHEMA: u32 = 2;
 
-/// The same for data of single runs: parts, and the measured values of a paper's figures.
-pub(crate) const RUN_SCHEMA: u32 = 1;
+/// The same for data of single runs: parts, and measured values that are kept without their flows.
+pub const RUN_SCHEMA: u32 = 1;
 
 /// One run among those of a point.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,7 +82,7 @@ impl PointInfo {
     }
 
     /// The same with whole names of settings, by which kept measurements know it.
-    pub(crate) fn whole_name(&self) -> String {
+    pub fn whole_name(&self) -> String {
         self.with_axes(|axis| format!("{} = {}", axis.key, axis.value))
     }
 
@@ -154,7 +155,7 @@ pub struct Experiment {
     /// Which flows are kept.
     #[serde(default, skip_serializing_if = "Record::is_full")]
     pub record: Record,
-    /// Whether seeds are added until claims are resolved, so that these are judged look by look.
+    /// Whether seeds are added until what is asked is resolved, so that it is judged look by look.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub looks: bool,
     /// How many runs it lacks, if it was joined without some.
@@ -163,12 +164,9 @@ pub struct Experiment {
     /// Why runs among these are not valid, each in a sentence with its point and seed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_valid: Vec<String>,
-    /// A paper's claims about these points.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub claims: Vec<Claim>,
-    /// Its further claims, which no simulation measures.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unmeasured: Vec<Unmeasured>,
+    /// What others than this crate say of these points, and ask to be measured.
+    #[serde(flatten)]
+    pub further: Further,
     /// The schemes in the order of the sweep; the others are compared with the first.
     pub schemes: Vec<SchemeInfo>,
     /// The texts of the user's files of schemes, by name.
@@ -204,41 +202,43 @@ impl Experiment {
             .position(|other| other.scheme == *first && other.load == this.load && other.axes == this.axes)
     }
 
-    /// The groups of flows of claims that are not size classes of its own, each once.
-    pub fn claimed_groups(&self) -> Vec<(Only, SizeClass)> {
-        let mut claimed: Vec<(Only, SizeClass)> = Vec::new();
-        let of_flows = self.claims.iter().filter(|claim| !claim.figure.is_of_coflows());
-        for group in of_flows.map(|claim| (claim.only, claim.class.clone())) {
+    /// The groups of flows that are asked for and are not size classes of its own, each once.
+    pub fn asked_groups(&self) -> Vec<(Only, SizeClass)> {
+        let mut groups: Vec<(Only, SizeClass)> = Vec::new();
+        let of_flows = self.further.asked().iter().map(|asked| &asked.quantity);
+        for quantity in of_flows.filter(|quantity| !quantity.figure.is_of_coflows()) {
+            let group = (quantity.only, quantity.class.clone());
             let shown = group.0.is_all() && self.classes.as_slice().contains(&group.1);
-            if !shown && !claimed.contains(&group) {
-                claimed.push(group);
+            if !shown && !groups.contains(&group) {
+                groups.push(group);
             }
         }
-        claimed
+        groups
     }
 
-    /// The size classes of coflows of claims, each once; all of them together left out.
-    pub fn claimed_coflows(&self) -> Vec<SizeClass> {
-        let mut claimed: Vec<SizeClass> = Vec::new();
-        for class in self.claims.iter().filter(|claim| claim.figure.is_of_coflows()).map(|claim| &claim.class) {
-            if *class != SizeClass::between(0, None) && !claimed.contains(class) {
-                claimed.push(class.clone());
+    /// The size classes of coflows that are asked for, each once; all of them together left out.
+    pub fn asked_coflows(&self) -> Vec<SizeClass> {
+        let mut classes: Vec<SizeClass> = Vec::new();
+        let of_coflows = self.further.asked().iter().filter(|asked| asked.quantity.figure.is_of_coflows());
+        for class in of_coflows.map(|asked| &asked.quantity.class) {
+            if *class != SizeClass::between(0, None) && !classes.contains(class) {
+                classes.push(class.clone());
             }
         }
-        claimed
+        classes
     }
 
     /// The groups of coflows that are reported.
     pub(crate) fn coflow_groups(&self) -> Vec<CoflowGroup> {
         let classes = CoflowClass::ALL.into_iter().map(CoflowGroup::Class);
-        classes.chain(self.claimed_coflows().into_iter().map(CoflowGroup::Size)).collect()
+        classes.chain(self.asked_coflows().into_iter().map(CoflowGroup::Size)).collect()
     }
 
-    /// The sizes at which its classes and those of its claims begin and end.
+    /// The sizes at which its classes and those that are asked for begin and end.
     pub fn cuts(&self) -> Vec<u64> {
-        let claimed = self.claimed_groups();
-        let claimed = claimed.iter().filter(|(only, _)| only.is_all()).map(|(_, class)| class);
-        let classes = self.classes.as_slice().iter().chain(claimed);
+        let asked = self.asked_groups();
+        let asked = asked.iter().filter(|(only, _)| only.is_all()).map(|(_, class)| class);
+        let classes = self.classes.as_slice().iter().chain(asked);
         let mut cuts: Vec<u64> =
             classes.flat_map(|class| [class.above_bytes].into_iter().chain(class.up_to_bytes)).collect();
         cuts.sort_unstable();
@@ -262,12 +262,12 @@ pub struct Run {
     /// Its coflows together, if there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coflows: Option<CoflowStats>,
-    /// Those of the groups of reports and claims.
+    /// Those of the groups that are reported or asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty", alias = "claimed_coflows")]
     pub grouped_coflows: Vec<GroupedCoflows>,
-    /// The values for claims about series, by claim.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub claimed_series: BTreeMap<String, f64>,
+    /// The values of series that are asked for, by the name of what asks. The file has its older name.
+    #[serde(rename = "claimed_series", default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub asked_series: BTreeMap<String, f64>,
     /// Its measurements apart from flows.
     pub measured: PointResult,
 }

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use flowsieve_files::MOST_BYTES;
 use flowsieve_record::{FlowRow, Series};
 
-use crate::claims::{Checked, Claim, Measured, Quantity};
 use crate::doctor::{Finding, Severity, findings};
 use crate::files::{digest, read_json, read_sealed, write_whole};
 use crate::flows::FlowReader;
 use crate::manifest::{Manifest, Run, RunInfo, SCHEMA};
+use crate::measured::{Measured, Quantity};
 use crate::summary::RunFlows;
 use crate::{Experiment, ResultError, Summary, series};
 
@@ -81,15 +81,9 @@ impl ResultDir {
         findings
     }
 
-    /// The claims of its experiment with the measured values.
-    pub fn checked_claims(&self) -> Vec<(&Claim, Checked)> {
-        let (experiment, measured) = (&self.manifest.experiment, self.measured());
-        experiment.claims.iter().map(|claim| (claim, claim.check(experiment, &measured))).collect()
-    }
-
-    /// The values with which its claims are compared.
-    pub fn measured(&self) -> Measured {
-        Measured::of(Quantity::needed(&self.manifest.experiment), &self.manifest, &self.summary)
+    /// These quantities of each run.
+    pub fn measured(&self, quantities: Vec<Quantity>) -> Measured {
+        Measured::of(quantities, &self.manifest, &self.summary)
     }
 
     /// Whether `flows.parquet` holds every flow.

@@ -32,7 +32,7 @@ pub fn refuse_loss(folder: &Path, experiment: &Experiment) -> Result<(), ResultE
     let new: BTreeSet<_> = experiment.points.iter().flat_map(runs).collect();
     let settings: BTreeSet<_> = experiment.points.iter().map(settings_of).collect();
     let lost_of = |point: &PointInfo| -> usize {
-        // If seeds are added until claims are resolved, those added before are found again.
+        // If seeds are added until all is resolved, those added before are found again.
         if experiment.looks && settings.contains(&settings_of(point)) {
             return 0;
         }

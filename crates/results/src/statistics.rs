@@ -45,8 +45,8 @@ impl Statistic {
     /// Those of tables, in their order.
     pub const ALL: [Statistic; 5] = [Statistic::Mean, Statistic::P50, Statistic::P95, Statistic::P99, Statistic::P999];
 
-    /// Those of claims: all.
-    pub const CLAIMED: [Statistic; 6] =
+    /// All.
+    pub const EVERY: [Statistic; 6] =
         [Statistic::Mean, Statistic::P50, Statistic::P95, Statistic::P99, Statistic::P999, Statistic::Typical];
 
     /// Its name in tables and files.
@@ -94,7 +94,7 @@ pub struct Figures {
 
 impl Serialize for Figures {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let all = Statistic::CLAIMED.iter().filter_map(|&statistic| Some((statistic.name(), self.get(statistic)?)));
+        let all = Statistic::EVERY.iter().filter_map(|&statistic| Some((statistic.name(), self.get(statistic)?)));
         to.collect_map(all)
     }
 }

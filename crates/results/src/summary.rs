@@ -186,8 +186,8 @@ impl ClassSummary {
 pub struct PointSummary {
     /// By size class, in the experiment's order.
     pub classes: Vec<ClassSummary>,
-    /// The groups of flows of claims that are not among these.
-    pub claimed: Vec<(Only, ClassSummary)>,
+    /// The groups of flows that are asked for and not among these.
+    pub asked: Vec<(Only, ClassSummary)>,
     /// The same flows cut at percentiles of their size: at most twenty bins of about equal numbers of flows, fewer if many
     /// flows have one size. The bins are the same for every scheme, since schemes get the same flows.
     pub bins: Vec<ClassSummary>,
@@ -195,18 +195,18 @@ pub struct PointSummary {
     pub coflows: ClassSummary,
     /// The same by class of coflows, in the order of [`CoflowClass::ALL`].
     pub coflow_classes: [ClassSummary; 4],
-    /// The same for the size classes of coflows of claims.
-    pub claimed_coflows: Vec<ClassSummary>,
+    /// The same for the size classes of coflows that are asked for.
+    pub asked_coflows: Vec<ClassSummary>,
     /// Whether percentiles are those of the flows themselves and not of sketches.
     pub exact: bool,
 }
 
 impl PointSummary {
-    /// A class of the report, or a group of a claim.
+    /// A class of the report, or a group that is asked for.
     pub fn group(&self, class: &SizeClass, only: &Only) -> Option<&ClassSummary> {
         let shown = self.classes.iter().filter(|_| only.is_all());
-        let claimed = self.claimed.iter().filter(|(its, _)| its == only).map(|(_, group)| group);
-        shown.chain(claimed).find(|summary| summary.class == *class)
+        let asked = self.asked.iter().filter(|(its, _)| its == only).map(|(_, group)| group);
+        shown.chain(asked).find(|summary| summary.class == *class)
     }
 
     /// The coflows of a class.
@@ -214,12 +214,12 @@ impl PointSummary {
         &self.coflow_classes[class.index()]
     }
 
-    /// The coflows of a group; for sizes only if it is all of them, or a claim is about them.
+    /// The coflows of a group; for sizes only if it is all of them, or if they are asked for.
     pub fn coflows_of(&self, group: &CoflowGroup) -> Option<&ClassSummary> {
         match group {
             CoflowGroup::Class(class) => Some(self.coflow_class(*class)),
             CoflowGroup::Size(class) => {
-                [&self.coflows].into_iter().chain(&self.claimed_coflows).find(|summary| summary.class == *class)
+                [&self.coflows].into_iter().chain(&self.asked_coflows).find(|summary| summary.class == *class)
             }
         }
     }
@@ -229,8 +229,8 @@ impl PointSummary {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
     classes: Vec<SizeClass>,
-    claimed: Vec<(Only, SizeClass)>,
-    claimed_coflows: Vec<SizeClass>,
+    asked: Vec<(Only, SizeClass)>,
+    asked_coflows: Vec<SizeClass>,
     /// By point.
     averages: Vec<Option<Controls>>,
     /// By point.
@@ -241,14 +241,14 @@ impl Summary {
     /// Without any point yet.
     pub(crate) fn new(experiment: &Experiment) -> Summary {
         let classes = experiment.classes.as_slice().to_vec();
-        let (claimed, claimed_coflows) = (experiment.claimed_groups(), experiment.claimed_coflows());
+        let (asked, asked_coflows) = (experiment.asked_groups(), experiment.asked_coflows());
         let averages = experiment.points.iter().map(|point| point.average).collect();
-        Summary { classes, claimed, claimed_coflows, averages, points: Vec::new() }
+        Summary { classes, asked, asked_coflows, averages, points: Vec::new() }
     }
 
     /// Appends the next point, from its runs; `Err` if sketches among them are not cut where classes begin and end.
     pub(crate) fn add_point(&mut self, runs: Vec<RunFlows>) -> Result<(), String> {
-        let whole = || self.claimed.iter().filter(|(only, _)| only.is_all()).map(|(_, class)| class);
+        let whole = || self.asked.iter().filter(|(only, _)| only.is_all()).map(|(_, class)| class);
         let misfit = |run: &RunFlows| self.classes.iter().chain(whole()).find(|class| !run.fits(class)).cloned();
         if let Some(class) = runs.iter().find_map(misfit) {
             return Err(format!("its sketches are not cut where the class {} begins and ends", class.name));
@@ -262,7 +262,7 @@ impl Summary {
         let over = |classes: &[SizeClass]| classes.iter().map(|class| group(&Only::default(), class)).collect();
         self.points.push(PointSummary {
             classes: over(&self.classes),
-            claimed: self.claimed.iter().map(|(only, class)| (*only, group(only, class))).collect(),
+            asked: self.asked.iter().map(|(only, class)| (*only, group(only, class))).collect(),
             bins: over(&bins(&runs)),
             coflows: ClassSummary {
                 average: None,
@@ -270,9 +270,9 @@ impl Summary {
                 seeds: runs.iter().filter_map(|run| Some(run.coflows?.stats(run.seed))).collect(),
             },
             coflow_classes: CoflowClass::ALL.map(|class| coflows_of(&runs, &CoflowGroup::Class(class))),
-            claimed_coflows: {
+            asked_coflows: {
                 let of = |class: &SizeClass| coflows_of(&runs, &CoflowGroup::Size(class.clone()));
-                self.claimed_coflows.iter().map(of).collect()
+                self.asked_coflows.iter().map(of).collect()
             },
             exact: runs.iter().all(|run| matches!(run.kept, Kept::Rows(..))),
         });
@@ -331,13 +331,8 @@ pub(crate) mod tests {
 
     fn summary_of(runs: Vec<RunFlows>) -> PointSummary {
         let classes = SizeClasses::default().as_slice().to_vec();
-        let mut summary = Summary {
-            classes,
-            claimed: Vec::new(),
-            claimed_coflows: Vec::new(),
-            averages: Vec::new(),
-            points: Vec::new(),
-        };
+        let mut summary =
+            Summary { classes, asked: Vec::new(), asked_coflows: Vec::new(), averages: Vec::new(), points: Vec::new() };
         summary.add_point(runs).unwrap();
         summary.points.remove(0)
     }

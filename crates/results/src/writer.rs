@@ -27,6 +27,7 @@ use serde::{Deserialize, Serialize};
 use crate::decode::MOST_TABLE_BYTES;
 use crate::files::{PARTIAL, digest, partial, read_json, write_sealed, write_whole};
 use crate::flows::{FlowColumns, FlowWriter};
+use crate::further::Asked;
 use crate::labels::Labels;
 use crate::lock::{Alone, JOINING, LockFile};
 use crate::manifest::{EXACT, Experiment, Manifest, RUN_SCHEMA, Record, Run, RunInfo, SCHEMA};
@@ -176,8 +177,9 @@ impl ResultWriter {
                     let grouped_coflows = GroupedCoflows::of(&rows, &coflow_groups, &experiment.coflow_classes);
                     coflows_by_run.push((index, part.seed, rows));
                     let series = std::mem::take(&mut part.measured.series);
-                    let claimed_series =
-                        experiment.claims.iter().filter_map(|claim| claim.of_series(&series)).collect();
+                    let value =
+                        |asked: &Asked| Some((asked.id.clone(), asked.quantity.series.as_ref()?.value(&series)?));
+                    let asked_series = experiment.further.asked().iter().filter_map(value).collect();
                     series_by_run.push((index, part.seed, series));
                     let flows = reader.take_part(part.flows)?;
                     writer.write(index, part.seed, &flows)?;
@@ -194,7 +196,7 @@ impl ResultWriter {
                         sketch,
                         coflows,
                         grouped_coflows,
-                        claimed_series,
+                        asked_series,
                         measured: part.measured,
                     });
                 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use flowsieve_record::{Drops, FlowRow, LinkClass, PeriodicPart, PointResult};
 use flowsieve_results::{
-    Axis, CallCost, CoflowClassBounds, Experiment, Metric, PartId, PointInfo, Record, ResultDir, ResultError,
+    Axis, CallCost, CoflowClassBounds, Experiment, Further, Metric, PartId, PointInfo, Record, ResultDir, ResultError,
     ResultWriter, RunInfo, SchemeInfo, SizeClasses, Statistic,
 };
 
@@ -92,10 +92,9 @@ fn experiment() -> Experiment {
         scheme_files: BTreeMap::new(),
         record: Record::Full,
         looks: false,
-        claims: vec![],
+        further: Further::default(),
         missing_runs: 0,
         not_valid: Vec::new(),
-        unmeasured: vec![],
         schemes: SCHEMES.map(scheme).into(),
         points: LOADS.iter().flat_map(|&load| SCHEMES.map(|scheme| point(load, scheme))).collect(),
     }

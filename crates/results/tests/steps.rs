@@ -1,11 +1,11 @@
-//! Flows' time in each step of QCLIMB, from the rows of runs to files, classes and claims. In these results it is measured under
+//! Flows' time in each step of QCLIMB, from the rows of runs to files and classes. In these results it is measured under
 //! "new" alone.
 
 use std::path::Path;
 
 use crate::made::{Made, made};
 use flowsieve_record::{FlowRow, PointResult, Step, StepRow};
-use flowsieve_results::{Claim, Expected, Figure, Only, Record, ResultDir, SizeClass, Verdict};
+use flowsieve_results::{Record, ResultDir};
 
 /// Of each flow's FCT 500 ns are inference; the rest of flows of up to 100 KB is climb, of the others demotion.
 fn measure(scheme: &str, _: f64, _: u64, run: &mut PointResult) {
@@ -18,31 +18,7 @@ fn measure(scheme: &str, _: f64, _: u64, run: &mut PointResult) {
 }
 
 fn measured(folder: &Path, record: Record) -> ResultDir {
-    let small = SizeClass::between(0, Some(100_000));
-    let claim = Claim {
-        id: "c".into(),
-        place: String::new(),
-        figure: Figure::Share(Step::Climb),
-        series: None,
-        class: small,
-        only: Only::default(),
-        scheme: "new".into(),
-        baselines: Vec::new(),
-        loads: Vec::new(),
-        at: Vec::new(),
-        expected: Expected::Within(0.9, 1.0),
-        tolerance: 0.0,
-        note: String::new(),
-        stand_in: None,
-        coflow_class: None,
-        baseline_class: None,
-        repeats: None,
-        reading: None,
-        acts: None,
-        contradicts: None,
-        why: None,
-    };
-    made(folder, &Made { run: measure, claims: vec![claim], record, ..Made::default() })
+    made(folder, &Made { run: measure, record, ..Made::default() })
 }
 
 fn header(folder: &Path) -> String {
@@ -104,12 +80,4 @@ fn summary__shares_by_class_also_of_sketches() {
     let [small, middle, all] = full;
     assert!(small[1] > 0.9 && small[3] == 0.0 && middle[1] == 0.0 && middle[3] > 0.99);
     assert!(small.iter().sum::<f64>() == 1.0 && small[0] > all[0] && all[1] > 0.0 && all[3] > all[1]);
-}
-
-#[test]
-fn claims__of_a_share() {
-    let folder = tempfile::tempdir().unwrap();
-    let dir = measured(folder.path(), Record::Full);
-    let checked: Vec<Verdict> = dir.checked_claims().into_iter().map(|(_, checked)| checked.verdict).collect();
-    assert_eq!(checked, [Verdict::Agrees]);
 }

@@ -377,7 +377,7 @@ fn is_text_with(value: &Value, word: &str) -> bool {
 
 fn document(path: &Path, engines: &Engines) -> Result<Document, Error> {
     flowsieve_experiment::experiment_text::read(path)
-        .and_then(|text| flowsieve_experiment::document::parse(&text, engines.keys()))
+        .and_then(|text| flowsieve_experiment::document::parse(&text, engines))
 }
 
 fn title(path: &Path, engines: &Engines) -> String {

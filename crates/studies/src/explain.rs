@@ -1,4 +1,4 @@
-//! Explains a name: a setting, a scheme, a workload, a kind of fabric, a metric of claims, a value, or a word that is not
+//! Explains a name: a setting, a scheme, a workload, a kind of fabric, a metric, a value, or a word that is not
 //! modelled.
 //!
 //! Defaults and metrics are read from the documentation, which tests compare with what runs use. To find the readers of
@@ -16,12 +16,12 @@ use flowsieve_experiment::document::{self, SCHEME};
 use flowsieve_experiment::engine::{Engines, TagFeeds};
 use flowsieve_experiment::overrides::{self, Target};
 use flowsieve_fabric::topology::kinds;
-use flowsieve_results::SchemeInfo;
-use flowsieve_results::claims::{Count, Figure};
+use flowsieve_results::{Count, Figure, SchemeInfo};
 use flowsieve_schemes::registry;
 use flowsieve_settings::{Key, Keys, Origin, Section, SettingsError, Table};
 use flowsieve_workload::{Builtin, builtin, builtins, stand_ins};
 use serde::{Serialize, Serializer};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -53,7 +53,7 @@ pub struct Explained {
     /// Its name.
     pub name: String,
     /// The kind of thing.
-    pub kind: &'static str,
+    pub kind: Cow<'static, str>,
     /// Facts about it, each with a heading.
     #[serde(serialize_with = "as_map")]
     pub facts: Vec<(&'static str, String)>,
@@ -98,7 +98,7 @@ pub fn explain(name: &str, detail: Detail, engines: &Engines) -> Result<Vec<Expl
         found = meanings(&lower, detail, engines);
     }
     if found.is_empty() {
-        found.extend(words::word(&lower, engines.keys()));
+        found.extend(words::word(&lower, engines));
     }
     if found.is_empty() { Err(unknown(name, engines)) } else { Ok(found) }
 }
@@ -111,7 +111,7 @@ fn meanings(name: &str, detail: Detail, engines: &Engines) -> Vec<Explained> {
     found.extend(builtin(name).map(workload));
     found.extend(stand_ins().iter().find(|of| of.name == name).map(|of| Explained {
         name: of.name.to_owned(),
-        kind: "a stand-in for a trace, for `recorded`",
+        kind: "a stand-in for a trace, for `recorded`".into(),
         facts: is_and_source(about_stand_in(of), of.provenance),
     }));
     found.extend(kinds().find(|kind| kind.name() == name).map(|kind| {
@@ -120,9 +120,9 @@ fn meanings(name: &str, detail: Detail, engines: &Engines) -> Vec<Explained> {
             ("keys", kind.keys().join(", ")),
             ("source", "docs/reference/settings-topology.md".to_owned()),
         ];
-        Explained { name: name.to_owned(), kind: "a kind of fabric, for `kind`", facts }
+        Explained { name: name.to_owned(), kind: "a kind of fabric, for `kind`".into(), facts }
     }));
-    found.extend(Figure::all().find(|figure| figure.name() == name).map(metric));
+    found.extend(Figure::all().find(|figure| figure.name() == name).map(|figure| metric(figure, engines)));
     found
 }
 
@@ -146,7 +146,7 @@ pub fn workloads() -> Vec<String> {
 fn unknown(name: &str, engines: &Engines) -> Error {
     let problem = format!("`{name}` is not a setting, scheme, workload, kind of fabric or metric");
     SettingsError::new(Origin::CommandLine(format!("explain {name}").into()), problem)
-        .expected("a name that `flowsieve list` shows, the path of a setting, or a metric of claims")
+        .expected(format!("a name that `flowsieve list` shows, the path of a setting, or {}", a_metric(engines)))
         .names(name, names(engines))
         .into()
 }
@@ -186,7 +186,7 @@ fn setting(key: &'static Key, detail: Detail, engines: &Engines) -> Explained {
     facts.push(("read by", readers(key, detail, engines)));
     let page = documented.map_or("experiment-file.md", |(page, _)| page);
     facts.push(("source", format!("docs/reference/{page}, {}", document::home(key))));
-    Explained { name: key.name.to_owned(), kind: "a setting", facts }
+    Explained { name: key.name.to_owned(), kind: "a setting".into(), facts }
 }
 
 fn readers(key: &'static Key, detail: Detail, engines: &Engines) -> String {
@@ -264,12 +264,12 @@ fn scheme(info: &SchemeInfo, engines: &Engines) -> Explained {
         facts.push(("is made of", file.text.text.trim_end().to_owned()));
     }
     facts.push(("in a file", format!("{SCHEME} = [\"{0}\"] in [sweep]; [schemes.{0}] changes it", info.name)));
-    Explained { name: info.name.clone(), kind: "a scheme", facts }
+    Explained { name: info.name.clone(), kind: "a scheme".into(), facts }
 }
 
 fn workload(of: &'static Builtin) -> Explained {
     let facts = is_and_source(about_workload(of), of.provenance);
-    Explained { name: of.name.to_owned(), kind: "a distribution of flow sizes, for `sizes`", facts }
+    Explained { name: of.name.to_owned(), kind: "a distribution of flow sizes, for `sizes`".into(), facts }
 }
 
 /// Separates the source from the other lines of a list.
@@ -278,7 +278,12 @@ fn is_and_source(mut about: Vec<String>, source: &str) -> Vec<(&'static str, Str
     vec![("is", about.join("\n")), ("source", source.to_owned())]
 }
 
-fn metric(figure: Figure) -> Explained {
+/// A metric, by the tables of files that name one.
+fn a_metric(engines: &Engines) -> String {
+    format!("a metric{}", engines.tables().map_or(String::new(), |tables| format!(" of {}", tables.name)))
+}
+
+fn metric(figure: Figure, engines: &Engines) -> Explained {
     let name = figure.name();
     let mut facts = Vec::new();
     if let Figure::Count(Count::OfFlows(count)) = figure {
@@ -291,12 +296,12 @@ fn metric(figure: Figure) -> Explained {
         _ if figure.has_classes() => "flows, all or a class of sizes",
         _ => "whole runs",
     };
-    facts.extend([
-        ("of", of.to_owned()),
-        ("read by", "`metric` in [[claims]], and --resolve".to_owned()),
-        ("source", format!("docs/reference/{}, docs/reference/definitions.md", METRICS_PAGE.0)),
-    ]);
-    Explained { name, kind: "a metric of claims", facts }
+    facts.push(("of", of.to_owned()));
+    if let Some(tables) = engines.tables() {
+        facts.push(("read by", format!("`metric` in [[{}]], and --resolve", tables.name)));
+    }
+    facts.push(("source", format!("docs/reference/{}, docs/reference/definitions.md", METRICS_PAGE.0)));
+    Explained { name, kind: a_metric(engines).into(), facts }
 }
 
 /// Returns the rows of all tables with three columns, by cell.
@@ -354,10 +359,10 @@ mod tests {
     fn explain__every_name_has_what_its_kind_has() {
         for name in names(&built_in()) {
             for explained in of(&name) {
-                let headings: &[&str] = match explained.kind {
+                let headings: &[&str] = match &*explained.kind {
                     "a setting" => &["is", "takes", "default", "stands in", "read by", "source"],
                     "a scheme" => &["is", "needs", "source", "in a file"],
-                    "a metric of claims" => &["is", "unit", "of", "read by", "source"],
+                    "a metric" => &["is", "unit", "of", "source"],
                     "not modelled" => &["is", "nearest", "source"],
                     _ => &["is", "source"],
                 };
@@ -404,7 +409,7 @@ mod tests {
         );
         assert!(!fact(fct, "metrics").contains("slowdown"), "{}", fct.text());
         assert!(fact(&of("p99")[0], "metrics").contains("p99 slowdown"));
-        assert_eq!((of("pfc")[0].kind, of("HPCC")[0].kind), ("not modelled", "not modelled"));
+        assert_eq!((&*of("pfc")[0].kind, &*of("HPCC")[0].kind), ("not modelled", "not modelled"));
         assert!(fact(&of("ndp")[0], "source").contains("limits.md"));
         assert!(fact(&of("swift")[0], "nearest").ends_with("; to write one: docs/extend/congestion-control.md"));
     }
@@ -413,7 +418,7 @@ mod tests {
     #[test]
     fn explain__what_is_absent_is_nothing_else() {
         for name in absent_names().flatten() {
-            assert_eq!(of(name).iter().map(|one| one.kind).collect::<Vec<_>>(), ["not modelled"], "{name}");
+            assert_eq!(of(name).iter().map(|one| &*one.kind).collect::<Vec<_>>(), ["not modelled"], "{name}");
         }
     }
 
@@ -421,7 +426,7 @@ mod tests {
     fn explain__a_value_names_its_settings() {
         assert!(fact(&of("cubic")[0], "of").starts_with("`transport`: "), "{}", of("cubic")[0].text());
         assert!(fact(&of("flowlet")[0], "of").starts_with("`load_balancing`: "));
-        assert_eq!(of("dctcp").iter().map(|one| one.kind).collect::<Vec<_>>(), ["a scheme"]);
+        assert_eq!(of("dctcp").iter().map(|one| &*one.kind).collect::<Vec<_>>(), ["a scheme"]);
         assert!(explain("10ms", Detail::All, &built_in()).is_err(), "an example of a list is no value of it");
     }
 

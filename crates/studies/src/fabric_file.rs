@@ -1,6 +1,7 @@
 //! The file of a fabric, as `tune` takes it: a whole experiment, or a `[topology]` alone.
 
 use flowsieve_engines::built_in;
+use flowsieve_experiment::further::Tables;
 use flowsieve_experiment::source::Source;
 use flowsieve_experiment::{Error, ExperimentText};
 use flowsieve_fabric::topology::Fabric;
@@ -11,8 +12,9 @@ use toml_edit::{DocumentMut, Item, TableLike};
 /// What is taken of a fabric file's `[network]`: the memory of its switches. Queues and marks are what is looked for.
 const OF_NETWORK: [&str; 4] = ["buffer", "admission", "shared_buffer", "dt_alpha"];
 
-/// Reads a fabric's file: what is kept of it, and the fabric. It may be a whole experiment, or have a fabric alone.
-pub(crate) fn read(path: &Path) -> Result<(DocumentMut, Fabric), Error> {
+/// Reads a fabric's file: what is kept of it, and the fabric. It may be a whole experiment, with these further tables, or have
+/// a fabric alone.
+pub(crate) fn read(path: &Path, tables: Option<Tables>) -> Result<(DocumentMut, Fabric), Error> {
     let source = Source::open(path)?;
     let refuse = |problem: &str| Error::File { path: path.display().to_string(), problem: problem.to_owned() };
     let mut document: DocumentMut =
@@ -27,7 +29,7 @@ pub(crate) fn read(path: &Path) -> Result<(DocumentMut, Fabric), Error> {
         }
     }
     let whole = Source { text: ExperimentText::new(&source.text.name, &text), ..source.clone() };
-    let plan = whole.plan(&built_in())?;
+    let plan = whole.plan(&built_in().reading(tables))?;
     let Some(point) = plan.points.first() else { return Err(refuse("has no point")) };
     let fabric = Fabric::from_settings_in(&point.settings, point.folder.path())?;
     document.retain(|name, _| ["topology", "network", "transport", "run"].contains(&name));

@@ -2,7 +2,6 @@
 
 mod against;
 mod changes;
-mod claims;
 mod coflows;
 mod common;
 mod configure;

@@ -110,6 +110,7 @@ impl Names {
             ("tune", "workload", &self.workloads),
             ("convert", "from", &self.formats),
         ];
+        places.retain(|(path, ..)| cfg!(feature = "papers") || *path != "reproduce");
         if cfg!(target_os = "linux") {
             for of_lab in ["lab run", "lab compare", "lab up"] {
                 places.extend([(of_lab, "file", &self.experiments[..]), (of_lab, "set", &self.keys[..])]);

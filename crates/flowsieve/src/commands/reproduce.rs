@@ -9,19 +9,19 @@ use flowsieve_experiment::bundle::{failed, write_text};
 use flowsieve_experiment::engine::Engines;
 use flowsieve_experiment::execute::{How, execute_sharing};
 use flowsieve_experiment::plan::{Changes, Plan};
-use flowsieve_experiment::reproduce::{self, Figure, Reproduction, Take};
 use flowsieve_experiment::shards::hops_in_words;
 use flowsieve_experiment::{Error, lookup};
 use flowsieve_files::{self as files, Existing};
-use flowsieve_report::{self as report, PageFigure};
-use flowsieve_results::ResultError;
-use flowsieve_results::claims::Measured;
+use flowsieve_papers::reproduce::{self, Figure, Reproduction, Take};
+use flowsieve_papers::resolve::Resolving as State;
+use flowsieve_report::Layout;
 
 use super::announce;
 use super::run::tell_of_threads;
 use crate::interruption;
 use crate::options::{Budget, ChangeOptions, Jobs, Threads};
 use crate::output::{print, tell};
+use crate::papers;
 use crate::progress::{in_words, shown};
 use crate::resolve::{Resolvable, Resolving};
 
@@ -117,9 +117,19 @@ pub(crate) fn reproduce(args: &Reproduce, engines: &Engines) -> Result<(), Error
     }
     let page = Page::of(args, &out)?;
     let unreported = Cell::new(None);
-    let place = Place { engines, out: &out, parts: &parts, jobs, threads, keep: args.keep, unreported: &unreported };
-    let mut figures: Vec<Running> =
-        reproduction.figures.iter_mut().map(|figure| Running { figure, place: &place }).collect();
+    let make = |figure: &mut Figure| {
+        let Some(plan) = figure.left(&parts) else { return Ok(()) };
+        let (folder, how) = (out.join(&figure.name), How { jobs, threads, fresh: false, replace: true });
+        let result = shown(&plan, |show| execute_sharing(&plan, engines, &folder, &parts, how, show))?;
+        if let Err(error) = papers::write(&result, &Layout::new(&result.manifest().experiment, None)?) {
+            // The other reports are still written.
+            unreported.set(Some(error));
+        }
+        figure.take(&result)?;
+        if args.keep { figure.keep() } else { Ok(()) }
+    };
+    let figures = reproduction.figures.iter_mut();
+    let mut figures: Vec<Running> = figures.map(|figure| Running { figure, parts: &parts, make: &make }).collect();
     for running in &mut figures {
         announce(&running.figure.plan, jobs);
         running.make()?;
@@ -275,7 +285,7 @@ fn say(reproduction: &Reproduction, parts: &Path, jobs: usize) {
 }
 
 /// Returns the path of a figure's drawing, next to the page.
-fn drawing(paper: &str, figure: &PageFigure) -> String {
+fn drawing(paper: &str, figure: &Figure) -> String {
     format!("figures/{paper}-{}.svg", figure.name)
 }
 
@@ -291,52 +301,24 @@ fn write(path: &Path, text: &str, existing: Existing) -> Result<(), Error> {
     write_text(path, existing, text)
 }
 
-/// Where runs are made, and how.
-struct Place<'a> {
-    engines: &'a Engines,
-    out: &'a Path,
-    parts: &'a Path,
-    jobs: usize,
-    threads: Option<usize>,
-    /// Whether measured values are stored next to the experiments.
-    keep: bool,
-    /// Why the last missing report could not be written.
-    unreported: &'a Cell<Option<ResultError>>,
-}
-
 /// A figure that is being made.
 struct Running<'a> {
     figure: &'a mut Figure,
-    place: &'a Place<'a>,
+    parts: &'a Path,
+    /// Makes the runs that it lacks.
+    make: &'a dyn Fn(&mut Figure) -> Result<(), Error>,
 }
 
 impl Resolvable for Running<'_> {
-    fn plan(&self) -> &Plan {
-        &self.figure.plan
+    fn state(&self) -> State<'_> {
+        self.figure.resolving(|key| self.parts.join(key).exists())
     }
 
     fn plan_mut(&mut self) -> &mut Plan {
         &mut self.figure.plan
     }
 
-    fn measured(&self) -> Measured {
-        self.figure.measured()
-    }
-
-    fn is_made(&self, key: &str) -> bool {
-        self.figure.kept.has(key) || self.place.parts.join(key).exists()
-    }
-
     fn make(&mut self) -> Result<(), Error> {
-        let Place { engines, out, parts, jobs, threads, keep, unreported } = *self.place;
-        let Some(plan) = self.figure.left(parts) else { return Ok(()) };
-        let (folder, how) = (out.join(&self.figure.name), How { jobs, threads, fresh: false, replace: true });
-        let result = shown(&plan, |show| execute_sharing(&plan, engines, &folder, parts, how, show))?;
-        if let Err(error) = report::write(&result, &report::Layout::new(&result.manifest().experiment, None)?) {
-            // The other reports are still written.
-            unreported.set(Some(error));
-        }
-        self.figure.take(&result)?;
-        if keep { self.figure.keep() } else { Ok(()) }
+        (self.make)(self.figure)
     }
 }

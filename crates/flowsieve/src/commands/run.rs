@@ -2,24 +2,22 @@
 
 use super::{Planned, announce, default_out, show_result};
 use crate::interruption;
-use crate::options::{Budget, ReportOptions, RunOptions};
+use crate::options::{ReportOptions, RunOptions};
 use crate::output::{print, print_json, tell};
 use crate::progress::{Progress, shown};
-use crate::resolve::{Resolvable, Resolving};
+#[cfg(feature = "papers")]
+use crate::resolve::ResolveOptions;
 use clap::{Args, ValueHint};
 use flowsieve_engines::follow::Which;
 use flowsieve_experiment::Error;
 use flowsieve_experiment::engine::Engines;
 use flowsieve_experiment::execute::{Event, How, execute, execute_parts};
-use flowsieve_experiment::plan::{self, Changes, Plan};
+use flowsieve_experiment::plan::{self, Plan};
 use flowsieve_experiment::shards::Shard;
-use flowsieve_results::ResultDir;
-use flowsieve_results::claims::Measured;
 use flowsieve_results::timeline::Timeline;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -53,21 +51,18 @@ pub(crate) struct Run {
     /// Rank the points by the flows to every Kth host
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(2..=65_535))]
     pub(crate) screen: Option<u32>,
-    /// Add seeds, five to 40, until the experiment's claims of this metric are resolved, such as "mean fct"
-    #[arg(long, value_name = "METRIC", conflicts_with_all = ["seeds", "screen"])]
-    pub(crate) resolve: Option<String>,
-    /// Time for adding seeds, from the start of the command; the first five are always run
-    #[arg(long, value_name = "TIME", default_value = "60m", requires = "resolve")]
-    pub(crate) budget: Budget,
+    #[cfg(feature = "papers")]
+    #[command(flatten)]
+    resolving: ResolveOptions,
     /// Print the timeline of a flow instead: what its packets waited for, hop by hop, in each point's first seed.
     /// Give its number, or `slowest` or `p99` by slowdown, optionally of a size class: `slowest:0-100KB`
-    #[arg(long, value_name = "FLOW", conflicts_with_all = ["out", "fresh", "replace", "resolve", "threads"])]
+    #[arg(long, value_name = "FLOW", conflicts_with_all = ["out", "fresh", "replace", "threads"])]
     pub(crate) follow_flow: Option<Which>,
     /// Make only this share of the runs, by estimated cost, such as 3/40: no result, but parts for `flowsieve join`
-    #[arg(long, value_name = "I/N", conflicts_with_all = ["keys", "resolve", "follow_flow", "replace"])]
+    #[arg(long, value_name = "I/N", conflicts_with_all = ["keys", "follow_flow", "replace"])]
     pub(crate) shard: Option<Shard>,
     /// Make only these runs: a file with one key per line, or with runs of `flowsieve plan --json`
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["resolve", "follow_flow", "replace"])]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["follow_flow", "replace"])]
     pub(crate) keys: Option<PathBuf>,
     /// Print the results as JSON instead of a table
     #[arg(long)]
@@ -82,8 +77,11 @@ impl Run {
 }
 
 pub(crate) fn run(args: &Run, engines: &Engines) -> Result<(), Error> {
-    let resolve = args.resolve.is_some();
-    let mut changes = Changes { resolve, ..args.of.changes() };
+    let mut changes = args.of.changes();
+    #[cfg(feature = "papers")]
+    {
+        changes.resolve = args.resolving.resolve.is_some();
+    }
     changes.sets.extend(args.screen.map(|every| format!("screen={every}")));
     let plan = plan::read(&args.of.file, &changes, engines)?;
     if let Some(which) = &args.follow_flow {
@@ -96,62 +94,21 @@ pub(crate) fn run(args: &Run, engines: &Engines) -> Result<(), Error> {
     if run_some(args, &plan, engines, &out, jobs)? {
         return Ok(());
     }
-    let resolving = args.resolve.as_deref().map(|metric| Resolving {
-        metric: Some(metric),
-        begun: Instant::now(),
-        budget: args.budget.0,
-        jobs,
-    });
-    if let Some(resolving) = &resolving {
-        resolving.of_metric(&plan)?;
-    }
+    #[cfg(feature = "papers")]
+    let resolving = args.resolving.of(&plan, jobs)?;
     announce(&plan, jobs);
     interruption::answer()?;
-    let (fresh, replace) = (args.options.make.fresh, args.options.replace);
-    let mut resolved = Resolved { plan, engines, result: None, out, jobs, threads, fresh, replace };
-    resolved.make()?;
-    if let Some(resolving) = resolving {
-        resolving.go_on(std::slice::from_mut(&mut resolved))?;
-    }
-    resolved.result.map_or(Ok(()), |result| show_result(&result, &ReportOptions::default(), args.json))
-}
-
-/// An experiment whose claims are to be resolved.
-struct Resolved<'a> {
-    plan: Plan,
-    engines: &'a Engines,
-    result: Option<ResultDir>,
-    out: PathBuf,
-    jobs: usize,
-    threads: Option<usize>,
-    fresh: bool,
-    replace: bool,
-}
-
-impl Resolvable for Resolved<'_> {
-    fn plan(&self) -> &Plan {
-        &self.plan
-    }
-
-    fn plan_mut(&mut self) -> &mut Plan {
-        &mut self.plan
-    }
-
-    fn measured(&self) -> Measured {
-        self.result.as_ref().map_or_else(Measured::default, ResultDir::measured)
-    }
-
-    fn is_made(&self, key: &str) -> bool {
-        self.out.join("parts").join(key).exists()
-    }
-
-    fn make(&mut self) -> Result<(), Error> {
-        let (jobs, threads, fresh) = (self.jobs, self.threads, std::mem::take(&mut self.fresh));
-        let how = How { jobs, threads, fresh, replace: self.replace };
-        let result = shown(&self.plan, |show| execute(&self.plan, self.engines, &self.out, how, show))?;
-        self.result = Some(result);
-        Ok(())
-    }
+    let make = |plan: &Plan, fresh: bool| {
+        let how = How { jobs, threads, fresh, replace: args.options.replace };
+        shown(plan, |show| execute(plan, engines, &out, how, show))
+    };
+    let result = make(&plan, args.options.make.fresh)?;
+    #[cfg(feature = "papers")]
+    let result = match resolving {
+        Some(resolving) => resolving.go_on_with(plan, result, &|plan| make(plan, false))?,
+        None => result,
+    };
+    show_result(&result, &ReportOptions::default(), args.json)
 }
 
 /// Says which points are run on one thread although more are asked for, and why; each reason once.

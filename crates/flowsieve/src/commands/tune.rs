@@ -4,6 +4,7 @@
 use crate::interruption;
 use crate::options::Jobs;
 use crate::output::{print, print_json, tell};
+use crate::papers::{self, TABLES};
 use crate::progress::{STEPS, bar, in_words, shown};
 use crate::values::{Budget, Marking, Method, NamedPort, Rate, Span, Time};
 use clap::{Args, ValueHint};
@@ -13,7 +14,7 @@ use flowsieve_experiment::bundle::{failed, write_text};
 use flowsieve_experiment::execute::{How, Show, execute_sharing};
 use flowsieve_experiment::plan::Plan;
 use flowsieve_files::{Existing, check_new};
-use flowsieve_report::{self as report, Layout};
+use flowsieve_report::Layout;
 use flowsieve_results::ResultDir;
 use flowsieve_studies::configuration::{Configured, Ports, Written};
 use flowsieve_studies::configure::System;
@@ -300,7 +301,7 @@ impl Work for Here<'_> {
         let engines = built_in();
         let result = (self.step)(what, plan, &|show| execute_sharing(plan, &engines, out, parts, how, show))?;
         let layout = Layout::new(&result.manifest().experiment, None)?;
-        report::write(&result, &layout).map_err(Error::Unreported)?;
+        papers::write(&result, &layout).map_err(Error::Unreported)?;
         Ok(result)
     }
 
@@ -336,6 +337,7 @@ pub fn tuned(
     let jobs = ask.jobs.count();
     let request = Request {
         fabric: fabric.to_owned(),
+        tables: TABLES,
         wanted: of.wanted(vec![load], None, studies::Method::Background),
         load,
         queues: ask.queues.map_or((2, 8), |queues| (queues.fewest, queues.most)),
@@ -445,7 +447,7 @@ pub fn computed(
         (Some(_), Some(name)) => {
             return input(format!("--{name}: expected no fabric, which has rates and a round trip of its own"));
         }
-        (Some(path), None) => Network::Fabric(path),
+        (Some(path), None) => Network::Fabric(path, TABLES),
         (None, _) => {
             let rates = if by.rate.is_empty() { &[RATE][..] } else { &by.rate };
             let rates_bps = rates.iter().map(|rate| rate.bps).collect();

@@ -9,7 +9,7 @@ use clap::{Args, ValueHint};
 use flowsieve_experiment::Error;
 use flowsieve_experiment::engine::Engines;
 use flowsieve_experiment::execute::How;
-use flowsieve_experiment::verify::Claimed;
+use flowsieve_experiment::verify::Verifiable;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -34,16 +34,16 @@ pub(crate) struct Verify {
 }
 
 pub(crate) fn verify(args: &Verify, engines: &Engines) -> Result<(), Error> {
-    let claimed = Claimed::read(&args.what, engines)?;
+    let whole = Verifiable::read(&args.what, engines)?;
     let jobs = args.threads.jobs(args.jobs);
-    announce(&claimed.plan, jobs);
-    claimed.made_by_another(engines).iter().for_each(tell);
+    announce(&whole.plan, jobs);
+    whole.made_by_another(engines).iter().for_each(tell);
     interruption::answer_with(|runs, of| format!("stopped after {runs} of {of} runs: nothing is verified"))?;
     let how = How { jobs, threads: args.threads.count(), fresh: true, replace: false };
     let out = args.out.as_deref();
-    let differences = shown(&claimed.plan, |show| claimed.differences(engines, out, how, show))?;
+    let differences = shown(&whole.plan, |show| whole.differences(engines, out, how, show))?;
     if differences.is_empty() {
-        let (runs, files) = (claimed.plan.runs.len(), claimed.files());
+        let (runs, files) = (whole.plan.runs.len(), whole.files());
         return print(&format!("same bytes: {runs} runs give the same {files}\n"));
     }
     print(&(differences.join("\n") + "\n"))?;

@@ -1,11 +1,11 @@
 //! One plot of a drawing: its axes, and the data between them.
 
 use super::{
-    CLAIMED_RADIUS, GAP, INK, LINE, RULE, STATED, TEXT, WHITE, dashes, fitting, ink_of, lines_of, mark, points, ring,
+    GAP, INK, LEVEL, LINE, RANGE_RADIUS, RULE, TEXT, WHITE, dashes, fitting, ink_of, lines_of, mark, points, ring,
     stroke, width_of,
 };
 use crate::axes::Scaled;
-use crate::figure::{Claimed, Datum, Places, Plot, Series, Shape};
+use crate::figure::{Datum, Places, Plot, Range, Series, Shape};
 use crate::font::Font;
 use crate::format::number;
 use crate::looks::marked_of;
@@ -172,9 +172,10 @@ impl<'a> Panel<'a> {
 
     /// Whether each series has its own place, whose name says which it is.
     pub(super) fn says_its_series(&self) -> bool {
+        let marks = &self.plot.marks;
         let is_place =
             |series: &Series| series.data.len() == 1 && self.x.ticks.iter().any(|(_, name)| *name == series.label);
-        self.plot.claimed.is_empty() && self.plot.stated.is_empty() && self.plot.series.iter().all(is_place)
+        marks.ranges.is_empty() && marks.levels.is_empty() && self.plot.series.iter().all(is_place)
     }
 
     /// Below the plot.
@@ -207,9 +208,9 @@ impl<'a> Panel<'a> {
         let frame =
             Frame { across: (left + self.left, left + self.width - self.right - 1), up: (foot - 1, top + self.top()) };
         self.draw_axes(&frame, sheet, left + GAP);
-        for &(scheme, value) in &self.plot.stated {
+        for &(scheme, value) in &self.plot.marks.levels {
             let y = self.y.map(self.y.on_paper(value), frame.up);
-            sheet.begin_dashes(&STATED);
+            sheet.begin_dashes(&LEVEL);
             sheet.line([(frame.across.0, y), (frame.across.1, y)], stroke(ink_of(scheme), 8));
             sheet.end();
         }
@@ -222,7 +223,7 @@ impl<'a> Panel<'a> {
             }
             sheet.end();
         }
-        self.draw_claimed(&frame, sheet);
+        self.draw_ranges(&frame, sheet);
     }
 
     /// `edge`: where the name of the vertical axis is.
@@ -346,16 +347,16 @@ impl<'a> Panel<'a> {
         }
     }
 
-    fn draw_claimed(&self, frame: &Frame, sheet: &Sheet) {
-        for &Claimed { scheme, x, low, high } in &self.plot.claimed {
+    fn draw_ranges(&self, frame: &Frame, sheet: &Sheet) {
+        for &Range { scheme, x, low, high } in &self.plot.marks.ranges {
             let [low, high] = [low, high].map(|end| self.at(frame, x, end));
             let look = stroke(ink_of(scheme), 8);
-            sheet.begin("claimed change");
+            sheet.begin(self.plot.marks.words.range[1]);
             if low != high {
                 sheet.line([low, high], stroke(RULE, 5));
-                ring(sheet, low, CLAIMED_RADIUS, look);
+                ring(sheet, low, RANGE_RADIUS, look);
             }
-            ring(sheet, high, CLAIMED_RADIUS, look);
+            ring(sheet, high, RANGE_RADIUS, look);
             sheet.end();
         }
     }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::figure::tests::plot;
-use crate::figure::{Base, Claimed, Datum, Places, Plot, Series, XAxis, YAxis};
+use crate::figure::{Base, Datum, Marks, Places, Plot, Range, Series, Words, XAxis, YAxis};
 use crate::format::number;
 use proptest::prelude::*;
 use roxmltree::{Document, Node, ParsingOptions};
@@ -145,23 +145,26 @@ fn svg__schemes_differ_in_symbol_and_dash() {
 }
 
 #[test]
-fn svg__what_claims_say_is_drawn_and_explained() {
+fn svg__what_marks_say_is_drawn_and_explained() {
     let plot = Plot {
-        claimed: vec![Claimed { scheme: 1, x: 0.5, low: 0.2, high: 0.4 }],
-        stated: vec![(0, 1.5)],
+        marks: Marks {
+            words: Words { range: ["said", "said range"], level: ["meant", "said level"] },
+            ranges: vec![Range { scheme: 1, x: 0.5, low: 0.2, high: 0.4 }],
+            levels: vec![(0, 1.5)],
+        },
         ..plot(Base::Zero, &[1.0, 2.0])
     };
-    let svg = of_claims(&figure(vec![plot])).unwrap();
+    let svg = figure_svg(&figure(vec![plot])).unwrap();
     let document = read(&svg);
-    assert!(texts(&document).iter().any(|(text, _)| *text == "claimed change"));
-    assert!(texts(&document).iter().any(|(text, _)| *text == "claimed value"));
-    let marks = titled(&document, "claimed change").children().filter(|node| node.has_tag_name("circle"));
+    assert!(texts(&document).iter().any(|(text, _)| *text == "said range"));
+    assert!(texts(&document).iter().any(|(text, _)| *text == "said level"));
+    let marks = titled(&document, "said range").children().filter(|node| node.has_tag_name("circle"));
     assert!(marks.clone().count() == 2 && marks.into_iter().all(|mark| mark.attribute("fill").is_none()));
 }
 
 #[test]
-fn of_claims__so_many_plots_as_anyone_looks_at() {
-    let svg = of_claims(&figure(vec![plot(Base::Zero, &[1.0, 2.0]); 12])).unwrap();
+fn figure_svg__so_many_plots_as_anyone_looks_at() {
+    let svg = figure_svg(&figure(vec![plot(Base::Zero, &[1.0, 2.0]); 12])).unwrap();
     let document = read(&svg);
     assert_eq!(texts(&document).iter().filter(|(text, _)| *text == "Mean FCT, all flows").count(), MOST_PLOTS);
 }
@@ -180,8 +183,7 @@ fn svg__bars_stand_on_zero_beside_each_other() {
         x: XAxis { name: String::new(), unit: String::new(), places: Places::Names(vec!["host-up".into()]) },
         y: YAxis { name: "share".into(), unit: "%".into(), base: Base::Zero },
         series: vec![series(0, Shape::Bars, 50.0), series(1, Shape::Bars, 25.0), series(0, Shape::Reference, 60.0)],
-        claimed: Vec::new(),
-        stated: Vec::new(),
+        marks: Marks::default(),
     };
     let svg = drawn(&figure(vec![plot]), 1);
     let document = read(&svg);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use flowsieve_record::{Drops, FlowRow, LinkClass, PointResult};
 use flowsieve_results::{
-    Claim, CoflowClassBounds, Experiment, PartId, PointInfo, Record, ResultDir, ResultWriter, SchemeInfo, SizeClasses,
+    CoflowClassBounds, Experiment, Further, PartId, PointInfo, Record, ResultDir, ResultWriter, SchemeInfo, SizeClasses,
 };
 
 pub(crate) const LOADS: [f64; 2] = [0.5, 0.8];
@@ -17,7 +17,7 @@ pub(crate) struct Made {
     pub(crate) flows: u32,
     pub(crate) run: fn(&str, f64, u64, &mut PointResult),
     pub(crate) point: fn(&mut PointInfo),
-    pub(crate) claims: Vec<Claim>,
+    pub(crate) further: Further,
     pub(crate) looks: bool,
     pub(crate) record: Record,
 }
@@ -25,7 +25,7 @@ pub(crate) struct Made {
 impl Default for Made {
     fn default() -> Made {
         let (run, point) = (|_: &str, _, _, _: &mut PointResult| {}, |_: &mut PointInfo| {});
-        Made { seeds: 3, flows: 4_000, run, point, claims: Vec::new(), looks: false, record: Record::Full }
+        Made { seeds: 3, flows: 4_000, run, point, further: Further::default(), looks: false, record: Record::Full }
     }
 }
 
@@ -125,10 +125,9 @@ fn experiment(made: &Made) -> Experiment {
         scheme_files: BTreeMap::new(),
         record: made.record,
         looks: made.looks,
-        claims: made.claims.clone(),
+        further: made.further.clone(),
         missing_runs: 0,
         not_valid: Vec::new(),
-        unmeasured: Vec::new(),
         schemes: SCHEMES.map(scheme).into(),
         points: LOADS.iter().flat_map(|&load| SCHEMES.map(|scheme| point(load, scheme))).collect(),
     }

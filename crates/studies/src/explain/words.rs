@@ -2,7 +2,8 @@
 //! and what is not modelled.
 
 use super::{Explained, METRICS_PAGE, metric};
-use flowsieve_results::claims::Figure;
+use flowsieve_experiment::engine::Engines;
+use flowsieve_results::Figure;
 use flowsieve_settings::{Keys, Kind};
 
 /// What Flowsieve does not model: names, what they are, and what comes nearest, or the page that says how to write one.
@@ -56,8 +57,8 @@ const ABSENT: [(&[&str], &str, &str); 19] = [
 ];
 
 /// Explains a word, in lower case.
-pub(super) fn word(name: &str, keys: &Keys) -> Option<Explained> {
-    part_of_metrics(name).or_else(|| value(name, keys)).or_else(|| absent(name))
+pub(super) fn word(name: &str, engines: &Engines) -> Option<Explained> {
+    part_of_metrics(name, engines).or_else(|| value(name, engines.keys())).or_else(|| absent(name))
 }
 
 /// Returns the names of what is not modelled, kind by kind.
@@ -66,17 +67,17 @@ pub fn absent_names() -> impl Iterator<Item = &'static [&'static str]> {
 }
 
 /// Explains the first word of metrics' names, such as `p99`, or what follows it, such as `fct`.
-fn part_of_metrics(name: &str) -> Option<Explained> {
+fn part_of_metrics(name: &str, engines: &Engines) -> Option<Explained> {
     let has =
         |figure: &Figure| figure.name().split_once(' ').is_some_and(|(first, rest)| first == name || rest == name);
     let figures: Vec<Figure> = Figure::all().filter(has).collect();
-    let first = metric(*figures.first()?);
+    let first = metric(*figures.first()?, engines);
     let (_, is) = first.facts.into_iter().find(|(heading, _)| *heading == "is")?;
     let names: Vec<String> = figures.iter().map(|figure| figure.name()).collect();
     let is = if first.name.starts_with(name) { format!("a statistic; {}: {is}", first.name) } else { is };
     Some(Explained {
         name: name.to_owned(),
-        kind: "part of the names of metrics",
+        kind: "part of the names of metrics".into(),
         facts: vec![
             ("is", is),
             ("metrics", names.join(", ")),
@@ -95,7 +96,7 @@ fn value(name: &str, keys: &Keys) -> Option<Explained> {
         keys.iter().filter(|key| takes(&key.kind)).map(|key| format!("`{}`: {}", key.name, key.help)).collect();
     (!of.is_empty()).then(|| Explained {
         name: name.to_owned(),
-        kind: "a value",
+        kind: "a value".into(),
         facts: vec![("of", of.join("\n")), ("source", "docs/README.md has the pages of settings".to_owned())],
     })
 }
@@ -107,5 +108,5 @@ fn absent(name: &str) -> Option<Explained> {
         ("nearest", nearest.replace("docs/", "to write one: docs/")),
         ("source", "docs/reference/limits.md, docs/compare.md".to_owned()),
     ];
-    Some(Explained { name: name.to_owned(), kind: "not modelled", facts })
+    Some(Explained { name: name.to_owned(), kind: "not modelled".into(), facts })
 }

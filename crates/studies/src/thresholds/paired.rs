@@ -11,6 +11,7 @@ use crate::parallel::in_parallel;
 use flowsieve_core::Place;
 use flowsieve_engines::built_in;
 use flowsieve_experiment::engine::go_on;
+use flowsieve_experiment::further::Tables;
 use flowsieve_experiment::plan::Plan;
 use flowsieve_experiment::source::Source;
 use flowsieve_experiment::{Error, ExperimentText, Folder};
@@ -46,7 +47,7 @@ pub(super) const MTU: u64 = 1_500;
 pub(crate) const BUFFER_PER_K: (u64, u64) = (240, 65);
 
 /// The network that the thresholds are for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Network {
     /// Hosts at one switch.
     Switch {
@@ -55,8 +56,8 @@ pub enum Network {
         /// Round trip without queues and serialisation.
         rtt_ps: u64,
     },
-    /// The `[topology]` of this file.
-    Fabric(PathBuf),
+    /// The `[topology]` of this file, which may have these further tables.
+    Fabric(PathBuf, Option<Tables>),
 }
 
 /// How to compare.
@@ -158,8 +159,8 @@ impl Site {
                     name: format!("{HOSTS} hosts of {} at one switch", format_rate(host_bps)),
                 })
             }
-            Network::Fabric(path) => {
-                let (mut document, fabric) = fabric_file::read(path)?;
+            Network::Fabric(path, tables) => {
+                let (mut document, fabric) = fabric_file::read(path, *tables)?;
                 document.retain(|name, _| name == "topology");
                 Ok(Site {
                     text: document.to_string(),
@@ -374,7 +375,7 @@ mod tests {
         let text = "[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\nhost_link = \"10Gbps\"\nfabric_link = \"40Gbps\"\n\
                     [workload]\nsizes = \"web-search\"\nload = 0.5\nflows = 5\n[sweep]\nscheme = [\"dctcp\"]\n";
         std::fs::write(&path, text).unwrap();
-        let site = Site::open(&Network::Fabric(path)).unwrap();
+        let site = Site::open(&Network::Fabric(path, None)).unwrap();
         assert_eq!(site.links.rates_bps, [10_000_000_000, 40_000_000_000]);
         assert_eq!(site.links.slowest, [(Place::Leaf, 10_000_000_000), (Place::Spine, 40_000_000_000)]);
         let text = experiment(&site, Marking::Queue, ("sizes = \"web-search\"", 0.5, 20), &[30_000]);

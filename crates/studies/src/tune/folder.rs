@@ -24,7 +24,7 @@ const MOST_BYTES: u64 = 1 << 20;
 
 /// What the file says.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-struct Claim {
+struct Asked {
     /// What was asked, without the effort.
     question: BTreeMap<String, String>,
     /// BLAKE3 of each file as it was written.
@@ -34,9 +34,9 @@ struct Claim {
 
 /// A folder that belongs to this question.
 #[derive(Debug)]
-pub(super) struct Claimed {
+pub(super) struct Taken {
     path: PathBuf,
-    claim: Claim,
+    asked: Asked,
     /// Whether the folder was new or empty.
     is_new: bool,
     /// Whether the folder was there.
@@ -44,17 +44,17 @@ pub(super) struct Claimed {
     alone: Alone,
 }
 
-impl Claimed {
+impl Taken {
     /// Takes a new or empty folder, or one of the same question.
-    pub(super) fn claim(path: &Path, question: BTreeMap<String, String>, replace: bool) -> Result<Claimed, Error> {
+    pub(super) fn take(path: &Path, question: BTreeMap<String, String>, replace: bool) -> Result<Taken, Error> {
         let refuse = |problem: String| {
             let expected = "expected another --out, or --replace";
             Err(Error::File { path: path.display().to_string(), problem: format!("{problem}; {expected}") })
         };
-        let mut claim = Claim { question, written: BTreeMap::new() };
+        let mut asked = Asked { question, written: BTreeMap::new() };
         let read = || {
             let file = flowsieve_files::open_text(&path.join(REQUEST), MOST_BYTES).ok()?;
-            serde_json::from_reader::<_, Claim>(file).ok()
+            serde_json::from_reader::<_, Asked>(file).ok()
         };
         // A process that has begun there has not written its request yet.
         let is_used = || -> Result<bool, Error> {
@@ -70,18 +70,18 @@ impl Claimed {
         let is_new = !is_used()?;
         if !is_new {
             match read() {
-                Some(there) if there.question == claim.question => claim.written = there.written,
-                Some(there) if !replace => return refuse(format!("it holds {}", claim.differs(&there))),
+                Some(there) if there.question == asked.question => asked.written = there.written,
+                Some(there) if !replace => return refuse(format!("it holds {}", asked.differs(&there))),
                 None if !replace => return refuse("it holds other files than a recommendation".to_owned()),
                 _ => {}
             }
         }
-        let claimed = Claimed { path: path.to_owned(), claim, is_new, was_there, alone };
-        if !replace && let Some(name) = claimed.changed()? {
+        let taken = Taken { path: path.to_owned(), asked, is_new, was_there, alone };
+        if !replace && let Some(name) = taken.changed()? {
             return refuse(format!("{name} was changed since it was written"));
         }
-        claimed.write_claim()?;
-        Ok(claimed)
+        taken.write_request()?;
+        Ok(taken)
     }
 
     /// Gives a folder back in which nothing was made: one that was new is empty, or gone, as before.
@@ -100,7 +100,7 @@ impl Claimed {
 
     /// Returns a file that is not as it was written.
     fn changed(&self) -> Result<Option<&str>, Error> {
-        for (name, digest) in &self.claim.written {
+        for (name, digest) in &self.asked.written {
             let path = self.path.join(name);
             match fs::read(&path) {
                 Ok(bytes) if blake3::hash(&bytes).to_hex().as_str() != digest => return Ok(Some(name)),
@@ -111,33 +111,33 @@ impl Claimed {
         Ok(None)
     }
 
-    fn write_claim(&self) -> Result<(), Error> {
-        let text = serde_json::to_string_pretty(&self.claim).unwrap_or_default() + "\n";
+    fn write_request(&self) -> Result<(), Error> {
+        let text = serde_json::to_string_pretty(&self.asked).unwrap_or_default() + "\n";
         write_text(&self.path.join(REQUEST), Existing::Own, &text)
     }
 
     /// Writes its files, and removes those of an earlier answer that this one does not have.
     pub(super) fn write(mut self, files: &[(String, String)]) -> Result<(), Error> {
-        for name in self.claim.written.keys().filter(|name| !files.iter().any(|(other, _)| other == *name)) {
+        for name in self.asked.written.keys().filter(|name| !files.iter().any(|(other, _)| other == *name)) {
             let path = self.path.join(name);
             if path.is_file() {
                 fs::remove_file(&path).map_err(failed(&path))?;
             }
         }
-        self.claim.written.clear();
+        self.asked.written.clear();
         for (name, text) in files {
             write_text(&self.path.join(name), Existing::Replace, text)?;
-            self.claim.written.insert(name.clone(), blake3::hash(text.as_bytes()).to_hex().to_string());
+            self.asked.written.insert(name.clone(), blake3::hash(text.as_bytes()).to_hex().to_string());
         }
-        self.write_claim()
+        self.write_request()
     }
 }
 
-impl Claim {
+impl Asked {
     /// Says how another question differs.
-    fn differs(&self, there: &Claim) -> String {
+    fn differs(&self, there: &Asked) -> String {
         let names = self.question.keys().chain(there.question.keys());
-        let value = |of: &Claim, name: &str| of.question.get(name).cloned().unwrap_or_else(|| "not given".to_owned());
+        let value = |of: &Asked, name: &str| of.question.get(name).cloned().unwrap_or_else(|| "not given".to_owned());
         let mut found: Vec<String> = names
             .filter(|name| self.question.get(*name) != there.question.get(*name))
             .map(|name| format!("{name} is {} there and {} here", value(there, name), value(self, name)))
@@ -156,12 +156,12 @@ mod tests {
     }
 
     #[test]
-    fn claim__the_same_question_goes_on_and_others_are_refused() {
+    fn take__the_same_question_goes_on_and_others_are_refused() {
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().join("recommendation");
-        let claim = |load, replace| Claimed::claim(&folder, question(load), replace);
-        let said = |load| claim(load, false).unwrap_err().to_string();
-        claim("0.6", false)
+        let take = |load, replace| Taken::take(&folder, question(load), replace);
+        let said = |load| take(load, false).unwrap_err().to_string();
+        take("0.6", false)
             .unwrap()
             .write(&[("a.txt".into(), "one\n".into()), ("b.txt".into(), "two\n".into())])
             .unwrap();
@@ -171,14 +171,14 @@ mod tests {
             said("0.8")
         );
         // What this answer no longer has is removed.
-        claim("0.6", false).unwrap().write(&[("a.txt".into(), "three\n".into())]).unwrap();
+        take("0.6", false).unwrap().write(&[("a.txt".into(), "three\n".into())]).unwrap();
         assert!(fs::read_to_string(folder.join("a.txt")).unwrap() == "three\n" && !folder.join("b.txt").exists());
         fs::write(folder.join("a.txt"), "mine\n").unwrap();
         assert!(said("0.6").contains("a.txt was changed since it was written"));
-        claim("0.6", true).unwrap().write(&[("a.txt".into(), "four\n".into())]).unwrap();
+        take("0.6", true).unwrap().write(&[("a.txt".into(), "four\n".into())]).unwrap();
         assert_eq!(fs::read_to_string(folder.join("a.txt")).unwrap(), "four\n");
         // While one process is at work, another is told so, and not to replace it.
-        let first = claim("0.6", false).unwrap();
+        let first = take("0.6", false).unwrap();
         for load in ["0.6", "0.8"] {
             assert!(said(load).contains("is at work in this folder: run again when that is done"), "{}", said(load));
         }
@@ -186,18 +186,18 @@ mod tests {
         let begun = root.path().join("begun");
         fs::create_dir(&begun).unwrap();
         let alone = Alone::take(&begun).unwrap();
-        let told = Claimed::claim(&begun, question("0.6"), false).unwrap_err().to_string();
+        let told = Taken::take(&begun, question("0.6"), false).unwrap_err().to_string();
         assert!(told.contains("is at work in this folder"), "{told}");
         drop((first, alone));
-        claim("0.6", false).unwrap().give_back();
+        take("0.6", false).unwrap().give_back();
         assert!(folder.join("a.txt").exists(), "it was no new folder");
-        Claimed::claim(&begun, question("0.6"), false).unwrap().give_back();
+        Taken::take(&begun, question("0.6"), false).unwrap().give_back();
         assert_eq!(fs::read_dir(&begun).unwrap().count(), 0);
         // Somebody's own folder stays as it is.
         let other = root.path().join("mine");
         fs::create_dir(&other).unwrap();
         fs::write(other.join("notes.txt"), "x").unwrap();
-        let refused = Claimed::claim(&other, question("0.6"), false).unwrap_err().to_string();
+        let refused = Taken::take(&other, question("0.6"), false).unwrap_err().to_string();
         assert!(refused.contains("it holds other files than a recommendation"), "{refused}");
         assert_eq!(fs::read_dir(&other).unwrap().count(), 1);
     }

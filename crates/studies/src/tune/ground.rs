@@ -8,6 +8,7 @@ use crate::thresholds::{Asked, Wanted};
 use flowsieve_engines::built_in;
 use flowsieve_engines::workload::Hosts;
 use flowsieve_experiment::bundle::failed;
+use flowsieve_experiment::further::Tables;
 use flowsieve_experiment::plan::Plan;
 use flowsieve_experiment::source::Source;
 use flowsieve_experiment::{Error, ExperimentText, Folder};
@@ -53,12 +54,12 @@ pub(super) struct Runs<'a> {
 impl Ground {
     /// Reads the fabric and the sizes. Sizes of a file go into `folder`, next to the experiments that name them.
     pub(super) fn open(
-        path: &Path,
+        (path, tables): (&Path, Option<Tables>),
         (wanted, load): (&Wanted, f64),
         flows: Option<u64>,
         folder: &Path,
     ) -> Result<Ground, Error> {
-        let (kept, fabric) = fabric_file::read(path)?;
+        let (kept, fabric) = fabric_file::read(path, tables)?;
         let asked = Asked::read(wanted, load, 2)?;
         let name = format!("the {} fabric of {} hosts of {}", fabric.kind, fabric.hosts, path.display());
         let mut ground = Ground {

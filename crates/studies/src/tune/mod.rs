@@ -23,9 +23,10 @@ use crate::thresholds::{Asked, Marking, Wanted};
 pub use candidates::{Candidate, Kind, TODAY};
 use flowsieve_experiment::Error;
 use flowsieve_experiment::bundle::failed;
+use flowsieve_experiment::further::Tables;
 use flowsieve_experiment::plan::Plan;
 use flowsieve_results::{Ratio, ResultDir};
-use folder::Claimed;
+use folder::Taken;
 use ground::Ground;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -38,6 +39,8 @@ use steps::{Answer, Tuning};
 pub struct Request {
     /// The fabric: an experiment, or a file with a `[topology]` alone.
     pub fabric: PathBuf,
+    /// Further tables that this experiment may have.
+    pub tables: Option<Tables>,
     /// The sizes; loads, queues and method are not read.
     pub wanted: Wanted,
     /// Load of the host links.
@@ -176,23 +179,25 @@ pub struct Tuned {
 pub fn tune(request: &Request, work: &mut dyn Work) -> Result<Tuned, Error> {
     check(request)?;
     let Request { wanted, load, markings, programmable, .. } = request;
-    let (_, fabric) = fabric_file::read(&request.fabric)?;
+    let (_, fabric) = fabric_file::read(&request.fabric, request.tables)?;
     Asked::read(wanted, *load, request.queues.0)?;
     let tried = candidates::all(wanted, *load, request.queues, markings, *programmable)?;
     if let Some(ports) = &request.ports {
         ports.check(markings, &Links::of(&fabric))?;
     }
-    let claimed = Claimed::claim(&request.out, question(request)?, request.replace)?;
-    let begun = Ground::open(&request.fabric, (wanted, *load), request.flows, &request.out).and_then(|ground| {
-        let screened = ground.screen();
-        let tuning = Tuning::new(request, ground, work, tried);
-        tuning.refuse_small_budget(screened.as_ref().ok().copied())?;
-        Ok((tuning, screened))
-    });
+    let taken = Taken::take(&request.out, question(request)?, request.replace)?;
+    let begun = Ground::open((&request.fabric, request.tables), (wanted, *load), request.flows, &request.out).and_then(
+        |ground| {
+            let screened = ground.screen();
+            let tuning = Tuning::new(request, ground, work, tried);
+            tuning.refuse_small_budget(screened.as_ref().ok().copied())?;
+            Ok((tuning, screened))
+        },
+    );
     let (mut tuning, screened) = match begun {
         Ok(begun) => begun,
         Err(error) => {
-            claimed.give_back();
+            taken.give_back();
             return Err(error);
         }
     };
@@ -200,7 +205,7 @@ pub fn tune(request: &Request, work: &mut dyn Work) -> Result<Tuned, Error> {
     let choice = tuning.choose(&finalists)?;
     let proof = tuning.prove(&choice)?;
     let (tuned, files) = tuning.answer(Answer { screened, choice, proof });
-    claimed.write(&files)?;
+    taken.write(&files)?;
     Ok(tuned)
 }
 

@@ -19,19 +19,15 @@
 //! The runs of another model are found by their points' words and their seeds. They can be shown, marked as what they are, and
 //! nothing is ever added to them.
 
+use crate::claim::Claims;
+use flowsieve_results::files::{parse_json, write_whole};
+use flowsieve_results::measured::{Found, Measured, Quantity, Row};
+use flowsieve_results::{Controls, Experiment, PartId, PointInfo, RUN_SCHEMA, ResultDir, ResultError, RunInfo, doctor};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write;
 use std::path::Path;
-
-use serde::{Deserialize, Serialize};
-
-use super::measured::{Found, Measured, Quantity, Row};
-use crate::controls::Controls;
-use crate::doctor;
-use crate::files::{parse_json, read_text, write_whole};
-use crate::manifest::RUN_SCHEMA;
-use crate::{Experiment, PartId, PointInfo, ResultDir, ResultError, RunInfo};
 
 /// A run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -95,10 +91,10 @@ fn model(experiment: &Experiment) -> String {
 
 impl Kept {
     /// Without any run.
-    pub fn none(experiment: &Experiment) -> Kept {
+    pub fn none(experiment: &Experiment, claims: &Claims) -> Kept {
         Kept {
             model: model(experiment),
-            quantities: Quantity::needed(experiment),
+            quantities: claims.needed(),
             runs: BTreeMap::new(),
             notes: Vec::new(),
             lacked: None,
@@ -106,24 +102,13 @@ impl Kept {
         }
     }
 
-    /// The runs in a file; none if there is no file.
-    ///
-    /// # Errors
-    /// If it is not such a file.
-    pub fn read(path: &Path, experiment: &Experiment) -> Result<Kept, ResultError> {
-        if !path.try_exists().map_err(ResultError::io("read", path))? {
-            return Ok(Kept::none(experiment));
-        }
-        Kept::parse(path, &read_text(path)?, experiment)
-    }
-
     /// The runs in a text that was read from `path`. Runs that lack a quantity which the experiment's claims need are left out.
     ///
     /// # Errors
     /// If it is not such a text.
-    pub fn parse(path: &Path, text: &str, experiment: &Experiment) -> Result<Kept, ResultError> {
+    pub fn parse(path: &Path, text: &str, experiment: &Experiment, claims: &Claims) -> Result<Kept, ResultError> {
         let Data { model, quantities, notes, lacked, made, runs } = parse_json(path, text, RUN_SCHEMA)?;
-        let none = Kept { model, ..Kept::none(experiment) };
+        let none = Kept { model, ..Kept::none(experiment, claims) };
         let count = quantities.len();
         if let Some(run) = runs.iter().find(|run| run.values.len() != count) {
             let why = format!("run {:?} has {} values, expected {count}", run.key, run.values.len());

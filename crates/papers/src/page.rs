@@ -1,19 +1,19 @@
 //! The measured values of a paper's figures as one page of Markdown: first the verdict on each claim, then figure by figure.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::{self, Write};
+use std::fmt::Write;
 
-use flowsieve_results::claims::{LOOKS, Made, Measured, Quantity, TABLE};
-use flowsieve_results::{Experiment, Verdict};
-
-use crate::claims::{ClaimRow, rows};
-use crate::drawing;
+use crate::claim::{TABLE, Verdict};
 use crate::drawn::figure;
-use crate::format::{decimals, spread, with_decimals};
-use crate::naming::Naming;
+use crate::kept::Made;
 use crate::outcome::Outcome;
-use crate::terminal::claim_lines;
-use crate::text_table::paragraph;
+use crate::reproduce::{Figure, Reproduction};
+use crate::resolve::Open;
+use crate::rows::{ClaimRow, claim_lines, rows};
+use flowsieve_report::format::{decimals, spread, with_decimals};
+use flowsieve_report::{Naming, figure_svg, paragraph};
+use flowsieve_results::looks::LOOKS;
+use flowsieve_results::measured::Quantity;
 
 /// The smallest scale among the changes of an experiment.
 const SMOKE: &str = "scale=smoke";
@@ -21,47 +21,28 @@ const SMOKE: &str = "scale=smoke";
 /// What stands for a value that was not measured.
 const NOTHING: &str = "–";
 
-/// A figure of a paper.
-#[derive(Debug)]
-pub struct PageFigure {
-    /// Its experiment's name in the catalogue.
-    pub name: String,
-    /// The experiment that was run.
-    pub experiment: Experiment,
-    /// Its measured values.
-    pub measured: Measured,
-    /// Warnings that a reader has to know before trusting it.
-    pub notes: Vec<String>,
-    /// Why runs of it are missing, if some are.
-    pub lacked: Option<String>,
-    /// The machines that measured it.
-    pub made: Vec<Made>,
-    /// The model that made its runs, if it is not that of the program.
-    pub other_model: Option<String>,
-}
-
-impl PageFigure {
+impl Figure {
     /// The metrics of its claims, drawn with the claimed values, as SVG; `None` if nothing of it was measured.
     pub fn drawn(&self) -> Option<String> {
-        figure(&self.experiment, &self.measured).as_ref().and_then(drawing::of_claims)
+        figure(&self.plan.experiment, &self.claims, &self.measured()).as_ref().and_then(figure_svg)
     }
 
     fn title(&self) -> String {
-        format!("{}: {}", self.name, self.experiment.title)
+        format!("{}: {}", self.name, self.plan.experiment.title)
     }
 
     fn repeats(&self, paper: &str) -> bool {
-        self.experiment.claims.iter().any(|claim| of_another(claim.repeats.as_deref(), paper).is_some())
+        self.claims.measured.iter().any(|claim| of_another(claim.repeats.as_deref(), paper).is_some())
     }
 
     /// Says how many of its runs there are and why not all, if it was measured and some are missing.
     fn missing(&self) -> Option<String> {
-        let points = &self.experiment.points;
+        let (points, measured) = (&self.plan.experiment.points, self.measured());
         let all: usize = points.iter().map(|point| point.parts.len()).sum();
-        let there: usize = (0..points.len()).map(|point| self.measured.rows(point).len()).sum();
-        let why = self.lacked.as_ref().map_or(String::new(), |why| format!(" When they were made: {why}."));
+        let there: usize = (0..points.len()).map(|point| measured.rows(point).len()).sum();
+        let why = self.kept.lacked().map_or(String::new(), |why| format!(" When they were made: {why}."));
         match there {
-            _ if there == all || self.made.is_empty() => None,
+            _ if there == all || self.kept.made().is_empty() => None,
             0 => Some(format!(
                 "None of its {all} runs is there: those that were made are for other settings, seeds or claims."
             )),
@@ -70,104 +51,96 @@ impl PageFigure {
     }
 }
 
-/// What people wrote for a page.
-#[derive(Clone, Copy, Debug)]
-pub struct Texts<'a> {
-    /// The paper's name.
-    pub paper: &'a str,
-    /// What holds, in plain words: the page begins with it. May be empty.
-    pub summary: &'a str,
-    /// What was checked where a claim and its value disagree: the page ends with it. May be empty.
-    pub checks: &'a str,
-}
-
-/// A claim to which no seeds were added, for lack of time, though they would resolve it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LeftOut {
-    /// Its name.
-    pub claim: String,
-    /// The seeds that would do.
-    pub seeds: usize,
-    /// The packet-hops of the missing runs, in words.
-    pub packet_hops: String,
-    /// The time that they take on two cores, in minutes.
-    pub minutes: f64,
-}
-
-impl LeftOut {
-    fn time(&self) -> String {
-        if self.minutes < 1.0 { "less than 1".into() } else { format!("{:.0}", self.minutes) }
-    }
-}
-
-impl fmt::Display for LeftOut {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let LeftOut { claim, seeds, packet_hops, .. } = self;
-        write!(out, "{claim}: about {seeds} seeds, {packet_hops} packet-hops, {} min of two cores", self.time())
-    }
-}
-
-/// The paper's claims next to the measured values: first what holds in plain words, then the verdict on each claim, then figure
-/// by figure. `on_linux` are figures whose claims repeat the paper's with real packets. `left_out` are the claims that more time
-/// would resolve. `drawn` is the path of a figure's drawing, by its name, if it exists.
-pub fn reproduction(
-    texts: &Texts<'_>,
-    figures: &[PageFigure],
-    on_linux: &[PageFigure],
-    left_out: &[LeftOut],
-    drawn: &dyn Fn(&PageFigure) -> Option<String>,
-) -> String {
-    let Texts { paper, summary, checks } = texts;
-    let claims = claims_of(figures);
-    let mut text = format!("# {paper}\n\n");
-    if !summary.trim().is_empty() {
-        let _ = writeln!(text, "{}\n", summary.trim());
-    }
-    let stated = || claims.iter().flatten().filter(|claim| claim.repeats.is_none());
-    // Where all claims are another paper's, its own page counts them.
-    if stated().next().is_some() || figures.is_empty() {
-        let _ = writeln!(text, "{} claims:\n", stated().count());
-        for (verdict, count, shorter) in counts(&claims) {
-            let _ = writeln!(text, "- {}: {count}{shorter}", verdict.in_words());
+impl Reproduction {
+    /// The paper's claims next to the measured values, as a page of Markdown: first what holds in plain words, then the verdict on
+    /// each claim, then figure by figure. `path` is that of a figure's drawing.
+    pub fn page(&self, path: &dyn Fn(&Figure) -> String) -> String {
+        let Reproduction { paper, figures, on_linux, summary, checks } = self;
+        let claims = claims_of(figures);
+        let mut text = format!("# {paper}\n\n");
+        if !summary.trim().is_empty() {
+            let _ = writeln!(text, "{}\n", summary.trim());
         }
-        text.push('\n');
+        let stated = || claims.iter().flatten().filter(|claim| claim.repeats.is_none());
+        // Where all claims are another paper's, its own page counts them.
+        if stated().next().is_some() || figures.is_empty() {
+            let _ = writeln!(text, "{} claims:\n", stated().count());
+            for (verdict, count, shorter) in counts(&claims) {
+                let _ = writeln!(text, "- {}: {count}{shorter}", verdict.in_words());
+            }
+            text.push('\n');
+        }
+        text += "A claim agrees if the whole 95 % interval of the measurement, paired over the same flows, lies within \
+            the claim and its tolerance. It disagrees if the whole interval lies outside.\n";
+        let stand_ins = stated().filter(|claim| claim.stands_in).count();
+        if stand_ins > 0 {
+            let _ = writeln!(
+                text,
+                "\n{stand_ins} of the claims use traces that are not available. They were run on stand-in workloads, \
+                 which can show a direction but no value. Some claims are repeated with other calibrations of the \
+                 stand-in, or with another reading of the paper. If a repetition has another direction, the claim is not resolved.",
+            );
+        }
+        seeds(&mut text, figures, &self.left_out());
+        if figures.iter().any(|figure| figure.plan.experiment.changes.iter().any(|change| change == SMOKE)) {
+            text += "\nAt smoke scale there are too few flows for a meaningful verdict. It only shows that everything runs.\n";
+        }
+        made(&mut text, figures);
+        for (figure, missing) in on_linux
+            .iter()
+            .filter(|figure| figure.repeats(paper))
+            .filter_map(|figure| Some((figure, figure.missing()?)))
+        {
+            let _ = writeln!(text, "\nOn Linux, {}: {missing}", figure.plan.experiment.title);
+        }
+        in_short(&mut text, figures, &claims);
+        let on_linux = of_paper(paper, on_linux);
+        for (figure, claims) in figures.iter().zip(&claims) {
+            section(&mut text, figure, claims, &on_linux, figure.drawn().map(|_| path(figure)));
+        }
+        if !checks.is_empty() {
+            let _ = write!(text, "\n## What was checked\n\n{}\n", checks.trim());
+        }
+        text
     }
-    text += "A claim agrees if the whole 95 % interval of the measurement, paired over the same flows, lies within \
-        the claim and its tolerance. It disagrees if the whole interval lies outside.\n";
-    let stand_ins = stated().filter(|claim| claim.stands_in).count();
-    if stand_ins > 0 {
-        let _ = writeln!(
-            text,
-            "\n{stand_ins} of the claims use traces that are not available. They were run on stand-in workloads, \
-             which can show a direction but no value. Some claims are repeated with other calibrations of the \
-             stand-in, or with another reading of the paper. If a repetition has another direction, the claim is not resolved.",
-        );
+
+    /// The drawings, each with its path.
+    pub fn drawings(&self, path: &dyn Fn(&Figure) -> String) -> Vec<(String, String)> {
+        self.figures.iter().filter_map(|figure| Some((path(figure), figure.drawn()?))).collect()
     }
-    seeds(&mut text, figures, left_out);
-    if figures.iter().any(|figure| figure.experiment.changes.iter().any(|change| change == SMOKE)) {
-        text +=
-            "\nAt smoke scale there are too few flows for a meaningful verdict. It only shows that everything runs.\n";
+
+    /// The claims of its figures next to the measured values, for a terminal: of each figure that has any, without tables.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        for (figure, claims) in
+            self.figures.iter().zip(claims_of(&self.figures)).filter(|(_, claims)| !claims.is_empty())
+        {
+            let _ = writeln!(text, "{}", paragraph(&figure.title(), ""));
+            if let Some(missing) = figure.missing() {
+                let _ = writeln!(text, "{}", paragraph(&missing, "  "));
+            }
+            text += &claim_lines(&claims);
+            text.push('\n');
+        }
+        text
     }
-    made(&mut text, figures);
-    for (figure, missing) in
-        on_linux.iter().filter(|figure| figure.repeats(paper)).filter_map(|figure| Some((figure, figure.missing()?)))
-    {
-        let _ = writeln!(text, "\nOn Linux, {}: {missing}", figure.experiment.title);
+
+    /// The number of its claims with each verdict, in a line.
+    pub fn totals(&self) -> String {
+        totals_of(&claims_of(&self.figures))
     }
-    in_short(&mut text, figures, &claims);
-    let on_linux = of_paper(paper, on_linux);
-    for (figure, claims) in figures.iter().zip(&claims) {
-        section(&mut text, figure, claims, &on_linux, drawn(figure));
+
+    /// Which model made the runs, if it is not that of the program: what they show may be different now.
+    pub fn other_models(&self) -> Option<String> {
+        other_models(&self.figures)
     }
-    if !checks.is_empty() {
-        let _ = write!(text, "\n## What was checked\n\n{}\n", checks.trim());
-    }
-    text
 }
 
 /// What the claims measured that repeat a paper's, by the paper's: those of other folders are named `PAPER/CLAIM`.
-fn of_paper(paper: &str, elsewhere: &[PageFigure]) -> BTreeMap<String, String> {
-    let rows = elsewhere.iter().flat_map(|figure| rows(&figure.experiment, &figure.measured, Naming::Names));
+fn of_paper(paper: &str, elsewhere: &[Figure]) -> BTreeMap<String, String> {
+    let rows = elsewhere
+        .iter()
+        .flat_map(|figure| rows(&figure.plan.experiment, &figure.claims, &figure.measured(), Naming::Names));
     let of = |row: ClaimRow| Some((of_another(row.repeats.as_deref(), paper)?.to_owned(), row.measured));
     rows.filter_map(of).filter(|(_, measured)| measured != NOTHING).collect()
 }
@@ -177,33 +150,14 @@ fn of_another<'a>(repeats: Option<&'a str>, paper: &str) -> Option<&'a str> {
     repeats?.strip_prefix(paper)?.strip_prefix('/')
 }
 
-/// The same for a terminal: the claims of each figure that has any, next to the measured values, without tables.
-pub fn reproduction_text(figures: &[PageFigure]) -> String {
-    let mut text = String::new();
-    for (figure, claims) in figures.iter().zip(claims_of(figures)).filter(|(_, claims)| !claims.is_empty()) {
-        let _ = writeln!(text, "{}", paragraph(&figure.title(), ""));
-        if let Some(missing) = figure.missing() {
-            let _ = writeln!(text, "{}", paragraph(&missing, "  "));
-        }
-        text += &claim_lines(&claims);
-        text.push('\n');
-    }
-    text
-}
-
-/// The number of claims of figures with each verdict, in a line.
-pub fn totals(figures: &[PageFigure]) -> String {
-    totals_of(&claims_of(figures))
-}
-
 /// How seeds were added, and which claims the budget left out.
-fn seeds(text: &mut String, figures: &[PageFigure], left_out: &[LeftOut]) {
-    let looked = || figures.iter().filter(|figure| figure.experiment.looks);
+fn seeds(text: &mut String, figures: &[Figure], left_out: &[Open]) {
+    let looked = || figures.iter().filter(|figure| figure.plan.experiment.looks);
     if looked().next().is_none() {
         return;
     }
     let first = LOOKS.first().map_or(0, |look| look.seeds);
-    let mut points = looked().flat_map(|figure| &figure.experiment.points);
+    let mut points = looked().flat_map(|figure| &figure.plan.experiment.points);
     *text += match (points.any(|point| point.parts.len() > first), left_out) {
         (_, []) => {
             "\nSeeds were added to each claim until it was resolved, or until twice as many would not have resolved it."
@@ -218,7 +172,7 @@ fn seeds(text: &mut String, figures: &[PageFigure], left_out: &[LeftOut]) {
     if left_out.is_empty() {
         return;
     }
-    let all_minutes: f64 = left_out.iter().map(|claim| claim.minutes).sum();
+    let all_minutes: f64 = left_out.iter().map(Open::minutes).sum();
     let _ = writeln!(
         text,
         "\nMore seeds would resolve {} of the claims and readings, in {all_minutes:.0} min in all. A run that several \
@@ -226,13 +180,13 @@ fn seeds(text: &mut String, figures: &[PageFigure], left_out: &[LeftOut]) {
         left_out.len()
     );
     for claim in left_out {
-        row_of(text, [&claim.claim, &claim.seeds.to_string(), &claim.packet_hops, &claim.time()]);
+        row_of(text, claim.priced().each_ref());
     }
 }
 
-fn claims_of(figures: &[PageFigure]) -> Vec<Vec<ClaimRow>> {
+fn claims_of(figures: &[Figure]) -> Vec<Vec<ClaimRow>> {
     let mut claims: Vec<Vec<ClaimRow>> =
-        figures.iter().map(|it| rows(&it.experiment, &it.measured, Naming::Names)).collect();
+        figures.iter().map(|it| rows(&it.plan.experiment, &it.claims, &it.measured(), Naming::Names)).collect();
     hold_together(&mut claims);
     claims
 }
@@ -261,10 +215,10 @@ fn totals_of(claims: &[Vec<ClaimRow>]) -> String {
 }
 
 /// Which model made the runs, if it is not that of the program: what they show may be different now.
-pub fn other_models(figures: &[PageFigure]) -> Option<String> {
-    let models: BTreeSet<&str> = figures.iter().filter_map(|figure| figure.other_model.as_deref()).collect();
-    let now = figures.iter().find_map(|figure| figure.experiment.versions.get("model"))?;
-    let of = match figures.iter().filter(|figure| figure.other_model.is_some()).count() {
+fn other_models(figures: &[Figure]) -> Option<String> {
+    let models: BTreeSet<&str> = figures.iter().filter_map(Figure::other_model).collect();
+    let now = figures.iter().find_map(|figure| figure.plan.experiment.versions.get("model"))?;
+    let of = match figures.iter().filter(|figure| figure.other_model().is_some()).count() {
         0 => return None,
         some if some == figures.len() => "The runs".to_owned(),
         some => format!("The runs of {some} of {} experiments", figures.len()),
@@ -277,9 +231,9 @@ pub fn other_models(figures: &[PageFigure]) -> Option<String> {
 }
 
 /// When, on what machine, and in how much time the runs were made.
-fn made(text: &mut String, figures: &[PageFigure]) {
+fn made(text: &mut String, figures: &[Figure]) {
     let mut all: Vec<Made> = Vec::new();
-    for made in figures.iter().flat_map(|figure| &figure.made) {
+    for made in figures.iter().flat_map(|figure| figure.kept.made()) {
         match all.iter_mut().find(|other| other.date == made.date && other.machine == made.machine) {
             Some(other) => {
                 other.runs += made.runs;
@@ -303,9 +257,9 @@ fn made(text: &mut String, figures: &[PageFigure]) {
 }
 
 /// The verdict on each claim, with a line of reason.
-fn in_short(text: &mut String, figures: &[PageFigure], claims: &[Vec<ClaimRow>]) {
+fn in_short(text: &mut String, figures: &[Figure], claims: &[Vec<ClaimRow>]) {
     let all = || claims.iter().flatten();
-    let became: Vec<(Outcome, String, &PageFigure, &ClaimRow)> = figures
+    let became: Vec<(Outcome, String, &Figure, &ClaimRow)> = figures
         .iter()
         .zip(claims)
         .flat_map(|(figure, claims)| claims.iter().map(move |claim| (figure, claim)))
@@ -373,12 +327,12 @@ fn hold_together(figures: &mut [Vec<ClaimRow>]) {
 
 fn section(
     text: &mut String,
-    figure: &PageFigure,
+    figure: &Figure,
     claims: &[ClaimRow],
     on_linux: &BTreeMap<String, String>,
     drawn: Option<String>,
 ) {
-    let PageFigure { experiment, measured, .. } = figure;
+    let (experiment, measured) = (&figure.plan.experiment, figure.measured());
     let points = || 0..experiment.points.len();
     let seeds = experiment.points.iter().map(|point| point.parts.len()).max().unwrap_or(0);
     let flows: u64 = points().flat_map(|point| measured.rows(point)).map(|row| row.flows).sum();
@@ -404,7 +358,7 @@ fn section(
         let _ = writeln!(text, "\nShorter or smaller than the paper: {}.", shorter.join("; "));
     }
     if let Some(path) = drawn {
-        let _ = writeln!(text, "\n![{}]({path})", figure.experiment.title);
+        let _ = writeln!(text, "\n![{}]({path})", figure.plan.experiment.title);
     }
     if !claims.is_empty() {
         let with_linux = claims.iter().any(|claim| on_linux.contains_key(&claim.id));
@@ -451,7 +405,7 @@ fn section(
         let scheme = format!("{}{axes}{of_seeds}", info.scheme);
         row_of(text, [&load, &scheme, &value(mean, 1e6), &value(p99, 1e6), &value(slowdown, 1.0)]);
     }
-    for note in &figure.notes {
+    for note in figure.kept.notes() {
         let _ = writeln!(text, "\n**Note.** {note}.");
     }
 }
@@ -459,7 +413,7 @@ fn section(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::claims::tests::row;
+    use crate::rows::tests::row;
     use Verdict::{NotResolved, OtherDirection, SameDirection};
 
     #[test]
@@ -495,7 +449,9 @@ mod tests {
             "4 claims: agrees 2 (1 of them in runs shorter or smaller than the paper's), disagrees 0, same direction 1, \
              not resolved 0, not tested here 1"
         );
-        let page = reproduction(&Texts { paper: "p", summary: " It holds.\n", checks: "" }, &[], &[], &[], &|_| None);
+        let (summary, checks) = (" It holds.\n".into(), String::new());
+        let none = Reproduction { paper: "p".into(), figures: Vec::new(), on_linux: Vec::new(), summary, checks };
+        let page = none.page(&|_| String::new());
         assert!(
             page.starts_with(
                 "# p\n\nIt holds.\n\n0 claims:\n\n- agrees: 0\n- disagrees: 0\n- not resolved: 0\n\nA claim"

@@ -19,23 +19,62 @@
 //! For a change or a value over several loads, the mean at these loads is taken in each seed. A range, an order and closeness
 //! have to hold at each load. An "up to" is judged at the load with the most extreme ratio.
 
+use flowsieve_results::measured::Quantity;
+use flowsieve_results::{
+    Axis, CoflowClass, Estimate, Experiment, Figure, Further, Metric, Only, Ratio, ResultError, SeriesAt, SizeClass,
+    Statistic,
+};
 use serde::{Deserialize, Serialize};
 
-use crate::classes::SizeClass;
-use crate::statistics::{Estimate, Ratio};
-use crate::{Axis, CoflowClass};
+/// The figures that a page shows of each point, for all flows.
+pub(crate) const TABLE: [Figure; 3] = [
+    Figure::Flows(Statistic::Mean, Metric::Fct),
+    Figure::Flows(Statistic::P99, Metric::Fct),
+    Figure::Flows(Statistic::Mean, Metric::Slowdown),
+];
 
-mod check;
-mod figure;
-mod kept;
-mod looks;
-mod measured;
+/// The table of an experiment file, and of a manifest.
+pub(crate) const CLAIMS: &str = "claims";
 
-pub(crate) use figure::used;
-pub use figure::{Count, Figure, Only, SeriesAt, Unit};
-pub use kept::{Kept, Made};
-pub use looks::{LOOKS, Look};
-pub use measured::{Found, Measured, Quantity, Row, TABLE};
+/// The table of a manifest for those that are not measured.
+const UNMEASURED: &str = "unmeasured";
+
+/// A paper's claims about the points of an experiment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Claims {
+    /// Those with which measured values are compared.
+    pub measured: Vec<Claim>,
+    /// Those that no simulation measures.
+    pub unmeasured: Vec<Unmeasured>,
+}
+
+impl Claims {
+    /// Those of an experiment, as its manifest has them.
+    ///
+    /// # Errors
+    /// If another version of the program wrote what this one cannot read.
+    pub fn of(experiment: &Experiment) -> Result<Claims, ResultError> {
+        let measured = experiment.further.rows(CLAIMS).map_err(ResultError::invalid)?;
+        Ok(Claims { measured, unmeasured: experiment.further.rows(UNMEASURED).map_err(ResultError::invalid)? })
+    }
+
+    /// As the manifest has them.
+    pub fn further(&self) -> Further {
+        Further::default().with(CLAIMS, &self.measured).with(UNMEASURED, &self.unmeasured)
+    }
+
+    /// Every quantity that they need, and those that a page shows of each point; each once.
+    pub fn needed(&self) -> Vec<Quantity> {
+        let claimed = self.measured.iter().flat_map(Claim::quantities);
+        let mut needed: Vec<Quantity> = Vec::new();
+        for quantity in TABLE.map(Quantity::of_all_flows).into_iter().chain(claimed) {
+            if !needed.contains(&quantity) {
+                needed.push(quantity);
+            }
+        }
+        needed
+    }
+}
 
 /// The content of a claim. Changes are shares: −0.4 is 40 % less. Values are in the figure's own unit: [`Figure::unit`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -236,6 +275,30 @@ pub struct Checked {
 }
 
 impl Claim {
+    /// Its subject.
+    pub(crate) fn quantity(&self) -> Quantity {
+        Quantity {
+            figure: self.figure,
+            series: self.series.clone(),
+            class: self.class.clone(),
+            only: self.only,
+            coflow_class: self.coflow_class,
+        }
+    }
+
+    /// Its counterpart at the points of the baseline.
+    pub(crate) fn quantity_of_baseline(&self) -> Quantity {
+        Quantity { coflow_class: self.baseline_class.or(self.coflow_class), ..self.quantity() }
+    }
+
+    /// The quantities with which it is compared.
+    pub fn quantities(&self) -> Vec<Quantity> {
+        let quantity = self.quantity();
+        let ideal = quantity.ideal();
+        let acts = self.acts.map(Quantity::of_all_flows);
+        [Some(quantity), Some(self.quantity_of_baseline()), ideal, acts].into_iter().flatten().collect()
+    }
+
     /// Whether no scheme could reach the claimed value, for lack of time: flows that are alone in the network take longer.
     pub fn is_beyond(&self, bound: &Ratio) -> bool {
         bound.interval.is_some_and(|(low, _)| self.expected.accepted(self.tolerance).1 < low)
@@ -252,7 +315,7 @@ impl Checked {
 
 impl Expected {
     /// The ratios or values that it accepts.
-    fn accepted(self, tolerance: f64) -> (f64, f64) {
+    pub(crate) fn accepted(self, tolerance: f64) -> (f64, f64) {
         match self {
             Expected::Change(change) | Expected::UpTo(change) => (1.0 + change - tolerance, 1.0 + change + tolerance),
             Expected::Between(low, high) => (1.0 + low - tolerance, 1.0 + high + tolerance),
@@ -266,7 +329,7 @@ impl Expected {
 
     /// What a workload that stands in for the paper's can show: that a ratio lies on the same side of 1. It is an
     /// expectation with its tolerance. `None`: it has no side.
-    fn direction(self) -> Option<(Expected, f64)> {
+    pub(crate) fn direction(self) -> Option<(Expected, f64)> {
         const FAR: f64 = 1e9;
         Some(match self {
             Expected::Change(change) if change < 0.0 => (Expected::Lower, 0.0),
@@ -282,7 +345,7 @@ impl Expected {
 }
 
 /// Whether an interval lies in a set, out of it, or across its edge.
-pub fn verdict(interval: Option<(f64, f64)>, accepted: (f64, f64)) -> Verdict {
+pub(crate) fn verdict(interval: Option<(f64, f64)>, accepted: (f64, f64)) -> Verdict {
     match interval {
         Some((low, high)) if accepted.0 <= low && high <= accepted.1 => Verdict::Agrees,
         Some((low, high)) if high < accepted.0 || accepted.1 < low => Verdict::Disagrees,

@@ -3,18 +3,20 @@
 //! One plot shows one quantity of one case of the sweep. A claimed change is a hollow mark at the value that it makes of the
 //! measured baseline, a claimed value a line. No point is read off the paper's own figure.
 
+use crate::claim::{Claim, Claims, Expected};
+use crate::rows::of_what;
+use flowsieve_report::figure::{Base, Datum, Figure, Marks, Places, Plot, Range, Series, Shape, Words, XAxis, YAxis};
+use flowsieve_report::format::Unit;
+use flowsieve_results::measured::{Measured, Quantity};
+use flowsieve_results::{Axis, Estimate, Experiment, SeriesAt, Unit as Of};
 use std::collections::BTreeMap;
 
-use flowsieve_results::claims::{Claim, Measured, Quantity};
-use flowsieve_results::{Axis, Estimate, Expected, Experiment, SeriesAt, Unit as Of};
-
-use crate::claims::of_what;
-use crate::figure::{Base, Claimed, Datum, Figure, Places, Plot, Series, Shape, XAxis, YAxis};
-use crate::format::Unit;
+/// What the marks beside measured values are called.
+const WORDS: Words = Words { range: ["claimed", "claimed change"], level: ["stated", "claimed value"] };
 
 /// The figure; `None` if no claim is about anything that was measured.
-pub(crate) fn figure(experiment: &Experiment, measured: &Measured) -> Option<Figure> {
-    let panels = panels(experiment).into_iter().filter_map(|panel| panel.measured(measured));
+pub(crate) fn figure(experiment: &Experiment, claims: &Claims, measured: &Measured) -> Option<Figure> {
+    let panels = panels(experiment, claims).into_iter().filter_map(|panel| panel.measured(measured));
     let plots: Vec<Plot> = panels.map(|panel| panel.plot()).collect();
     (!plots.is_empty()).then(|| Figure { title: experiment.title.clone(), plots })
 }
@@ -30,9 +32,9 @@ struct Panel<'a> {
     loads: Vec<f64>,
 }
 
-fn panels(experiment: &Experiment) -> Vec<Panel<'_>> {
+fn panels<'a>(experiment: &'a Experiment, claims: &'a Claims) -> Vec<Panel<'a>> {
     let mut panels: Vec<Panel> = Vec::new();
-    for claim in &experiment.claims {
+    for claim in &claims.measured {
         let quantity = claim.quantities().swap_remove(0);
         for point in claim.all_points(experiment) {
             let axes = &experiment.points[point].axes;
@@ -152,7 +154,7 @@ impl<'a> Panel<'a> {
             },
             false => Places::Names(self.lines.keys().map(|scheme| label(*scheme)).collect()),
         };
-        let claimed = claimed.into_iter().map(|(scheme, load, low, high)| Claimed {
+        let ranges = claimed.into_iter().map(|(scheme, load, low, high)| Range {
             scheme,
             x: self.x(scheme, load),
             low: low / each,
@@ -163,8 +165,11 @@ impl<'a> Panel<'a> {
             x: XAxis { name: if by_load { "load".into() } else { String::new() }, unit: String::new(), places },
             y: YAxis { name: String::new(), unit, base: Base::ZeroOrLog },
             series: self.lines.iter().map(series).collect(),
-            claimed: claimed.collect(),
-            stated: stated.into_iter().map(|(scheme, value)| (scheme, value / each)).collect(),
+            marks: Marks {
+                words: WORDS,
+                ranges: ranges.collect(),
+                levels: stated.into_iter().map(|(scheme, value)| (scheme, value / each)).collect(),
+            },
         }
     }
 

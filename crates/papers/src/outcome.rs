@@ -1,8 +1,7 @@
 //! The verdict on each of a paper's claims, for a quick overview: one line of reason each.
 
-use flowsieve_results::Verdict;
-
-use crate::claims::ClaimRow;
+use crate::claim::Verdict;
+use crate::rows::ClaimRow;
 
 /// The verdict on a claim, in the order of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -101,7 +100,7 @@ impl Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::claims::tests::row;
+    use crate::rows::tests::row;
 
     #[test]
     fn of__the_literal_words_first_then_readings_then_reasons() {

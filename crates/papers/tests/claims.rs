@@ -2,22 +2,27 @@
 
 use crate::fields::fields;
 use flowsieve_engines::built_in;
-use flowsieve_experiment::engine::go_on;
+use flowsieve_experiment::engine::{Engines, go_on};
 use flowsieve_experiment::execute::{How, execute_sharing};
 use flowsieve_experiment::plan::{Changes, Plan, plan};
-use flowsieve_experiment::reproduce::Take;
-use flowsieve_experiment::{Error, ExperimentText, Scale, reproduce};
+use flowsieve_experiment::{Error, ExperimentText, Scale};
+use flowsieve_papers::reproduce::Take;
+use flowsieve_papers::{Beside, Claims, TABLES, reproduce};
 use flowsieve_report as report;
 use flowsieve_results::ResultDir;
 use std::fmt::Write;
 use std::path::Path;
+
+fn engines() -> Engines {
+    built_in().reading(Some(TABLES))
+}
 
 fn layout(result: &ResultDir) -> report::Layout {
     report::Layout::new(&result.manifest().experiment, None).unwrap()
 }
 
 fn table(result: &ResultDir) -> String {
-    report::table(result, &layout(result), false)
+    report::table(result, &layout(result), false) + &Beside::of(result).unwrap().text(false)
 }
 
 const GOOD: &str = r#"title = "Good"
@@ -108,13 +113,14 @@ acts = "queues used"
 const SIXTH: &str = "scheme = \"dctcp\"\nworkload = 0";
 
 fn read(text: &str, changes: &Changes) -> Result<Plan, Error> {
-    plan(&ExperimentText::new("good.toml", text), Path::new(""), changes, &built_in())
+    plan(&ExperimentText::new("good.toml", text), Path::new(""), changes, &engines())
 }
 
 #[test]
 fn claims__come_as_they_are_written() {
     let experiment = read(GOOD, &Changes::default()).unwrap().experiment;
-    let data = (experiment.claims, experiment.unmeasured);
+    let Claims { measured, unmeasured } = Claims::of(&experiment).unwrap();
+    let data = (measured, unmeasured);
     insta::assert_snapshot!(serde_json::to_string_pretty(&data).unwrap());
 }
 
@@ -197,7 +203,7 @@ fn claims__a_narrowed_sweep_leaves_them_unresolved() {
     let (out, parts) = (folder.path().join("out"), folder.path().join("parts"));
     let how = How { jobs: 1, threads: None, fresh: false, replace: false };
     let narrowed = read(GOOD, &changes).unwrap();
-    let result = execute_sharing(&narrowed, &built_in(), &out, &parts, how, &go_on).unwrap();
+    let result = execute_sharing(&narrowed, &engines(), &out, &parts, how, &go_on).unwrap();
     // Each claim in one line, however it is broken for a terminal.
     let table = table(&result).replace("\n    ", " ");
     assert_eq!(table.matches("not resolved: not run").count(), 3, "{table}");
@@ -239,8 +245,9 @@ fn flow_records__without_flows_the_report_is_still_whole() {
     let how = How { jobs: 2, threads: None, fresh: false, replace: false };
     let plan = read(&text, &Changes::default()).unwrap();
     let (out, parts) = (folder.path().join("out"), folder.path().join("parts"));
-    let result = execute_sharing(&plan, &built_in(), &out, &parts, how, &go_on).unwrap();
-    let page = std::fs::read_to_string(report::write(&result, &layout(&result)).unwrap()).unwrap();
+    let result = execute_sharing(&plan, &engines(), &out, &parts, how, &go_on).unwrap();
+    let section = Beside::of(&result).unwrap().section();
+    let page = std::fs::read_to_string(report::write(&result, &layout(&result), &section).unwrap()).unwrap();
     assert!(page.contains("<h2>Claims</h2>") && page.contains("Fig 1"));
     let again = ResultDir::open(&out).unwrap();
     assert_eq!(table(&again), table(&result));
@@ -266,7 +273,7 @@ fn reproduce__figures_share_their_points() {
 
     std::fs::write(paper.join("summary.md"), "\nFour of six hold.\n").unwrap();
     std::fs::write(paper.join("checks.md"), "- `first`: at twice the load the same.\n").unwrap();
-    let mut all = reproduce::read(folder.path(), "paper", &Changes::default(), Take::OfAny, &built_in()).unwrap();
+    let mut all = reproduce::read(folder.path(), "paper", &Changes::default(), Take::OfAny, &engines()).unwrap();
     let parts = folder.path().join("out/parts");
     let before = all.estimate(&parts);
     // The textbook's FCFS reads no threshold of ECN, so that its points are the same for both.
@@ -289,7 +296,7 @@ fn reproduce__figures_share_their_points() {
         "{page}"
     );
     assert!(page.contains("\n![One load](fig-2.svg)\n") && page.contains("[first](#fig-1-good)"), "{page}");
-    let one = reproduce::read(folder.path(), "paper/fig-2", &Changes::default(), Take::OfAny, &built_in()).unwrap();
+    let one = reproduce::read(folder.path(), "paper/fig-2", &Changes::default(), Take::OfAny, &engines()).unwrap();
     assert_eq!(one.figures.len(), 1);
 }
 
@@ -299,7 +306,7 @@ fn reproduce__claims_that_more_seeds_would_resolve_are_listed_with_their_price()
     std::fs::create_dir(folder.path().join("paper")).unwrap();
     std::fs::write(folder.path().join("paper/fig-1.toml"), GOOD).unwrap();
     let changes = Changes { resolve: true, ..Changes::default() };
-    let mut all = reproduce::read(folder.path(), "paper", &changes, Take::OfAny, &built_in()).unwrap();
+    let mut all = reproduce::read(folder.path(), "paper", &changes, Take::OfAny, &engines()).unwrap();
     make(&mut all, &folder.path().join("out"));
     let (page, left_out) = (all.page(&|figure| figure.name.clone()), all.left_out());
     // Five seeds each, and none more: the page does not say that seeds were added until claims were resolved.
@@ -310,12 +317,10 @@ fn reproduce__claims_that_more_seeds_would_resolve_are_listed_with_their_price()
     );
     assert_eq!(page.contains("| claim | seeds | packet-hops | minutes of two cores |"), !left_out.is_empty(), "{page}");
     for claim in &left_out {
-        assert!(claim.seeds == 7 || claim.seeds == 10, "{claim}");
-        assert!(page.contains(&format!("\n| {} | {} | ", claim.claim, claim.seeds)), "{page}");
-        assert!(
-            page.contains(&format!("not resolved (after 5 seeds; about {} would be enough)", claim.seeds)),
-            "{page}"
-        );
+        let seeds = claim.seeds.unwrap();
+        assert!(seeds == 7 || seeds == 10, "{claim}");
+        assert!(page.contains(&format!("\n| {} | {} | ", claim.claim, seeds)), "{page}");
+        assert!(page.contains(&format!("not resolved (after 5 seeds; about {} would be enough)", seeds)), "{page}");
     }
 }
 
@@ -324,7 +329,7 @@ fn make(reproduction: &mut reproduce::Reproduction, out: &Path) {
     for figure in &mut reproduction.figures {
         let Some(plan) = figure.left(&out.join("parts")) else { continue };
         let (folder, how) = (out.join(&figure.name), How { jobs: 2, threads: None, fresh: false, replace: false });
-        let result = execute_sharing(&plan, &built_in(), &folder, &out.join("parts"), how, &go_on).unwrap();
+        let result = execute_sharing(&plan, &engines(), &folder, &out.join("parts"), how, &go_on).unwrap();
         figure.take(&result).unwrap();
     }
 }
@@ -335,7 +340,7 @@ fn kept_in_part(folder: &Path, text: &str) {
     std::fs::create_dir_all(&paper).unwrap();
     std::fs::write(paper.join("fig-1.toml"), text).unwrap();
     let three = Changes { seeds: Some(3), ..Changes::default() };
-    let mut some = reproduce::read(folder, "paper", &three, Take::OfAny, &built_in()).unwrap();
+    let mut some = reproduce::read(folder, "paper", &three, Take::OfAny, &engines()).unwrap();
     make(&mut some, &folder.join("elsewhere"));
     some.figures[0].keep().unwrap();
 }
@@ -345,8 +350,8 @@ fn reproduce__goes_on_with_what_another_machine_has_kept() {
     let folder = tempfile::tempdir().unwrap();
     kept_in_part(folder.path(), GOOD);
     let resolve = Changes { resolve: true, ..Changes::default() };
-    let read = |take| reproduce::read(folder.path(), "paper", &resolve, take, &built_in()).unwrap();
-    let path = |figure: &report::PageFigure| figure.name.clone();
+    let read = |take| reproduce::read(folder.path(), "paper", &resolve, take, &engines()).unwrap();
+    let path = |figure: &reproduce::Figure| figure.name.clone();
     let (mut all, mut anew) = (read(Take::OfThisModel), read(Take::None));
     let out = folder.path().join("out");
     let (estimate, whole) = (all.estimate(&out), anew.estimate(&out));
@@ -371,7 +376,7 @@ fn reproduce__a_run_that_is_missing_takes_no_other_value_away() {
     kept_in_part(folder.path(), GOOD);
     let kept = folder.path().join("paper/measured/fig-1.paper.json");
     let three = Changes { seeds: Some(3), ..Changes::default() };
-    let read = || reproduce::read(folder.path(), "paper", &three, Take::OfAny, &built_in()).unwrap();
+    let read = || reproduce::read(folder.path(), "paper", &three, Take::OfAny, &engines()).unwrap();
     let whole = read();
     let lost = &whole.figures[0].plan.runs.iter().find(|run| run.point == 1 && run.seed == 3).unwrap().key;
     let all = std::fs::read_to_string(&kept).unwrap();
@@ -387,7 +392,7 @@ fn reproduce__a_run_that_is_missing_takes_no_other_value_away() {
     }
     assert_eq!(rows(&some, 1).len(), 2);
     // It is said, on the page and in the terminal.
-    let path = |figure: &report::PageFigure| figure.name.clone();
+    let path = |figure: &reproduce::Figure| figure.name.clone();
     let said = "runs are there; the values are of these. When they were made: frames left late";
     let text = some.text().split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(some.page(&path).contains(said) && text.contains(said), "{text}");
@@ -401,10 +406,10 @@ fn reproduce__other_settings_are_other_runs() {
     kept_in_part(folder.path(), GOOD);
     let left = |text: &str| {
         std::fs::write(folder.path().join("paper/fig-1.toml"), text).unwrap();
-        let read = reproduce::read(folder.path(), "paper", &Changes::default(), Take::OfAny, &built_in()).unwrap();
+        let read = reproduce::read(folder.path(), "paper", &Changes::default(), Take::OfAny, &engines()).unwrap();
         let left = read.estimate(Path::new("nowhere")).left;
         // What is kept and not shown is said.
-        let page = read.page(&|figure: &report::PageFigure| figure.name.clone());
+        let page = read.page(&|figure: &reproduce::Figure| figure.name.clone());
         assert_eq!(page.contains("None of its 16 runs is there"), left == 12, "{page}");
         left
     };
@@ -422,8 +427,8 @@ fn reproduce__other_settings_are_other_runs() {
     let page_with = |text: &str| {
         let repeats = "id = \"again\"\nrepeats = \"paper/first\"\nreading = \"on Linux\"";
         std::fs::write(lab.join("fig-2.toml"), text.replacen("id = \"first\"", repeats, 1)).unwrap();
-        let read = reproduce::read(folder.path(), "paper", &Changes::default(), Take::OfAny, &built_in()).unwrap();
-        read.page(&|figure: &report::PageFigure| figure.name.clone())
+        let read = reproduce::read(folder.path(), "paper", &Changes::default(), Take::OfAny, &engines()).unwrap();
+        read.page(&|figure: &reproduce::Figure| figure.name.clone())
     };
     let (shown, not_shown) = (page_with(GOOD), page_with(&of_others));
     assert!(shown.contains("| on Linux |") && !shown.contains("None of its"), "{shown}");
@@ -439,7 +444,7 @@ fn reproduce__what_does_not_fit_together_is_refused() {
     let kept = measured.join("fig-1.paper.json");
     let text = std::fs::read_to_string(&kept).unwrap();
     let refused = || {
-        let read = reproduce::read(folder.path(), "paper", &Changes::default(), Take::OfAny, &built_in());
+        let read = reproduce::read(folder.path(), "paper", &Changes::default(), Take::OfAny, &engines());
         read.unwrap_err().render(false)
     };
     std::fs::write(&kept, text.replacen("\"values\":[", "\"values\":[1.0,", 1)).unwrap();
@@ -457,7 +462,7 @@ fn reproduce__what_does_not_fit_together_is_refused() {
     let out = folder.path().join("elsewhere");
     let manifest = out.join("fig-1/manifest.json");
     let text = std::fs::read_to_string(&manifest).unwrap();
-    let whole = || reproduce::read(folder.path(), "paper", &Changes::default(), Take::OfAny, &built_in()).unwrap();
+    let whole = || reproduce::read(folder.path(), "paper", &Changes::default(), Take::OfAny, &engines()).unwrap();
     whole().refuse_other_models(&out).unwrap();
     std::fs::write(&manifest, text.replacen("\"model\": \"", "\"model\": \"0", 1)).unwrap();
     let problem = whole().refuse_other_models(&out).unwrap_err().to_string();
@@ -476,8 +481,8 @@ fn reproduce__runs_of_another_model_are_shown_and_never_mixed() {
     let others = others.replace("{\"key\":\"", "{\"key\":\"0f");
     std::fs::write(&kept, &others).unwrap();
     let three = Changes { seeds: Some(3), ..Changes::default() };
-    let read = |changes: &Changes, take| reproduce::read(folder.path(), "paper", changes, take, &built_in()).unwrap();
-    let path = |figure: &report::PageFigure| figure.name.clone();
+    let read = |changes: &Changes, take| reproduce::read(folder.path(), "paper", changes, take, &engines()).unwrap();
+    let path = |figure: &reproduce::Figure| figure.name.clone();
 
     // They are shown as they would be by their own model, with a mark.
     let shown = read(&three, Take::OfAny);
@@ -544,4 +549,21 @@ fn scale__what_it_took_from_runs_is_said() {
     let found = &read(&long, &tenth).unwrap().experiment.points[0].shorter;
     assert_eq!(*found, ["flows = 600 (6000 at paper scale)"]);
     assert!(read(&long, &Changes::default()).unwrap().experiment.points[0].shorter.is_empty());
+}
+
+#[test]
+fn scale__times_shorten_what_claims_say_of_a_run() {
+    let courses = GOOD.replace("flows = 60", "duration = \"1ms\"");
+    let text = format!("{courses}\n[scale.quick]\nload = 0.5\ntimes = 0.25\n");
+    // A smaller sweep need not have the loads that claims are about.
+    let of = |scale| {
+        let claims = Claims::of(&read(&text, &Changes { scale, ..Changes::default() }).unwrap().experiment).unwrap();
+        let started = claims.measured.iter().find_map(|claim| claim.only.started_ps).unwrap();
+        let series = claims.measured.into_iter().filter_map(|claim| claim.series);
+        (started, series.map(|series| (series.at_ps, series.until_ps)).collect::<Vec<_>>())
+    };
+    let us = |us: u64| Some(us * 1_000_000);
+    assert_eq!(of(Scale::Paper), ((0, 1_000_000_000), vec![(us(10), None), (us(10), us(20))]));
+    let quarter = |us: u64| Some(us * 250_000);
+    assert_eq!(of(Scale::Quick), ((0, 250_000_000), vec![(quarter(10), None), (quarter(10), quarter(20))]));
 }

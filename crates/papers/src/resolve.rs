@@ -7,14 +7,15 @@
 //! all experiments. That is a claim whose interval reaches little beyond the edge of what it accepts, or a cheap one. A claim
 //! that twice its seeds would not resolve gets no more.
 
-use flowsieve_results::claims::{Claim, LOOKS, Measured};
+use crate::claim::{Claim, Claims};
+use flowsieve_experiment::Error;
+use flowsieve_experiment::machine::HOPS_PER_SECOND;
+use flowsieve_experiment::plan::Plan;
+use flowsieve_experiment::shards::hops_in_words;
+use flowsieve_results::looks::LOOKS;
+use flowsieve_results::measured::Measured;
 use flowsieve_settings::{Origin, SettingsError};
-
-use crate::error::Error;
-use crate::plan::Plan;
-use crate::reproduce::HOPS_PER_SECOND;
-use crate::shards::hops_in_words;
-use flowsieve_report::LeftOut;
+use std::fmt;
 
 /// The number of cores for which prices are stated.
 const CORES: f64 = 2.0;
@@ -38,9 +39,28 @@ pub struct Open {
 }
 
 impl Open {
+    /// The time that the missing runs take on [`CORES`], in minutes.
+    pub(crate) fn minutes(&self) -> f64 {
+        self.packet_hops / HOPS_PER_SECOND / CORES / 60.0
+    }
+
+    /// Its name, the seeds that would do, and their price in words: packet-hops and minutes.
+    pub(crate) fn priced(&self) -> [String; 4] {
+        let minutes = self.minutes();
+        let minutes = if minutes < 1.0 { "less than 1".into() } else { format!("{minutes:.0}") };
+        [self.claim.clone(), self.seeds.unwrap_or(self.next).to_string(), hops_in_words(self.packet_hops), minutes]
+    }
+
     /// Adds the seeds of its next look.
     pub fn extend(&self, plan: &mut Plan) {
         self.points.iter().for_each(|&point| plan.raise_seeds(point, self.next));
+    }
+}
+
+impl fmt::Display for Open {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [claim, seeds, packet_hops, minutes] = self.priced();
+        write!(out, "{claim}: about {seeds} seeds, {packet_hops} packet-hops, {minutes} min of two cores")
     }
 }
 
@@ -48,10 +68,12 @@ impl Open {
 pub struct Resolving<'a> {
     /// The plan of its runs.
     pub plan: &'a Plan,
+    /// Its claims.
+    pub claims: &'a Claims,
     /// Measured values of the runs.
     pub measured: Measured,
     /// Returns whether the run of a part exists, so that it costs nothing.
-    pub is_made: &'a dyn Fn(&str) -> bool,
+    pub is_made: Box<dyn Fn(&str) -> bool + 'a>,
 }
 
 /// Returns the unresolved claims that have fewer seeds than are allowed, cheapest first; only those about `metric`, if
@@ -59,9 +81,9 @@ pub struct Resolving<'a> {
 pub fn open_claims(figures: &[Resolving<'_>], metric: Option<&str>) -> Vec<Open> {
     let mut open = Vec::new();
     for (index, figure) in figures.iter().enumerate() {
-        let Resolving { plan, measured, .. } = figure;
+        let Resolving { plan, claims, measured, .. } = figure;
         let is_wanted = |claim: &Claim| metric.is_none_or(|metric| claim.figure.name() == metric);
-        for claim in plan.experiment.claims.iter().filter(|claim| is_wanted(claim)) {
+        for claim in claims.measured.iter().filter(|claim| is_wanted(claim)) {
             if claim.check(&plan.experiment, measured).is_open() {
                 open.extend(of_claim(index, figure, claim));
             }
@@ -74,22 +96,13 @@ pub fn open_claims(figures: &[Resolving<'_>], metric: Option<&str>) -> Vec<Open>
     open
 }
 
-/// Returns those that twice their seeds would resolve, with the price of it.
-pub fn left_out(open: &[Open]) -> Vec<LeftOut> {
-    let of = |open: &Open| {
-        let minutes = open.packet_hops / HOPS_PER_SECOND / CORES / 60.0;
-        Some(LeftOut {
-            claim: open.claim.clone(),
-            seeds: open.seeds?,
-            packet_hops: hops_in_words(open.packet_hops),
-            minutes,
-        })
-    };
-    open.iter().filter_map(of).collect()
+/// Returns those that twice their seeds would resolve.
+pub fn left_out(open: &[Open]) -> impl Iterator<Item = &Open> {
+    open.iter().filter(|open| open.seeds.is_some())
 }
 
 fn of_claim(index: usize, figure: &Resolving<'_>, claim: &Claim) -> Option<Open> {
-    let Resolving { plan, measured, is_made } = figure;
+    let Resolving { plan, measured, is_made, .. } = figure;
     let points = claim.all_points(&plan.experiment);
     let seeds_of = |point: usize| plan.experiment.points[point].parts.len();
     let have = points.iter().map(|&point| seeds_of(point)).min()?;
@@ -134,7 +147,7 @@ mod tests {
     fn left_out__what_twice_the_seeds_would_resolve_with_its_price() {
         // 2.4 billion packet-hops are 240 s of one core.
         let all = [open("near", Some(10), 2.4e9), open("on-the-edge", None, 1e6), open("far", Some(7), 1e8)];
-        let found: Vec<String> = left_out(&all).iter().map(LeftOut::to_string).collect();
+        let found: Vec<String> = left_out(&all).map(Open::to_string).collect();
         assert_eq!(
             found,
             [
@@ -142,6 +155,6 @@ mod tests {
                 "far: about 7 seeds, 100 million packet-hops, less than 1 min of two cores",
             ]
         );
-        assert_eq!(left_out(&[]), []);
+        assert_eq!(left_out(&[]).count(), 0);
     }
 }

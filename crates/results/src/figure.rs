@@ -1,4 +1,4 @@
-//! The subjects of claims: figures by name.
+//! What can be asked of a result: figures by name.
 
 use flowsieve_record::{FlowCount, FlowRow, PointResult, Series, Step};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
@@ -7,7 +7,7 @@ use crate::bounds::Bounds;
 use crate::statistics::Statistic;
 use crate::summary::Metric;
 
-/// A figure that claims can be about.
+/// A figure of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
     /// A statistic of a group of flows.
@@ -94,7 +94,7 @@ impl Count {
     }
 
     /// `None` for a share of nothing.
-    pub(super) fn of(self, run: &PointResult) -> Option<f64> {
+    pub(crate) fn of(self, run: &PointResult) -> Option<f64> {
         let count = match self {
             Count::OfFlows(count) => count.of(run),
             Count::LossEvents => run.found_lost + run.timeouts,
@@ -144,8 +144,8 @@ pub enum Unit {
 impl Figure {
     /// Every figure, in the order in which they are listed.
     pub fn all() -> impl Iterator<Item = Figure> {
-        let of = |metric| Statistic::CLAIMED.map(|statistic| Figure::Flows(statistic, metric));
-        let of_coflows = |metric| Statistic::CLAIMED.map(|statistic| Figure::Coflows(statistic, metric));
+        let of = |metric| Statistic::EVERY.map(|statistic| Figure::Flows(statistic, metric));
+        let of_coflows = |metric| Statistic::EVERY.map(|statistic| Figure::Coflows(statistic, metric));
         let groups = Metric::ALL.into_iter().flat_map(of).chain([Figure::Variation, Figure::Held, Figure::TimedOut]);
         let groups = groups.chain(Step::ALL.map(Figure::Share)).chain([Figure::Fairness, Figure::IdealFct]);
         let groups = groups.chain(Metric::ALL.into_iter().flat_map(of_coflows));
@@ -210,7 +210,7 @@ impl Figure {
         }
     }
 
-    /// The bounds of its values. For a series only positivity is known, as for everything that can be claimed.
+    /// The bounds of its values. For a series only positivity is known, as for everything that is measured.
     pub(crate) fn bounds(self) -> Bounds {
         match self {
             Figure::Flows(_, metric) | Figure::Coflows(_, metric) => metric.bounds(),

@@ -1,9 +1,9 @@
 //! The value that a paper states: the key `claimed`, by the form of the claim.
 
-use crate::document::Wrong;
-use flowsieve_results::{Expected, Unit};
+use crate::claim::Expected;
+use flowsieve_results::Unit;
 use flowsieve_settings::units::{Size, parse_rate, parse_size, parse_time};
-use flowsieve_settings::{Origin, Raw, one_of};
+use flowsieve_settings::{Origin, Raw, SettingsError as Wrong, one_of};
 
 /// The largest number in a claim: ten days in ps are less.
 const LARGEST: f64 = 1e18;

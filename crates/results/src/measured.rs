@@ -1,16 +1,12 @@
-//! The measured values with which claims are compared: a few numbers of each run.
-//!
-//! A run has one value of each [`Quantity`], and claims need no more than these. So they can be kept without the flows
-//! ([`super::kept`]).
+//! A few numbers of each run, of what is asked: one value of each [`Quantity`]. They can be kept without the flows.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-use super::{Claim, Count, Figure, Only, SeriesAt};
 use crate::controls::{Controls, adjusted};
 use crate::statistics::{Statistic, Sureness};
 use crate::{
-    ClassSummary, CoflowClass, CoflowGroup, Estimate, Experiment, Manifest, Metric, PointSummary, Run, SeedStats,
-    SizeClass, Summary,
+    ClassSummary, CoflowClass, CoflowGroup, Count, Estimate, Experiment, Figure, Manifest, Metric, Only, PointSummary,
+    Run, SeedStats, SeriesAt, SizeClass, Summary,
 };
 
 /// A figure of certain flows or coflows.
@@ -37,38 +33,10 @@ impl Quantity {
         Quantity { figure, series: None, class: SizeClass::between(0, None), only: Only::default(), coflow_class: None }
     }
 
-    /// The subject of a claim.
-    pub(super) fn of(claim: &Claim) -> Quantity {
-        Quantity {
-            figure: claim.figure,
-            series: claim.series.clone(),
-            class: claim.class.clone(),
-            only: claim.only,
-            coflow_class: claim.coflow_class,
-        }
-    }
-
-    /// Its counterpart at the points of the baseline.
-    pub(super) fn of_baseline(claim: &Claim) -> Quantity {
-        Quantity { coflow_class: claim.baseline_class.or(claim.coflow_class), ..Quantity::of(claim) }
-    }
-
     /// The least that a mean FCT can be: that of the same flows, each of them alone in the network.
-    pub(super) fn ideal(&self) -> Option<Quantity> {
+    pub fn ideal(&self) -> Option<Quantity> {
         (self.figure == Figure::Flows(Statistic::Mean, Metric::Fct))
             .then(|| Quantity { figure: Figure::IdealFct, ..self.clone() })
-    }
-
-    /// Every quantity that the claims of an experiment need, and those that a page shows of its points; each once.
-    pub fn needed(experiment: &Experiment) -> Vec<Quantity> {
-        let claimed = experiment.claims.iter().flat_map(Claim::quantities);
-        let mut needed: Vec<Quantity> = Vec::new();
-        for quantity in TABLE.map(Quantity::of_all_flows).into_iter().chain(claimed) {
-            if !needed.contains(&quantity) {
-                needed.push(quantity);
-            }
-        }
-        needed
     }
 
     fn group<'a>(&self, point: &'a PointSummary) -> Option<&'a ClassSummary> {
@@ -79,23 +47,6 @@ impl Quantity {
         }
     }
 }
-
-impl Claim {
-    /// The quantities with which it is compared.
-    pub fn quantities(&self) -> Vec<Quantity> {
-        let quantity = Quantity::of(self);
-        let ideal = quantity.ideal();
-        let acts = self.acts.map(Quantity::of_all_flows);
-        [Some(quantity), Some(Quantity::of_baseline(self)), ideal, acts].into_iter().flatten().collect()
-    }
-}
-
-/// The figures that a page shows of each point, for all flows.
-pub const TABLE: [Figure; 3] = [
-    Figure::Flows(Statistic::Mean, Metric::Fct),
-    Figure::Flows(Statistic::P99, Metric::Fct),
-    Figure::Flows(Statistic::Mean, Metric::Slowdown),
-];
 
 /// A run's value of a quantity. As data a value is a number, nothing is null, and the others are words.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -277,8 +228,8 @@ fn found(experiment: &Experiment, quantity: &Quantity, point: &PointSummary, run
     let value = match quantity.figure {
         Figure::Count(count) => count.of(&run.measured),
         Figure::Series => {
-            let claim = experiment.claims.iter().find(|claim| Quantity::of(claim) == *quantity);
-            claim.and_then(|claim| run.claimed_series.get(&claim.id)).copied()
+            let asked = experiment.further.asked().iter().find(|asked| asked.quantity == *quantity);
+            asked.and_then(|asked| run.asked_series.get(&asked.id)).copied()
         }
         figure => seed.and_then(|seed| of_seed(figure, seed)),
     };

@@ -1,21 +1,10 @@
 //! Compares a claim with the measured values.
 
-use flowsieve_record::Series;
-
-use super::looks::{LOOKS, Look};
-use super::measured::{Found, Measured, Quantity};
-use super::{Checked, Claim, Expected, Verdict, verdict};
-use crate::statistics::{Estimate, Ratio, Sureness};
-use crate::{Dimension, Experiment};
-
-/// Values by seed.
-type BySeed = Vec<(u64, f64)>;
-
-/// Two points that a claim compares: (value, baseline) by seed.
-struct Pair {
-    load: Option<f64>,
-    seeds: Vec<(u64, f64, f64)>,
-}
+use crate::claim::{Checked, Claim, Expected, Verdict, verdict};
+use flowsieve_results::looks::{LOOKS, Look, look_by_look};
+use flowsieve_results::measured::{Measured, Quantity};
+use flowsieve_results::paired::{Pair, View};
+use flowsieve_results::{Estimate, Experiment, Ratio, Sureness};
 
 fn unresolved(why: impl Into<String>) -> Checked {
     Checked { why: why.into(), ..Checked::default() }
@@ -27,21 +16,11 @@ impl Claim {
     /// Compares the claim with the measured values: over all seeds or, if seeds were added until claims were resolved, at the
     /// look at which it was resolved.
     pub fn check(&self, experiment: &Experiment, measured: &Measured) -> Checked {
-        let usual = || self.hold(experiment, measured, usize::MAX, Sureness::USUAL);
-        if !experiment.looks {
-            return usual();
-        }
-        let seeds = self.fewest_seeds(experiment);
-        let mut last = None;
-        for look in LOOKS.iter().filter(|look| look.seeds <= seeds) {
-            let held = self.hold(experiment, measured, look.seeds, Sureness { missed: look.missed, ..Sureness::USUAL });
-            let is_resolved = held.verdict != Verdict::NotResolved;
-            last = Some(Checked { seeds: Some(look.seeds), ..held });
-            if is_resolved {
-                break;
-            }
-        }
-        last.unwrap_or_else(usual)
+        let fewest = experiment.looks.then(|| self.fewest_seeds(experiment));
+        let hold = |seeds, sureness| self.hold(experiment, measured, seeds, sureness);
+        let is_resolved = |held: &Checked| held.verdict != Verdict::NotResolved;
+        let (seeds, held) = look_by_look(fewest, hold, is_resolved);
+        Checked { seeds, ..held }
     }
 
     /// After how many seeds, up to twice the available ones, it will be resolved if further ones deviate like these; `None`: at
@@ -74,7 +53,8 @@ impl Claim {
     }
 
     fn hold(&self, experiment: &Experiment, measured: &Measured, seeds: usize, sureness: Sureness) -> Checked {
-        let hold = |claim: &Claim| Hold { claim, experiment, measured, seeds, sureness }.check();
+        let view = View { experiment, measured, seeds, sureness };
+        let hold = |claim: &Claim| Hold { claim, view }.check();
         if self.stand_in.is_none() {
             return hold(self);
         }
@@ -89,11 +69,6 @@ impl Claim {
             other => other,
         };
         Checked { verdict, ..checked }
-    }
-
-    /// The value that it is about in the series of a run, under its id; `None` unless it is about a series that exists.
-    pub(crate) fn of_series(&self, series: &[Series]) -> Option<(String, f64)> {
-        Some((self.id.clone(), self.series.as_ref()?.value(series)?))
     }
 
     /// The points of a scheme that it is about.
@@ -113,23 +88,19 @@ impl Claim {
 #[derive(Clone, Copy)]
 struct Hold<'a> {
     claim: &'a Claim,
-    experiment: &'a Experiment,
-    measured: &'a Measured,
-    /// The number of first seeds of each point that count.
-    seeds: usize,
-    sureness: Sureness,
+    view: View<'a>,
 }
 
 impl Hold<'_> {
     /// The check for the kind of its expectation.
     fn check(self) -> Checked {
         let schemes = || [&self.claim.scheme].into_iter().chain(&self.claim.baselines);
-        let points: Vec<Vec<usize>> = schemes().map(|scheme| self.claim.points(self.experiment, scheme)).collect();
+        let points: Vec<Vec<usize>> = schemes().map(|scheme| self.claim.points(self.view.experiment, scheme)).collect();
         if points.iter().any(Vec::is_empty) {
             return unresolved("not run");
         }
-        let (its, baseline) = (Quantity::of(self.claim), Quantity::of_baseline(self.claim));
-        let missing = |&point: &usize| self.missing(point, &its).or_else(|| self.missing(point, &baseline));
+        let (its, baseline) = (self.claim.quantity(), self.claim.quantity_of_baseline());
+        let missing = |&point: &usize| self.view.missing(point, &its).or_else(|| self.view.missing(point, &baseline));
         if let Some(why) = points.iter().flatten().find_map(missing) {
             return unresolved(why);
         }
@@ -157,7 +128,7 @@ impl Hold<'_> {
         let quantity = Quantity::of_all_flows(figure);
         let (mut runs, mut idle) = (0, 0);
         for &point in acting.iter().flatten() {
-            for (_, found) in self.found(point, &quantity) {
+            for (_, found) in self.view.found(point, &quantity) {
                 runs += 1;
                 idle += usize::from(found.value().is_none_or(|count| count <= least));
             }
@@ -168,15 +139,15 @@ impl Hold<'_> {
 
     fn check_ratio(self) -> Checked {
         let Claim { scheme, baselines, expected, tolerance, stand_in, .. } = self.claim;
-        let (its, baseline) = (Quantity::of(self.claim), Quantity::of_baseline(self.claim));
+        let (its, baseline) = (self.claim.quantity(), self.claim.quantity_of_baseline());
         let pairs_of =
             |quantity: &Quantity| self.pairs((scheme, quantity), (baselines.first().unwrap_or(scheme), &baseline));
         let pairs = pairs_of(&its);
         if pairs.is_empty() {
             return unresolved("not run");
         }
-        let by_load: Option<Vec<_>> = pairs.iter().map(|pair| Some((pair.load, self.ratio(pair)?))).collect();
-        let (Some(by_load), Some(mean)) = (by_load, self.mean_over(&pairs)) else {
+        let by_load: Option<Vec<_>> = pairs.iter().map(|pair| Some((pair.load, self.view.ratio(pair)?))).collect();
+        let (Some(by_load), Some(mean)) = (by_load, self.view.mean_over(&pairs)) else {
             return unresolved("nothing to compare at one of its points");
         };
         let accepted = expected.accepted(*tolerance);
@@ -203,14 +174,14 @@ impl Hold<'_> {
     /// The least ratio that any scheme could have: over all loads together, or for an "up to" at the load where it is least.
     fn bound(self, pairs: &[Pair]) -> Option<Ratio> {
         if let Expected::UpTo(_) = self.claim.expected {
-            let by_load = pairs.iter().map(|pair| self.ratio(pair)).collect::<Option<Vec<_>>>()?;
+            let by_load = pairs.iter().map(|pair| self.view.ratio(pair)).collect::<Option<Vec<_>>>()?;
             return by_load.into_iter().min_by(|a, b| a.value.total_cmp(&b.value));
         }
-        self.mean_over(pairs)
+        self.view.mean_over(pairs)
     }
 
     fn check_value(self, points: &[usize], values: Option<Vec<(String, Estimate)>>) -> Checked {
-        let at = |&point: &usize| Some((self.experiment.points[point].load, self.mean_of(&[point])?));
+        let at = |&point: &usize| Some((self.view.experiment.points[point].load, self.mean_of(&[point])?));
         let by_load: Option<Vec<_>> = points.iter().map(at).collect();
         let (Some(values), Some(values_by_load)) = (values, by_load) else {
             return unresolved("there is no value at one of its points");
@@ -227,7 +198,7 @@ impl Hold<'_> {
 
     fn check_order(self, values: Option<Vec<(String, Estimate)>>) -> Checked {
         let Claim { scheme, baselines, expected, tolerance, .. } = self.claim;
-        let its = Quantity::of(self.claim);
+        let its = self.claim.quantity();
         let schemes: Vec<&String> = [scheme].into_iter().chain(baselines).collect();
         let accepted = expected.accepted(*tolerance);
         let (mut by_load, mut verdicts, mut failing) = (Vec::new(), Vec::new(), Vec::new());
@@ -240,7 +211,7 @@ impl Hold<'_> {
                     return unresolved("not run");
                 }
                 for pair in pairs {
-                    let Some(ratio) = self.ratio(&pair) else {
+                    let Some(ratio) = self.view.ratio(&pair) else {
                         return unresolved("nothing to compare at one of its points");
                     };
                     let verdict = verdict(ratio.interval, accepted);
@@ -264,70 +235,14 @@ impl Hold<'_> {
         Checked { by_load, values: values.unwrap_or_default(), verdict, ..unresolved(why) }
     }
 
-    /// Why nothing can be concluded about a point, if nothing can.
-    fn missing(self, point: usize, quantity: &Quantity) -> Option<&'static str> {
-        self.found(point, quantity).find_map(|(_, found)| match found {
-            Found::Value(_) | Found::Nothing => None,
-            Found::Unfinished if quantity.figure.is_of_coflows() => Some("coflows did not finish"),
-            Found::Unfinished => Some("flows did not finish"),
-            Found::Sketched => Some("sketches of flows do not contain it"),
-        })
-    }
-
-    /// The values of the first seeds.
-    fn found(self, point: usize, quantity: &Quantity) -> impl Iterator<Item = (u64, Found)> {
-        self.measured.by_seed(point, quantity).take(self.seeds)
-    }
-
-    fn values_of(self, point: usize, quantity: &Quantity) -> BySeed {
-        self.found(point, quantity).filter_map(|(seed, found)| Some((seed, found.value()?))).collect()
-    }
-
     /// A scheme's values of a quantity paired with a baseline's values of another quantity, or of the same.
-    fn pairs(self, (scheme, its): (&str, &Quantity), (baseline, other): (&str, &Quantity)) -> Vec<Pair> {
-        let pairs = self.experiment.pairs(&Dimension::Scheme, scheme, baseline).into_iter();
-        let of = |(point, baseline): (usize, usize)| {
-            // A ratio with zero has no logarithm; ratios of counts are not taken by seed.
-            let is_count = self.claim.figure.is_count();
-            let positive = |point, quantity| {
-                let values = self.values_of(point, quantity);
-                values.into_iter().filter(|(_, value)| is_count || *value > 0.0).collect::<BySeed>()
-            };
-            let others = positive(baseline, other);
-            let both = |(seed, value)| others.iter().find(|other| other.0 == seed).map(|other| (seed, value, other.1));
-            Pair {
-                load: self.experiment.points[point].load,
-                seeds: positive(point, its).into_iter().filter_map(both).collect(),
-            }
-        };
-        pairs.filter(|&(point, _)| self.claim.is_at(self.experiment, point)).map(of).collect()
-    }
-
-    fn ratio(self, pair: &Pair) -> Option<Ratio> {
-        if self.claim.figure.is_count() {
-            return self.mean_over(std::slice::from_ref(pair));
-        }
-        Ratio::as_sure(self.sureness, &pair.seeds.iter().map(|&(_, a, b)| (a, b)).collect::<Vec<_>>())
-    }
-
-    /// The mean of the ratios of all pairs in each seed that all of them have.
-    fn mean_over(self, pairs: &[Pair]) -> Option<Ratio> {
-        let seeds = pairs.first()?.seeds.iter().map(|(seed, ..)| *seed);
-        let of = |seed: u64| -> Option<Vec<(f64, f64)>> {
-            let at = |pair: &Pair| pair.seeds.iter().find(|other| other.0 == seed).map(|&(_, a, b)| (a, b));
-            pairs.iter().map(at).collect()
-        };
-        let by_seed: Vec<Vec<(f64, f64)>> = seeds.filter_map(of).collect();
-        if self.claim.figure.is_count() {
-            let of_pair = |at: usize| by_seed.iter().map(|seed| seed[at]).collect();
-            return Ratio::of_counts(self.sureness, &(0..pairs.len()).map(of_pair).collect::<Vec<_>>());
-        }
-        Ratio::of_means(self.sureness, &by_seed)
+    fn pairs(self, its: (&str, &Quantity), other: (&str, &Quantity)) -> Vec<Pair> {
+        self.view.pairs(its, other, |point| self.claim.is_at(self.view.experiment, point))
     }
 
     /// The mean of its quantity over points.
     fn mean_of(self, points: &[usize]) -> Option<Estimate> {
-        self.measured.mean(points, &Quantity::of(self.claim), self.seeds, self.sureness)
+        self.view.measured.mean(points, &self.claim.quantity(), self.view.seeds, self.view.sureness)
     }
 }
 

@@ -29,11 +29,14 @@
 //! is not tested. `reading` justifies that reading in a sentence. `contradicts` says what else in the paper contradicts the
 //! claim, with the calculation. `why` is the cause, in one sentence, if the claim does not hold.
 
-use crate::document::{Wrong, tables};
-use crate::experiment_text::ExperimentText;
-use flowsieve_results::{Claim, Experiment, Unmeasured};
+use crate::claim::{CLAIMS, Claim, Claims};
+use flowsieve_experiment::ExperimentText;
+use flowsieve_experiment::document::tables;
+use flowsieve_experiment::further::{Given, Tables};
+use flowsieve_results::{Experiment, Further};
 use flowsieve_settings::toml::{entries, raw_value};
-use flowsieve_settings::{Keys, Origin, Raw, one_of};
+use flowsieve_settings::{Keys, Origin, Raw, SettingsError as Wrong, one_of};
+use std::sync::Arc;
 use toml_edit::Item;
 
 mod expected;
@@ -44,35 +47,39 @@ use fields::{Fields, KEYS, Value};
 /// More claims than any paper makes.
 const MOST: usize = 1_000;
 
+/// The tables `[[claims]]` of experiment files.
+pub const TABLES: Tables = Tables { name: CLAIMS, read };
+
 /// The claims of a file.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Claims {
-    pub(crate) measured: Vec<Given>,
-    pub(crate) unmeasured: Vec<Unmeasured>,
+#[derive(Debug)]
+struct OfFile {
+    claims: Claims,
+    /// Of each that is measured.
+    places: Vec<Places>,
 }
 
-/// A claim, with the places of its parts that depend on the sweep.
-#[derive(Debug, Clone)]
-pub(crate) struct Given {
-    pub(crate) claim: Claim,
+/// The places of those parts of a claim that depend on the sweep.
+#[derive(Debug)]
+struct Places {
     table: Origin,
-    /// The places of the scheme, then of its baselines.
+    /// The scheme's, then its baselines'.
     schemes: Vec<Origin>,
 }
 
 /// Reads the tables.
-pub(crate) fn read(input: &ExperimentText, settings: &Keys, item: &Item, origin: &Origin) -> Result<Claims, Wrong> {
-    let (mut claims, mut ids) = (Claims::default(), Vec::new());
-    for table in tables("claims", "[[claims]]", item, origin)? {
+fn read(input: &ExperimentText, settings: &Keys, item: &Item, origin: &Origin) -> Result<Arc<dyn Given>, Wrong> {
+    let keys: Vec<&str> = KEYS.split(' ').collect();
+    let (mut claims, mut places, mut ids) = (Claims::default(), Vec::new(), Vec::new());
+    for table in tables(CLAIMS, "[[claims]]", item, origin)? {
         let mut fields = Fields { settings, origin: origin.clone(), given: Vec::new() };
         for (name, key, item) in entries(table) {
             let at = input.origin(key);
             if fields.given.is_empty() {
                 fields.origin = at.clone();
             }
-            if !KEYS.contains(&name) {
+            if !keys.contains(&name) {
                 let problem = format!("unknown key `{name}` in [[claims]]");
-                return Err(Wrong::new(at, problem).expected(one_of(&KEYS)).names(name, KEYS));
+                return Err(Wrong::new(at, problem).expected(one_of(&keys)).names(name, keys));
             }
             fields.given.push((name.to_owned(), input.origin(item.span()), value(input, item)));
         }
@@ -83,9 +90,10 @@ pub(crate) fn read(input: &ExperimentText, settings: &Keys, item: &Item, origin:
                 unmeasured.id
             }
             None => {
-                let given = fields.claim()?;
-                claims.measured.push(given.clone());
-                given.claim.id
+                let (claim, of_claim) = fields.claim()?;
+                claims.measured.push(claim.clone());
+                places.push(of_claim);
+                claim.id
             }
         };
         if ids.contains(&id) {
@@ -98,7 +106,7 @@ pub(crate) fn read(input: &ExperimentText, settings: &Keys, item: &Item, origin:
             Wrong::new(origin.clone(), format!("there are {} claims", ids.len())).expected(format!("at most {MOST}"))
         );
     }
-    Ok(claims)
+    Ok(Arc::new(OfFile { claims, places }))
 }
 
 fn value(input: &ExperimentText, item: &Item) -> Value {
@@ -115,35 +123,47 @@ fn value(input: &ExperimentText, item: &Item) -> Value {
     }
 }
 
-/// Checks that the sweep has what the claims are about.
-pub(crate) fn check(claims: &[Given], experiment: &Experiment) -> Result<(), Wrong> {
-    let names = || experiment.schemes.iter().map(|scheme| scheme.name.clone());
-    for given in claims {
-        let claim = &given.claim;
-        for (name, origin) in [&claim.scheme].into_iter().chain(&claim.baselines).zip(&given.schemes) {
-            if !names().any(|known| known == *name) {
-                return Err(Wrong::new(origin.clone(), format!("the sweep has no scheme `{name}`"))
-                    .expected("a scheme of the sweep")
-                    .names(name, names()));
+impl Given for OfFile {
+    fn further(&self, shorter: &dyn Fn(u64) -> u64) -> Further {
+        let mut claims = self.claims.clone();
+        for Claim { only, series, .. } in &mut claims.measured {
+            only.started_ps = only.started_ps.map(|(from, to)| (shorter(from), shorter(to)));
+            if let Some(series) = series {
+                series.at_ps = series.at_ps.map(shorter);
+                series.until_ps = series.until_ps.map(shorter);
             }
         }
-        let has = |load: &f64| experiment.points.iter().any(|point| point.load == Some(*load));
-        if let Some(load) = claim.loads.iter().find(|load| !has(load)) {
-            return Err(Wrong::new(
-                given.table.clone(),
-                format!("the sweep has no load {load}, which this claim names"),
-            )
+        claims.further()
+    }
+
+    fn check(&self, experiment: &Experiment) -> Result<(), Wrong> {
+        self.claims.measured.iter().zip(&self.places).try_for_each(|(claim, places)| check(claim, places, experiment))
+    }
+}
+
+/// Checks that the sweep has what a claim is about.
+fn check(claim: &Claim, places: &Places, experiment: &Experiment) -> Result<(), Wrong> {
+    let names = || experiment.schemes.iter().map(|scheme| scheme.name.clone());
+    for (name, origin) in [&claim.scheme].into_iter().chain(&claim.baselines).zip(&places.schemes) {
+        if !names().any(|known| known == *name) {
+            return Err(Wrong::new(origin.clone(), format!("the sweep has no scheme `{name}`"))
+                .expected("a scheme of the sweep")
+                .names(name, names()));
+        }
+    }
+    let has = |load: &f64| experiment.points.iter().any(|point| point.load == Some(*load));
+    if let Some(load) = claim.loads.iter().find(|load| !has(load)) {
+        return Err(Wrong::new(places.table.clone(), format!("the sweep has no load {load}, which this claim names"))
             .expected("loads of the sweep"));
-        }
-        if let Some(axis) = claim.at.iter().find(|axis| !experiment.points.iter().any(|at| at.axes.contains(axis))) {
-            let swept = experiment.points.iter().flat_map(|point| &point.axes);
-            let mut swept: Vec<String> = swept.map(|axis| format!("{} = {}", axis.key, axis.value)).collect();
-            swept.dedup();
-            let given_as = format!("{} = {}", axis.key, axis.value);
-            return Err(Wrong::new(given.table.clone(), format!("the sweep has no {given_as}"))
-                .expected("a swept key by its path, with one of its values")
-                .names(given_as, swept));
-        }
+    }
+    if let Some(axis) = claim.at.iter().find(|axis| !experiment.points.iter().any(|at| at.axes.contains(axis))) {
+        let swept = experiment.points.iter().flat_map(|point| &point.axes);
+        let mut swept: Vec<String> = swept.map(|axis| format!("{} = {}", axis.key, axis.value)).collect();
+        swept.dedup();
+        let given_as = format!("{} = {}", axis.key, axis.value);
+        return Err(Wrong::new(places.table.clone(), format!("the sweep has no {given_as}"))
+            .expected("a swept key by its path, with one of its values")
+            .names(given_as, swept));
     }
     Ok(())
 }

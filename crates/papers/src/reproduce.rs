@@ -11,21 +11,21 @@
 //! experiments/PAPER/checks.md                     what was checked where a claim and the measured value disagree
 //! ```
 
-use crate::engine::Engines;
-use crate::error::Error;
-use crate::experiment_text;
-use crate::lookup::is_builtin;
-use crate::plan::{self, Changes, Plan};
-use crate::resolve::{Resolving, left_out, open_claims};
-use flowsieve_report::{LeftOut, PageFigure, Texts};
-use flowsieve_results::claims::{Claim, Kept, LOOKS, Measured};
+use crate::claim::{Claim, Claims};
+use crate::kept::Kept;
+use crate::resolve::{Open, Resolving, left_out, open_claims};
+use flowsieve_experiment::engine::Engines;
+use flowsieve_experiment::lookup::is_builtin;
+use flowsieve_experiment::machine::HOPS_PER_SECOND;
+use flowsieve_experiment::plan::{self, Changes, Plan};
+use flowsieve_experiment::{Error, experiment_text};
+use flowsieve_results::files::read_text as read_file;
+use flowsieve_results::looks::LOOKS;
+use flowsieve_results::measured::Measured;
 use flowsieve_results::{Experiment, ResultDir, ResultError, refuse_other_model};
 use flowsieve_settings::{Origin, SettingsError};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-
-/// Packet-hops per second of one core in estimates of time: somewhat less than the event loop makes.
-pub const HOPS_PER_SECOND: f64 = 10e6;
 
 /// The file in a paper's folder that begins its page: what a reader can take from it, in plain words, before any count.
 pub const SUMMARY: &str = "summary.md";
@@ -49,6 +49,8 @@ pub struct Figure {
     pub file: PathBuf,
     /// The plan of its runs.
     pub plan: Plan,
+    /// Its claims.
+    pub claims: Claims,
     /// Measured values of its runs.
     pub kept: Kept,
     /// The file of the measured values.
@@ -152,9 +154,10 @@ fn kept_in(name: &str, file: &Path, changes: &Changes) -> PathBuf {
 
 fn read_figure(name: String, file: PathBuf, changes: &Changes, take: Take, engines: &Engines) -> Result<Figure, Error> {
     let mut plan = plan::read(&file, changes, engines)?;
+    let claims = Claims::of(&plan.experiment)?;
     let kept_in = kept_in(&name, &file, changes);
-    let none = || Ok(Kept::none(&plan.experiment));
-    let mut kept = if take == Take::None { none() } else { read_kept(&kept_in, &plan.experiment) }?;
+    let none = || Ok(Kept::none(&plan.experiment, &claims));
+    let mut kept = if take == Take::None { none() } else { read_kept(&kept_in, &plan.experiment, &claims) }?;
     if kept.other_model(&plan.experiment).is_some() {
         match take {
             Take::OfAny => kept.rename(&plan.experiment, |point, seed, model| plan.key_of_model(point, seed, model)),
@@ -164,7 +167,7 @@ fn read_figure(name: String, file: PathBuf, changes: &Changes, take: Take, engin
     if changes.resolve {
         take_seeds(&mut plan, &kept);
     }
-    Ok(Figure { name, file, plan, kept, kept_in })
+    Ok(Figure { name, file, plan, claims, kept, kept_in })
 }
 
 /// Reads a text for a page; empty if there is no such file.
@@ -176,12 +179,13 @@ fn read_text(path: &Path) -> Result<String, Error> {
 }
 
 /// Reads measured values from a file, of the file system or built in; empty if there is none.
-fn read_kept(path: &Path, experiment: &Experiment) -> Result<Kept, ResultError> {
-    match flowsieve_files::builtin::contents(path) {
-        Some(contents) => Kept::parse(path, &String::from_utf8_lossy(contents), experiment),
-        None if is_builtin(path) => Ok(Kept::none(experiment)),
-        None => Kept::read(path, experiment),
-    }
+fn read_kept(path: &Path, experiment: &Experiment, claims: &Claims) -> Result<Kept, ResultError> {
+    let text = match flowsieve_files::builtin::contents(path) {
+        Some(contents) => String::from_utf8_lossy(contents).into_owned(),
+        None if !is_builtin(path) && path.try_exists().map_err(ResultError::io("read", path))? => read_file(path)?,
+        None => return Ok(Kept::none(experiment, claims)),
+    };
+    Kept::parse(path, &text, experiment, claims)
 }
 
 /// Raises each point's seeds to the number measured without a gap.
@@ -213,8 +217,7 @@ fn refuse_orphans(measured: &Path, files: &[(String, PathBuf)]) -> Result<(), Er
 
 /// Refuses a claim that repeats one which the paper's experiments do not have, unless it is another paper's.
 fn refuse_unread_words(figures: &[Figure]) -> Result<(), Error> {
-    let claims =
-        || figures.iter().flat_map(|figure| figure.plan.experiment.claims.iter().map(move |claim| (figure, claim)));
+    let claims = || figures.iter().flat_map(|figure| figure.claims.measured.iter().map(move |claim| (figure, claim)));
     let is_literal =
         |id: &str| id.contains('/') || claims().any(|(_, claim)| claim.id == id && claim.repeats.is_none());
     let lost = |(_, claim): &(&Figure, &Claim)| claim.repeats.as_ref().is_some_and(|id| !is_literal(id));
@@ -270,16 +273,15 @@ impl Figure {
         Ok(self.kept.write(&self.kept_in)?)
     }
 
-    fn of_page(&self) -> PageFigure {
-        PageFigure {
-            name: self.name.clone(),
-            experiment: self.plan.experiment.clone(),
-            measured: self.measured(),
-            notes: self.kept.notes().to_vec(),
-            lacked: self.kept.lacked().map(str::to_owned),
-            made: self.kept.made().to_vec(),
-            other_model: self.kept.other_model(&self.plan.experiment).map(str::to_owned),
-        }
+    /// Returns what says to which of its points seeds have to be added; `is_made` are runs that exist in addition to the kept.
+    pub fn resolving<'a>(&'a self, is_made: impl Fn(&str) -> bool + 'a) -> Resolving<'a> {
+        let is_made = Box::new(move |key: &str| self.kept.has(key) || is_made(key));
+        Resolving { plan: &self.plan, claims: &self.claims, measured: self.measured(), is_made }
+    }
+
+    /// Returns the model that made its runs, if it is not the program's own.
+    pub(crate) fn other_model(&self) -> Option<&str> {
+        self.kept.other_model(&self.plan.experiment)
     }
 
     /// Returns the values that its claims are compared with.
@@ -317,69 +319,11 @@ impl Reproduction {
         Ok(())
     }
 
-    /// Returns the measured values of its figures as a page of Markdown, with the path of each figure's drawing.
-    pub fn page(&self, path: &dyn Fn(&PageFigure) -> String) -> String {
-        let drawn = |figure: &PageFigure| figure.drawn().map(|_| path(figure));
-        let Reproduction { paper, summary, checks, .. } = self;
-        let texts = Texts { paper, summary, checks };
-        let on_linux: Vec<PageFigure> = self.on_linux.iter().map(Figure::of_page).collect();
-        flowsieve_report::reproduction(&texts, &self.page_figures(), &on_linux, &self.left_out(), &drawn)
-    }
-
     /// The claims that twice their seeds would resolve, cheapest first, if seeds were added to some: the budget ended before
     /// these had them.
-    pub fn left_out(&self) -> Vec<LeftOut> {
-        let is_kept: Vec<_> = self.figures.iter().map(|figure| move |key: &str| figure.kept.has(key)).collect();
-        let with_looks = self.figures.iter().zip(&is_kept).filter(|(figure, _)| figure.plan.experiment.looks);
-        let resolving: Vec<Resolving<'_>> = with_looks
-            .map(|(figure, is_made)| Resolving { plan: &figure.plan, measured: figure.measured(), is_made })
-            .collect();
-        left_out(&open_claims(&resolving, None))
-    }
-
-    /// Says which model made the shown values, if it is not the program's own.
-    pub fn other_models(&self) -> Option<String> {
-        flowsieve_report::other_models(&self.page_figures())
-    }
-
-    /// Returns the claims of its figures next to the measured values, for a terminal.
-    pub fn text(&self) -> String {
-        flowsieve_report::reproduction_text(&self.page_figures())
-    }
-
-    /// Counts its claims by verdict, in words.
-    pub fn totals(&self) -> String {
-        flowsieve_report::totals(&self.page_figures())
-    }
-
-    /// Returns the drawings, each with its path.
-    pub fn drawings(&self, path: &dyn Fn(&PageFigure) -> String) -> Vec<(String, String)> {
-        self.page_figures().iter().filter_map(|figure| Some((path(figure), figure.drawn()?))).collect()
-    }
-
-    fn page_figures(&self) -> Vec<PageFigure> {
-        self.figures.iter().map(Figure::of_page).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::toy::Made;
-
-    #[test]
-    fn read__unknown_papers_and_figures_are_named() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join("pias")).unwrap();
-        std::fs::write(folder.path().join("pias/fig-9.toml"), "title = \"x\"\n").unwrap();
-        let refused = |what: &str| {
-            read(folder.path(), what, &Changes::default(), Take::OfAny, &Made::default().engines())
-                .unwrap_err()
-                .details()
-        };
-        assert_eq!(refused("pais").nearest.as_deref(), Some("pias"));
-        assert_eq!(refused("pias/fig-8").nearest.as_deref(), Some("fig-9"));
-        assert_eq!((refused("..").kind, refused("..").nearest), ("name", None));
-        assert!(refused("pias/fig-9").file.is_some_and(|file| file.ends_with("fig-9.toml")));
+    pub fn left_out(&self) -> Vec<Open> {
+        let with_looks = self.figures.iter().filter(|figure| figure.plan.experiment.looks);
+        let resolving: Vec<Resolving<'_>> = with_looks.map(|figure| figure.resolving(|_| false)).collect();
+        left_out(&open_claims(&resolving, None)).cloned().collect()
     }
 }

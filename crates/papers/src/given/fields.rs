@@ -1,43 +1,19 @@
 //! The keys of one claim.
 
-use super::Given;
+use super::Places;
 use super::expected::{claimed_order, claimed_ratio, claimed_value, share};
-use crate::document::Wrong;
-use flowsieve_results::{Axis, Claim, CoflowClass, Expected, Figure, Only, SeriesAt, SizeClass, Unmeasured};
-use flowsieve_settings::{Key, Keys, Kind, MAX_TIME_PS, Origin, Raw, Section, Value as Setting, one_of};
+use crate::claim::{Claim, Expected, Unmeasured};
+use flowsieve_results::{Axis, CoflowClass, Figure, Only, SeriesAt, SizeClass};
+use flowsieve_settings::{
+    Key, Keys, Kind, MAX_TIME_PS, Origin, Raw, Section, SettingsError as Wrong, Value as Setting, one_of,
+};
 
 /// The default difference allowed between a measured and a stated value.
 const TOLERANCE: f64 = 0.05;
 
-pub(super) const KEYS: [&str; 27] = [
-    "id",
-    "where",
-    "metric",
-    "series",
-    "of",
-    "time",
-    "class",
-    "baseline_class",
-    "workload",
-    "deadline",
-    "started",
-    "senders",
-    "scheme",
-    "baseline",
-    "schemes",
-    "load",
-    "at",
-    "claimed",
-    "tolerance",
-    "stand_in",
-    "repeats",
-    "reading",
-    "acts",
-    "contradicts",
-    "why",
-    "unmeasured",
-    "note",
-];
+/// Those of a claim, with spaces between.
+pub(super) const KEYS: &str = "id where metric series of time class baseline_class workload deadline started senders scheme \
+    baseline schemes load at claimed tolerance stand_in repeats reading acts contradicts why unmeasured note";
 
 /// The keys of a claim that is not measured.
 const OF_UNMEASURED: [&str; 5] = ["id", "where", "claimed", "unmeasured", "note"];
@@ -85,7 +61,7 @@ impl Fields<'_> {
     }
 
     /// Reads a claim that is measured.
-    pub(super) fn claim(&self) -> Result<Given, Wrong> {
+    pub(super) fn claim(&self) -> Result<(Claim, Places), Wrong> {
         let figure = self.figure()?;
         let series = self.series(figure)?;
         if let Some((origin, _)) = self.find("class").filter(|_| !figure.has_classes()) {
@@ -115,8 +91,8 @@ impl Fields<'_> {
             return Err(Wrong::new(origin.clone(), problem).expected("`repeats` with the `id` of that claim"));
         }
         let (schemes, mut names): (Vec<Origin>, Vec<String>) = names.into_iter().unzip();
-        Ok(Given {
-            claim: Claim {
+        Ok((
+            Claim {
                 id: self.text("id")?.1,
                 place: self.optional_text("where")?,
                 figure,
@@ -139,9 +115,8 @@ impl Fields<'_> {
                 contradicts: self.text_if_any("contradicts")?,
                 why: self.text_if_any("why")?,
             },
-            table: self.origin.clone(),
-            schemes,
-        })
+            Places { table: self.origin.clone(), schemes },
+        ))
     }
 
     /// Reads the scheme and what it is compared with: at least one, and none twice.

@@ -1,13 +1,11 @@
 //! A paper's claims next to the measured values: rows for the terminal, the page and Markdown.
 
-use flowsieve_results::claims::{Checked, Claim, LOOKS, Measured};
-use flowsieve_results::{
-    Estimate, Expected, Experiment, Figure, Only, Ratio, ResultDir, SeriesAt, Unit, Unmeasured, Verdict,
-};
-use serde_json::{Value, json};
-
-use crate::format::{self, flows_of, per_cent, size, time};
-use crate::naming::Naming;
+use crate::claim::{Checked, Claim, Claims, Expected, Unmeasured, Verdict};
+use flowsieve_report::format::{self, flows_of, per_cent, size, time};
+use flowsieve_report::{Naming, paragraph};
+use flowsieve_results::looks::LOOKS;
+use flowsieve_results::measured::Measured;
+use flowsieve_results::{Estimate, Experiment, Figure, Only, Ratio, SeriesAt, Unit};
 
 /// A claim in words.
 #[derive(Clone, Default)]
@@ -60,13 +58,8 @@ impl ClaimRow {
     }
 }
 
-/// The claims of a result, in the order of its experiment; those that are not measured last.
-pub(crate) fn claim_rows(dir: &ResultDir, naming: Naming) -> Vec<ClaimRow> {
-    rows(&dir.manifest().experiment, &dir.measured(), naming)
-}
-
-/// The same from measured values.
-pub(crate) fn rows(experiment: &Experiment, measured: &Measured, naming: Naming) -> Vec<ClaimRow> {
+/// The claims of an experiment with what was measured, in its order; those that are not measured last.
+pub(crate) fn rows(experiment: &Experiment, claims: &Claims, measured: &Measured, naming: Naming) -> Vec<ClaimRow> {
     let of = |claim: &Claim| {
         let points = claim.all_points(experiment);
         let is_shorter = points.iter().any(|&point| !experiment.points[point].shorter.is_empty());
@@ -76,13 +69,18 @@ pub(crate) fn rows(experiment: &Experiment, measured: &Measured, naming: Naming)
         let what = what(claim, |name| naming.scheme(experiment, name));
         ClaimRow { what, ..row(claim, &checked, is_shorter, outlook) }
     };
-    experiment.claims.iter().map(of).chain(experiment.unmeasured.iter().map(unmeasured)).collect()
+    claims.measured.iter().map(of).chain(claims.unmeasured.iter().map(unmeasured)).collect()
 }
 
-/// The same as data.
-pub(crate) fn claims_json(dir: &ResultDir) -> Vec<Value> {
-    let of = |(claim, checked): (&Claim, Checked)| json!({ "claim": claim, "measured": checked });
-    dir.checked_claims().into_iter().map(of).collect()
+/// Two lines per claim, or more if they are long: the claim and the measured value.
+pub(crate) fn claim_lines(claims: &[ClaimRow]) -> String {
+    let mut text = String::new();
+    for claim in claims {
+        let (ClaimRow { id, what, claimed, measured, .. }, judged) = (claim, claim.judged_with_cause());
+        text += &format!("{}\n", paragraph(&format!("{id}: {what}"), "    "));
+        text += &format!("{}\n", paragraph(&format!("    {claimed} claimed, {measured} measured: {judged}"), "    "));
+    }
+    text
 }
 
 /// What more seeds would do for a claim that is not resolved after some; `None` if there can be no more.

@@ -1,15 +1,17 @@
-//! Looks at claims while seeds are added.
+//! Looks at intervals while seeds are added.
 //!
 //! If you look at an interval after every few seeds and stop at the first that decides, you are wrong more often than each
 //! interval is: with seven looks at 95 % intervals about one in five times. So each look needs a higher confidence. The error
 //! that each look may spend is fixed beforehand (alpha spending: Lan and DeMets, Biometrika 1983): half of 5 % at the first
-//! look, at which most claims are decided, and the rest equally at the others. If the first look misses the true value, later
+//! look, at which most questions are decided, and the rest equally at the others. If the first look misses the true value, later
 //! ones often miss it as well, so these have slightly more than their equal parts; the test below counts the error of all looks
 //! together. Levels are those of Student's t at each look (Pocock, Biometrika 1977), since deviations are not known.
 //!
-//! A verdict is that of the first look that decides. Seeds that are added for another claim do not change it.
+//! The answer is that of the first look that decides. Seeds that are added for another question do not change it.
 
-/// A look at a claim.
+use crate::statistics::Sureness;
+
+/// A look at an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Look {
     /// The number of seeds of each of its points.
@@ -29,6 +31,24 @@ pub const LOOKS: [Look; 7] = [
     Look { seeds: 40, missed: 0.0065 },
 ];
 
+/// Holds values against a question: all of them or, if an experiment has looks, those of each look that so many seeds allow, until
+/// one decides. Returns after how many seeds that look was, and what was found; without a deciding look that of the last.
+pub fn look_by_look<T>(
+    seeds: Option<usize>,
+    mut hold: impl FnMut(usize, Sureness) -> T,
+    is_decided: impl Fn(&T) -> bool,
+) -> (Option<usize>, T) {
+    let mut last = None;
+    for look in LOOKS.iter().filter(|look| seeds.is_some_and(|seeds| look.seeds <= seeds)) {
+        let found = hold(look.seeds, Sureness { missed: look.missed, ..Sureness::USUAL });
+        if is_decided(&found) {
+            return (Some(look.seeds), found);
+        }
+        last = Some((Some(look.seeds), found));
+    }
+    last.unwrap_or_else(|| (None, hold(usize::MAX, Sureness::USUAL)))
+}
+
 #[cfg(test)]
 mod tests {
     use rand_xoshiro::Xoshiro256PlusPlus;
@@ -36,7 +56,7 @@ mod tests {
 
     use super::*;
     use crate::bounds::Bounds;
-    use crate::statistics::{Estimate, Ratio, Sureness};
+    use crate::statistics::{Estimate, Ratio};
 
     /// Standard normal (Box and Muller).
     fn normal(random: &mut Xoshiro256PlusPlus) -> f64 {
@@ -44,7 +64,7 @@ mod tests {
         (-2.0 * libm::log(uniform())).sqrt() * libm::cos(std::f64::consts::TAU * uniform())
     }
 
-    /// In how many of 10,000 claims some look's interval leaves out the true value.
+    /// In how many of 10,000 questions some look's interval leaves out the true value.
     fn wrong(
         of_seed: impl Fn(f64) -> f64,
         interval: impl Fn(Sureness, &[f64]) -> Option<(f64, f64)>,
@@ -52,7 +72,7 @@ mod tests {
         missed: impl Fn(&Look) -> f64,
     ) -> usize {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
-        let mut claim = || {
+        let mut question = || {
             let values: Vec<f64> = (0..40).map(|_| of_seed(normal(&mut random))).collect();
             LOOKS.iter().any(|look| {
                 let sureness = Sureness { missed: missed(look), ..Sureness::USUAL };
@@ -60,7 +80,7 @@ mod tests {
                 truth < low || high < truth
             })
         };
-        (0..10_000).filter(|_| claim()).count()
+        (0..10_000).filter(|_| question()).count()
     }
 
     /// The interval of the ratio to a constant.
