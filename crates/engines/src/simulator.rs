@@ -187,7 +187,7 @@ impl Engine for Packets {
     }
 
     fn feeds(&self, scheme: &str, settings: &Settings) -> Option<TagFeeds> {
-        let feeds = Feeds::of(&usual::read(self.files(), scheme, settings)?)?;
+        let feeds = Feeds::of(&usual::read(self.files(), scheme, settings)?);
         Some(TagFeeds { tags: feeds.of_tags(), ports: feeds.of_ports() })
     }
 

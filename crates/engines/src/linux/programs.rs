@@ -14,7 +14,7 @@ const UNTOLD: [Fact; 6] =
 
 /// Returns how messages of programs are told apart; refuses a scheme whose hosts tag by what no program tells.
 pub(super) fn apart(point: &Point, setup: &Setup) -> Result<Apart, Error> {
-    let written = Feeds::of(&setup.scheme).and_then(|feeds| feeds.classes.into_iter().next().flatten());
+    let written = Feeds::of(&setup.scheme).classes.into_iter().next().flatten();
     let facts = written.iter().flat_map(|written| written.priority.iter().chain(&written.rank));
     let mut untold: Vec<Fact> = facts.copied().filter(|fact| UNTOLD.contains(fact)).collect();
     untold.sort_unstable();

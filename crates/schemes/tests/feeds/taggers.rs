@@ -12,8 +12,8 @@ use flowsieve_core::{FlowEvent, Kind, Message, Misuse, Node, Tag, TaggerSpec, Ti
 use flowsieve_fabric::control::{Control, Follow};
 use flowsieve_fabric::topology::Fabric;
 
-use super::{Fact, Written};
-use crate::scheme::Scheme;
+use flowsieve_schemes::Scheme;
+use flowsieve_schemes::feeds::{Fact, Written};
 
 /// Sizes and offsets that are tried, in bytes: about four for each factor of ten, around which thresholds lie.
 const STEPS: [u64; 20] = [
@@ -28,9 +28,9 @@ const PAYLOAD: u32 = 1_000;
 const MOST_DECISIONS: usize = 8;
 
 /// Finds what hosts write, by class of flow.
-pub(super) fn written(scheme: &Scheme, fabric: &Fabric) -> Vec<Option<Written>> {
+pub(crate) fn written(scheme: &Scheme, fabric: &Fabric) -> Vec<Option<Written>> {
     let tables = published(scheme, fabric);
-    let class = |(number, class): (u8, &crate::scheme::Class)| {
+    let class = |(number, class): (u8, &flowsieve_schemes::scheme::Class)| {
         if matches!(class.tagger, TaggerSpec::Custom(_)) {
             return None;
         }
@@ -192,6 +192,7 @@ fn changes(base: &FlowFacts) -> Vec<(Fact, FlowFacts)> {
         (Fact::Message, FlowFacts { message: 6, ..base }),
         (Fact::Flow, FlowFacts { flow: 6, ..base }),
         (Fact::Time, FlowFacts { now: Time::from_us(1_300), ..base }),
+        (Fact::Time, FlowFacts { now: Time::from_us(1_600), ..base }),
         (Fact::Start, FlowFacts { start: Time::from_us(650), ..base }),
         (Fact::Retransmission, FlowFacts { retransmission: true, ..base }),
         (Fact::Timeouts, FlowFacts { timeouts: 3, ..base }),

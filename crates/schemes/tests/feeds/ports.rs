@@ -6,8 +6,9 @@ use flowsieve_core::{Kind, Meta, NONE, Place, PortKind, PortScheduler, Tag, Time
 use flowsieve_fabric::topology::Fabric;
 use flowsieve_workload::random::{Purpose, Xoshiro256PlusPlus, below, stream};
 
-use super::Field;
-use crate::scheme::{PortSpec, Scheme};
+use flowsieve_schemes::Scheme;
+use flowsieve_schemes::feeds::Field;
+use flowsieve_schemes::scheme::PortSpec;
 
 /// Packets of a trial.
 const PACKETS: usize = 6_000;
@@ -17,7 +18,7 @@ const PHASE: usize = 1_000;
 const FLOWLET: usize = 60;
 
 /// Finds what ports read, by place.
-pub(super) fn read(scheme: &Scheme, fabric: &Fabric) -> Vec<(Place, Option<Vec<Field>>)> {
+pub(crate) fn read(scheme: &Scheme, fabric: &Fabric) -> Vec<(Place, Option<Vec<Field>>)> {
     // Places with the same port are tried once.
     let mut tried: Vec<(String, Option<Vec<Field>>)> = Vec::new();
     let place = |place: Place| {
