@@ -6,7 +6,7 @@ use crate::file_error::FileError;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use flowsieve_report::{CompareError, UnknownKey};
 use flowsieve_results::ResultError;
-use flowsieve_settings::{self as settings, SettingsError};
+use flowsieve_settings::{self as settings, SettingsError, WrongName};
 use flowsieve_workload::InputError;
 use std::io;
 
@@ -102,6 +102,11 @@ impl From<SettingsError> for Error {
         if let (None, Some((what, expected))) = (&error.expected, error.problem.rsplit_once("; expected ")) {
             (error.expected, error.problem) = (Some(expected.to_owned()), what.to_owned());
         }
+        error.for_each_mut(|error| {
+            if error.wrong_name.as_deref().is_some_and(is_of_forests) {
+                (error.wrong_name, error.expected) = (None, Some(APPLIED.to_owned()));
+            }
+        });
         Error::Setting { error: Box::new(error), experiment_text: None }
     }
 }
@@ -131,8 +136,12 @@ impl From<UnknownKey> for Error {
     }
 }
 
-/// How the errors of settings begin by which earlier versions read forests, and what replaced them.
-const FORESTS: [&str; 2] = ["`bounds` cannot be \"forest\"", "unknown key `forest` in ["];
+/// Returns whether `forest` was given where `predictions`, or the list that bounds come from, is among the right names:
+/// earlier versions had a setting and a value of that name.
+fn is_of_forests(wrong: &WrongName) -> bool {
+    wrong.given == "forest" && wrong.valid.iter().any(|name| ["predictions", "law"].contains(&name.as_str()))
+}
+
 const APPLIED: &str = "`predictions` = \"PREDICTED.csv\", which `python -m flowsieve_forest apply FOREST.fsf LIST.csv --out \
                        PREDICTED.csv` writes";
 
@@ -145,9 +154,6 @@ impl Error {
                 error.for_each_mut(|error| {
                     if error.origin == settings::Origin::Default {
                         error.origin = input.origin(Some(input.table(error.table())));
-                    }
-                    if FORESTS.iter().any(|of_earlier| error.problem.starts_with(of_earlier)) {
-                        (error.wrong_name, error.expected) = (None, Some(APPLIED.to_owned()));
                     }
                 });
                 Error::Setting { error, experiment_text: Some(Box::new(input.clone())) }

@@ -39,7 +39,7 @@ impl ResolveOptions {
         let Some(metric) = &self.resolve else { return Ok(None) };
         let resolving = Resolving { metric: Some(metric), begun: Instant::now(), budget: self.budget.0, jobs };
         let names: Vec<String> =
-            Claims::of(&plan.experiment)?.measured.iter().map(|claim| claim.figure.name()).collect();
+            Claims::of(&plan.experiment)?.measured.iter().map(|claim| claim.quantity.figure.name()).collect();
         if names.contains(metric) { Ok(Some(resolving)) } else { Err(no_such_metric(metric, names)) }
     }
 }

@@ -191,11 +191,12 @@ fn reproduced(paper: &str) -> String {
             let known = if claim.stand_in.is_some() { of_stand_in } else { known };
             assert!(known.iter().any(|known| verdict.starts_with(known)), "{row}");
             // So short a run does not come to flows and times of seconds.
-            let late = claim.only.started_ps.is_some() || claim.series.as_ref().is_some_and(|at| at.at_ps.is_some());
+            let late = claim.quantity.only.started_ps.is_some()
+                || claim.quantity.series.as_ref().is_some_and(|at| at.at_ps.is_some());
             // And few flows time out: of one seed perhaps none.
-            let sparse = ["timeouts", "flows with timeouts", "loss events", "drops", "held bytes"].contains(&claim.figure.name().as_str())
+            let sparse = ["timeouts", "flows with timeouts", "loss events", "drops", "held bytes"].contains(&claim.quantity.figure.name().as_str())
                 // Nor is one query in thousands large.
-                || claim.figure.name().ends_with("cct");
+                || claim.quantity.figure.name().ends_with("cct");
             // Of a rare size there may be no flow at all, whatever a stand-in could tell of it.
             let none = verdict.starts_with("not resolved: nothing to compare")
                 || verdict.starts_with("not resolved: a stand-in gives no value") && measured == "–";
@@ -248,7 +249,12 @@ fn qclimb__claims_under_other_calibrations_and_readings_repeat_one_of_the_same_w
     assert!(!repeats.is_empty());
     for (repeat, id) in repeats {
         let stated = claims().find(|claim| claim.id == *id).unwrap_or_else(|| panic!("{id} of {}", repeat.id));
-        assert_eq!((repeat.figure, &repeat.class), (stated.figure, &stated.class), "{}", repeat.id);
+        assert_eq!(
+            (repeat.quantity.figure, &repeat.quantity.class),
+            (stated.quantity.figure, &stated.quantity.class),
+            "{}",
+            repeat.id
+        );
         // Of the scheme itself, or of the second reading of its paper.
         let scheme = repeat.scheme.strip_suffix("-gaps").unwrap_or(&repeat.scheme);
         assert_eq!((scheme, &repeat.baselines), (stated.scheme.as_str(), &stated.baselines), "{}", repeat.id);

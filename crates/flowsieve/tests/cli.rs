@@ -270,6 +270,49 @@ fn replaced__commands_name_what_replaced_them() {
     }
 }
 
+/// Wherever a setting is named by which earlier versions read forests, the command of Python is named that replaced it. What
+/// only has that name is left alone.
+#[test]
+fn replaced__settings_of_forests_name_the_command_of_python() {
+    let folder = folder();
+    let file = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    std::fs::create_dir(folder.path().join("schemes")).unwrap();
+    file("schemes/own.toml", "base = \"qclimb\"\nforest = \"x.fsf\"\n");
+    file("schemes/bound.toml", "base = \"qclimb\"\nbounds = \"forest\"\n");
+    let of = |table: &str, line: &str| {
+        let fabric = "[topology]\nkind = \"single-switch\"\nhosts = 4\n[workload]\nsizes = \"web-search\"\nload = 0.5\nflows = 9\n";
+        file("of.toml", &format!("{fabric}[sweep]\nscheme = [\"pias\"]\n{table}\n{line}\n"));
+        "of.toml"
+    };
+    let new = "`python -m flowsieve_forest apply FOREST.fsf LIST.csv --out PREDICTED.csv`";
+    for (table, line) in [
+        ("[transport]", "forest = \"x.fsf\""),
+        ("", "forest = [\"a.fsf\", \"b.fsf\"]"),
+        ("[schemes.qclimb]", "bounds = \"forest\""),
+    ] {
+        let done = flowsieve(folder.path(), &["plan", of(table, line)]);
+        assert!(
+            done.status == 2 && done.err.contains(new) && !done.err.contains("did you mean"),
+            "{line}: {}",
+            done.err
+        );
+    }
+    for set in [
+        "forest=x.fsf",
+        "transport.forest=x.fsf",
+        "schemes.qclimb.forest=x.fsf",
+        "bounds=forest",
+        "scheme=own",
+        "scheme=bound",
+    ] {
+        let done = flowsieve(folder.path(), &["plan", of("", ""), "--set", set]);
+        assert!(done.status == 2 && done.err.contains(new), "{set}: {}", done.err);
+    }
+    assert!(flowsieve(folder.path(), &["explain", "forest"]).err.contains(new));
+    let done = flowsieve(folder.path(), &["plan", of("", ""), "--set", "scheme=forest"]);
+    assert!(done.status == 2 && !done.err.contains(new), "{}", done.err);
+}
+
 /// Every command stands in one of four groups, with what it does.
 #[test]
 fn help__lists_every_command_in_a_group() {

@@ -99,7 +99,7 @@ impl Hold<'_> {
         if points.iter().any(Vec::is_empty) {
             return unresolved("not run");
         }
-        let (its, baseline) = (self.claim.quantity(), self.claim.quantity_of_baseline());
+        let (its, baseline) = (&self.claim.quantity, self.claim.quantity_of_baseline());
         let missing = |&point: &usize| self.view.missing(point, &its).or_else(|| self.view.missing(point, &baseline));
         if let Some(why) = points.iter().flatten().find_map(missing) {
             return unresolved(why);
@@ -139,7 +139,7 @@ impl Hold<'_> {
 
     fn check_ratio(self) -> Checked {
         let Claim { scheme, baselines, expected, tolerance, stand_in, .. } = self.claim;
-        let (its, baseline) = (self.claim.quantity(), self.claim.quantity_of_baseline());
+        let (its, baseline) = (&self.claim.quantity, self.claim.quantity_of_baseline());
         let pairs_of =
             |quantity: &Quantity| self.pairs((scheme, quantity), (baselines.first().unwrap_or(scheme), &baseline));
         let pairs = pairs_of(&its);
@@ -198,7 +198,7 @@ impl Hold<'_> {
 
     fn check_order(self, values: Option<Vec<(String, Estimate)>>) -> Checked {
         let Claim { scheme, baselines, expected, tolerance, .. } = self.claim;
-        let its = self.claim.quantity();
+        let its = &self.claim.quantity;
         let schemes: Vec<&String> = [scheme].into_iter().chain(baselines).collect();
         let accepted = expected.accepted(*tolerance);
         let (mut by_load, mut verdicts, mut failing) = (Vec::new(), Vec::new(), Vec::new());
@@ -242,7 +242,7 @@ impl Hold<'_> {
 
     /// The mean of its quantity over points.
     fn mean_of(self, points: &[usize]) -> Option<Estimate> {
-        self.view.measured.mean(points, &self.claim.quantity(), self.view.seeds, self.view.sureness)
+        self.view.measured.mean(points, &self.claim.quantity, self.view.seeds, self.view.sureness)
     }
 }
 

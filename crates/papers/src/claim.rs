@@ -21,8 +21,7 @@
 
 use flowsieve_results::measured::Quantity;
 use flowsieve_results::{
-    Axis, CoflowClass, Estimate, Experiment, Figure, Further, Metric, Only, Ratio, ResultError, SeriesAt, SizeClass,
-    Statistic,
+    Axis, CoflowClass, Estimate, Experiment, Figure, Further, Metric, Ratio, ResultError, Statistic,
 };
 use serde::{Deserialize, Serialize};
 
@@ -107,19 +106,9 @@ pub struct Claim {
     pub id: String,
     /// Where the paper says it: "Fig 10".
     pub place: String,
-    /// The figure that it is about.
-    pub figure: Figure,
-    /// The series, if it is about one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub series: Option<SeriesAt>,
-    /// The sizes of its flows or coflows.
-    pub class: SizeClass,
-    /// A further restriction of these.
-    #[serde(default, skip_serializing_if = "Only::is_all")]
-    pub only: Only,
-    /// The class of its coflows, if it is about one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub coflow_class: Option<CoflowClass>,
+    /// What it is about.
+    #[serde(flatten)]
+    pub quantity: Quantity,
     /// The class of the coflows to which these are compared, if it is another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline_class: Option<CoflowClass>,
@@ -275,28 +264,17 @@ pub struct Checked {
 }
 
 impl Claim {
-    /// Its subject.
-    pub(crate) fn quantity(&self) -> Quantity {
-        Quantity {
-            figure: self.figure,
-            series: self.series.clone(),
-            class: self.class.clone(),
-            only: self.only,
-            coflow_class: self.coflow_class,
-        }
-    }
-
     /// Its counterpart at the points of the baseline.
     pub(crate) fn quantity_of_baseline(&self) -> Quantity {
-        Quantity { coflow_class: self.baseline_class.or(self.coflow_class), ..self.quantity() }
+        let coflow_class = self.baseline_class.or(self.quantity.coflow_class);
+        Quantity { coflow_class, ..self.quantity.clone() }
     }
 
     /// The quantities with which it is compared.
     pub fn quantities(&self) -> Vec<Quantity> {
-        let quantity = self.quantity();
-        let ideal = quantity.ideal();
+        let ideal = self.quantity.ideal();
         let acts = self.acts.map(Quantity::of_all_flows);
-        [Some(quantity), Some(self.quantity_of_baseline()), ideal, acts].into_iter().flatten().collect()
+        [Some(self.quantity.clone()), Some(self.quantity_of_baseline()), ideal, acts].into_iter().flatten().collect()
     }
 
     /// Whether no scheme could reach the claimed value, for lack of time: flows that are alone in the network take longer.
@@ -396,11 +374,7 @@ mod tests {
         let claim = |baselines: &[&str]| Claim {
             id: "c".into(),
             place: String::new(),
-            figure: Figure::Fairness,
-            series: None,
-            class: SizeClass::between(0, None),
-            only: Only::default(),
-            coflow_class: None,
+            quantity: Quantity::of_all_flows(Figure::Fairness),
             baseline_class: None,
             scheme: "a".into(),
             baselines: baselines.iter().map(|name| name.to_string()).collect(),

@@ -33,6 +33,7 @@ use crate::claim::{CLAIMS, Claim, Claims};
 use flowsieve_experiment::ExperimentText;
 use flowsieve_experiment::document::tables;
 use flowsieve_experiment::further::{Given, Tables};
+use flowsieve_results::measured::Quantity;
 use flowsieve_results::{Experiment, Further};
 use flowsieve_settings::toml::{entries, raw_value};
 use flowsieve_settings::{Keys, Origin, Raw, SettingsError as Wrong, one_of};
@@ -126,7 +127,7 @@ fn value(input: &ExperimentText, item: &Item) -> Value {
 impl Given for OfFile {
     fn further(&self, shorter: &dyn Fn(u64) -> u64) -> Further {
         let mut claims = self.claims.clone();
-        for Claim { only, series, .. } in &mut claims.measured {
+        for Quantity { only, series, .. } in claims.measured.iter_mut().map(|claim| &mut claim.quantity) {
             only.started_ps = only.started_ps.map(|(from, to)| (shorter(from), shorter(to)));
             if let Some(series) = series {
                 series.at_ps = series.at_ps.map(shorter);

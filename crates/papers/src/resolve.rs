@@ -82,7 +82,7 @@ pub fn open_claims(figures: &[Resolving<'_>], metric: Option<&str>) -> Vec<Open>
     let mut open = Vec::new();
     for (index, figure) in figures.iter().enumerate() {
         let Resolving { plan, claims, measured, .. } = figure;
-        let is_wanted = |claim: &Claim| metric.is_none_or(|metric| claim.figure.name() == metric);
+        let is_wanted = |claim: &Claim| metric.is_none_or(|metric| claim.quantity.figure.name() == metric);
         for claim in claims.measured.iter().filter(|claim| is_wanted(claim)) {
             if claim.check(&plan.experiment, measured).is_open() {
                 open.extend(of_claim(index, figure, claim));

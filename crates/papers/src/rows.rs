@@ -169,7 +169,7 @@ fn what<'a>(claim: &'a Claim, called: impl Fn(&'a str) -> &'a str) -> String {
 
 /// The metric, and its flows or coflows.
 pub(crate) fn of_what(claim: &Claim) -> String {
-    let mut text = match (&claim.series, claim.figure) {
+    let mut text = match (&claim.quantity.series, claim.quantity.figure) {
         (Some(SeriesAt { name, of, at_ps, until_ps }), _) => {
             let of = if of.is_empty() { String::new() } else { format!(" of {of}") };
             match (at_ps.map(time), until_ps.map(time)) {
@@ -178,21 +178,21 @@ pub(crate) fn of_what(claim: &Claim) -> String {
             }
         }
         (None, figure) if figure.is_of_flows() => {
-            format!("{} of {}", figure.name().replace("fct", "FCT"), flows_of(&claim.class))
+            format!("{} of {}", figure.name().replace("fct", "FCT"), flows_of(&claim.quantity.class))
         }
         (None, Figure::Coflows(..)) => {
-            let all = claim.class.up_to_bytes.is_none() && claim.class.above_bytes == 0;
-            let coflows = match claim.coflow_class {
+            let all = claim.quantity.class.up_to_bytes.is_none() && claim.quantity.class.above_bytes == 0;
+            let coflows = match claim.quantity.coflow_class {
                 Some(class) => format!("{} coflows", class.name()),
                 None if all => "coflows".into(),
-                None => flows_of(&claim.class).replace("flows", "coflows"),
+                None => flows_of(&claim.quantity.class).replace("flows", "coflows"),
             };
             let other = claim.baseline_class.map_or(String::new(), |class| format!(" / {}", class.name()));
-            format!("{} of {coflows}{other}", claim.figure.name().replace("cct", "CCT"))
+            format!("{} of {coflows}{other}", claim.quantity.figure.name().replace("cct", "CCT"))
         }
         (None, figure) => figure.name(),
     };
-    let Only { workload, deadline, started_ps, senders } = claim.only;
+    let Only { workload, deadline, started_ps, senders } = claim.quantity.only;
     if let Some(class) = workload {
         text += &format!(" of workload {class}");
     }
@@ -213,7 +213,7 @@ fn is_order(claim: &Claim) -> bool {
 }
 
 fn unit(claim: &Claim) -> Unit {
-    claim.series.as_ref().map_or(claim.figure.unit(), SeriesAt::unit)
+    claim.quantity.series.as_ref().map_or(claim.quantity.figure.unit(), SeriesAt::unit)
 }
 
 fn claimed(claim: &Claim) -> String {

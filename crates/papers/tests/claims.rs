@@ -558,8 +558,8 @@ fn scale__times_shorten_what_claims_say_of_a_run() {
     // A smaller sweep need not have the loads that claims are about.
     let of = |scale| {
         let claims = Claims::of(&read(&text, &Changes { scale, ..Changes::default() }).unwrap().experiment).unwrap();
-        let started = claims.measured.iter().find_map(|claim| claim.only.started_ps).unwrap();
-        let series = claims.measured.into_iter().filter_map(|claim| claim.series);
+        let started = claims.measured.iter().find_map(|claim| claim.quantity.only.started_ps).unwrap();
+        let series = claims.measured.into_iter().filter_map(|claim| claim.quantity.series);
         (started, series.map(|series| (series.at_ps, series.until_ps)).collect::<Vec<_>>())
     };
     let us = |us: u64| Some(us * 1_000_000);

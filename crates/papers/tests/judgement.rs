@@ -3,6 +3,7 @@
 use crate::made::{Made, made};
 use flowsieve_papers::{Beside, Checked, Claim, Claims, Expected, Verdict};
 use flowsieve_record::{PointResult, Series, Step, StepRow};
+use flowsieve_results::measured::Quantity;
 use flowsieve_results::{CoflowClass, Figure, Metric, Only, Record, ResultDir, SeriesAt, SizeClass, Statistic};
 use std::path::Path;
 
@@ -27,10 +28,10 @@ fn claim(expected: Expected) -> Claim {
     Claim {
         id: "c".into(),
         place: "Fig 1".into(),
-        figure: Figure::Flows(Statistic::Mean, Metric::Fct),
-        series: None,
-        class: SizeClass::between(0, Some(100_000)),
-        only: Only::default(),
+        quantity: Quantity {
+            class: SizeClass::between(0, Some(100_000)),
+            ..Quantity::of_all_flows(Figure::Flows(Statistic::Mean, Metric::Fct))
+        },
         scheme: "new".into(),
         baselines: vec!["base".into()],
         loads: Vec::new(),
@@ -39,7 +40,6 @@ fn claim(expected: Expected) -> Claim {
         tolerance: 0.02,
         note: String::new(),
         stand_in: None,
-        coflow_class: None,
         baseline_class: None,
         repeats: None,
         reading: None,
@@ -47,6 +47,18 @@ fn claim(expected: Expected) -> Claim {
         contradicts: None,
         why: None,
     }
+}
+
+fn of_class(class: SizeClass, claim: Claim) -> Claim {
+    Claim { quantity: Quantity { class, ..claim.quantity }, ..claim }
+}
+
+fn of_figure(figure: Figure, claim: Claim) -> Claim {
+    Claim { quantity: Quantity { figure, ..claim.quantity }, ..claim }
+}
+
+fn of_only(only: Only, claim: Claim) -> Claim {
+    Claim { quantity: Quantity { only, ..claim.quantity }, ..claim }
 }
 
 fn verdicts(made_of: Made, claims: Vec<Claim>) -> Vec<(Verdict, String)> {
@@ -73,11 +85,11 @@ fn claims__verdicts_on_known_ratios() {
         (claim(Expected::Between(-0.35, -0.15)), Disagrees),
         (claim(Expected::Lower), Agrees),
         (claim(Expected::Higher), Disagrees),
-        (Claim { class: SizeClass::between(0, Some(50_000)), ..claim(Expected::Lower) }, Agrees),
-        (Claim { class: SizeClass::between(1_000_000, None), tolerance: 0.02, ..claim(Expected::Change(0.0)) }, Agrees),
-        (Claim { figure: serde_json::from_str("\"timeouts\"").unwrap(), ..claim(Expected::Lower) }, Agrees),
+        (of_class(SizeClass::between(0, Some(50_000)), claim(Expected::Lower)), Agrees),
+        (of_class(SizeClass::between(1_000_000, None), claim(Expected::Change(0.0))), Agrees),
+        (of_figure(serde_json::from_str("\"timeouts\"").unwrap(), claim(Expected::Lower)), Agrees),
         // None were counted: there is no ratio.
-        (Claim { figure: serde_json::from_str("\"drops\"").unwrap(), ..claim(Expected::Lower) }, NotResolved),
+        (of_figure(serde_json::from_str("\"drops\"").unwrap(), claim(Expected::Lower)), NotResolved),
         (Claim { baselines: vec!["other".into()], ..claim(Expected::Lower) }, NotResolved),
         (at(0.7, Expected::Lower), NotResolved),
     ];
@@ -125,7 +137,7 @@ fn claims__are_not_tested_by_runs_in_which_the_mechanism_did_not_act() {
 fn claims__what_no_scheme_can_do() {
     let folder = tempfile::tempdir().unwrap();
     let of = |expected| Claim { tolerance: 0.005, ..claim(expected) };
-    let p99 = Claim { figure: Figure::Flows(Statistic::P99, Metric::Fct), ..of(Expected::Change(-0.98)) };
+    let p99 = of_figure(Figure::Flows(Statistic::P99, Metric::Fct), of(Expected::Change(-0.98)));
     let all = [Expected::Change(-0.98), Expected::UpTo(-0.98), Expected::Between(-0.99, -0.98), Expected::Change(-0.9)];
     let claims: Vec<Claim> =
         all.map(of).into_iter().chain([of(Expected::Between(-0.98, -0.9)), of(Expected::Lower), p99]).collect();
@@ -229,10 +241,10 @@ fn claims__of_a_stand_in_are_judged_by_their_direction() {
         (stand_in(Expected::Between(-0.4, 0.1)), NotResolved),
         (stand_in(Expected::Change(0.0)), NotResolved),
         // Flows above 1 MB are alike: the interval is on no side.
-        (Claim { class: class.clone(), ..stand_in(Expected::Change(-0.5)) }, NotResolved),
-        (Claim { class: class.clone(), ..stand_in(Expected::UpTo(-0.5)) }, NotResolved),
-        (Claim { class: class.clone(), ..stand_in(Expected::UpTo(0.5)) }, NotResolved),
-        (Claim { class, ..stand_in(Expected::Between(-0.5, 0.0)) }, NotResolved),
+        (of_class(class.clone(), stand_in(Expected::Change(-0.5))), NotResolved),
+        (of_class(class.clone(), stand_in(Expected::UpTo(-0.5))), NotResolved),
+        (of_class(class.clone(), stand_in(Expected::UpTo(0.5))), NotResolved),
+        (of_class(class, stand_in(Expected::Between(-0.5, 0.0))), NotResolved),
     ];
     let (claims, expected): (Vec<Claim>, Vec<Verdict>) = table.into_iter().unzip();
     let found = verdicts(Made::default(), claims.clone());
@@ -255,7 +267,7 @@ fn claims__one_seed_and_unfinished_flows_resolve_nothing() {
 fn claims__values_orders_and_closeness() {
     use Verdict::{Agrees, Disagrees, NotResolved};
     let figure = |name: &str| serde_json::from_str::<Figure>(&format!("\"{name}\"")).unwrap();
-    let value = |name: &str, expected| Claim { figure: figure(name), baselines: Vec::new(), ..claim(expected) };
+    let value = |name: &str, expected| Claim { baselines: Vec::new(), ..of_figure(figure(name), claim(expected)) };
     let order = |scheme: &str, other: &str, expected| Claim {
         scheme: scheme.into(),
         baselines: vec![other.into()],
@@ -263,8 +275,11 @@ fn claims__values_orders_and_closeness() {
     };
     let large = SizeClass::between(1_000_000, None);
     let series = |at_ps| SeriesAt { name: "depth (bytes)".into(), of: "leaf0".into(), at_ps, until_ps: None };
-    let of_series =
-        |at_ps, expected| Claim { id: format!("{at_ps:?}"), series: Some(series(at_ps)), ..value("series", expected) };
+    let of_series = |at_ps, expected| {
+        let of = value("series", expected);
+        let quantity = Quantity { series: Some(series(at_ps)), ..of.quantity };
+        Claim { id: format!("{at_ps:?}"), quantity, ..of }
+    };
     let ps = 1e12;
     let table = [
         // Timeouts are 11, 12 and 13: their interval is 12 ± 2.5.
@@ -279,15 +294,15 @@ fn claims__values_orders_and_closeness() {
         (order("new", "base", Expected::Rising), Agrees),
         (order("base", "new", Expected::Rising), Disagrees),
         (order("base", "new", Expected::Close), Disagrees),
-        (Claim { class: large.clone(), ..order("base", "new", Expected::Close) }, Agrees),
-        (Claim { class: large, ..order("base", "new", Expected::Rising) }, NotResolved),
+        (of_class(large.clone(), order("base", "new", Expected::Close)), Agrees),
+        (of_class(large, order("base", "new", Expected::Rising)), NotResolved),
         (of_series(None, Expected::Value(30.0)), Agrees),
         (of_series(Some(15), Expected::Value(20.0)), Agrees),
         (of_series(Some(99), Expected::Value(30.0)), NotResolved),
-        (Claim { only: Only { workload: Some(1), ..Only::default() }, ..claim(Expected::Change(-0.3)) }, Agrees),
-        (Claim { only: Only { workload: Some(2), ..Only::default() }, ..claim(Expected::Lower) }, NotResolved),
-        (Claim { figure: Figure::Variation, ..claim(Expected::Change(0.0)) }, Agrees),
-        (Claim { figure: Figure::Fairness, ..claim(Expected::Change(0.0)) }, Agrees),
+        (of_only(Only { workload: Some(1), ..Only::default() }, claim(Expected::Change(-0.3))), Agrees),
+        (of_only(Only { workload: Some(2), ..Only::default() }, claim(Expected::Lower)), NotResolved),
+        (of_figure(Figure::Variation, claim(Expected::Change(0.0))), Agrees),
+        (of_figure(Figure::Fairness, claim(Expected::Change(0.0))), Agrees),
         (value("loss events", Expected::Within(109.0, 115.0)), Agrees),
         (value("held bytes", Expected::Value(1_000.0)), Agrees),
         (value("deadline bytes met", Expected::Value(0.75)), Agrees),
@@ -326,19 +341,18 @@ fn claims__of_coflows() {
         run.flows.iter_mut().filter(|flow| flow.bytes <= 100_000).for_each(|flow| flow.coflow = Some(flow.flow));
     };
     let of = |name: &str, expected| Claim {
-        figure: serde_json::from_str(&format!("\"{name}\"")).unwrap(),
-        class: SizeClass::between(0, None),
+        quantity: Quantity::of_all_flows(serde_json::from_str(&format!("\"{name}\"")).unwrap()),
         ..claim(expected)
     };
-    let small = |name: &str| Claim { class: SizeClass::between(0, Some(20_000)), ..of(name, Expected::Change(-0.3)) };
+    let small = |name: &str| of_class(SizeClass::between(0, Some(20_000)), of(name, Expected::Change(-0.3)));
     let claims = [
         of("mean cct", Expected::Change(-0.3)),
         of("p99 cct", Expected::Higher),
         small("mean cct"),
         small("mean fct"),
-        Claim { class: SizeClass::between(100_000, None), ..of("mean cct", Expected::Lower) },
+        of_class(SizeClass::between(100_000, None), of("mean cct", Expected::Lower)),
         of("typical cct", Expected::Change(-0.3)),
-        Claim { class: SizeClass::between(0, Some(100_000)), ..of("typical fct", Expected::Change(-0.3)) },
+        of_class(SizeClass::between(0, Some(100_000)), of("typical fct", Expected::Change(-0.3))),
     ];
     for record in [Record::Full, Record::None] {
         let folder = tempfile::tempdir().unwrap();
@@ -372,9 +386,10 @@ fn claims__of_classes_of_coflows() {
         run.ideal_ccts_ps = run.flows.iter().map(|flow| (flow.flow, flow.ideal_ps)).collect();
     };
     let of = |name: &str, class, baseline_class, expected| Claim {
-        figure: serde_json::from_str(&format!("\"{name}\"")).unwrap(),
-        class: SizeClass::between(0, None),
-        coflow_class: CoflowClass::parse(class),
+        quantity: Quantity {
+            coflow_class: CoflowClass::parse(class),
+            ..Quantity::of_all_flows(serde_json::from_str(&format!("\"{name}\"")).unwrap())
+        },
         baseline_class: CoflowClass::parse(baseline_class),
         baselines: if baseline_class.is_empty() { vec!["base".into()] } else { Vec::new() },
         ..claim(expected)
@@ -402,7 +417,8 @@ fn claims__of_a_share_of_the_time() {
         }
     };
     let expected = Expected::Within(0.9, 1.0);
-    let share = Claim { figure: Figure::Share(Step::Climb), baselines: Vec::new(), tolerance: 0.0, ..claim(expected) };
+    let share =
+        Claim { baselines: Vec::new(), tolerance: 0.0, ..of_figure(Figure::Share(Step::Climb), claim(expected)) };
     let found = verdicts(Made { run, ..Made::default() }, vec![share]);
     assert_eq!(found, [(Verdict::Agrees, String::new())]);
 }

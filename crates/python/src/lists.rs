@@ -1,4 +1,4 @@
-//! What there is to choose from, thresholds, and the command itself.
+//! Lists of schemes, settings, workloads and metrics; thresholds by the model; and the command line.
 
 use crate::calls::Calls;
 use crate::errors::{panicked, working, wrong};

@@ -123,7 +123,7 @@ pub struct Sizes {
     pub up_to: Option<u64>,
 }
 
-/// Values that somebody states beside the measured ones.
+/// Stated values, which a plot shows with the measured ones.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Marks {
     /// What they are called.

@@ -56,7 +56,7 @@ pub use text_table::{Tone, paragraph};
 pub use ticks::ticks;
 
 /// Writes `report.html`, and the numbers of its plots as `plots.csv`, into the result's folder; returns the page's path.
-/// `section` is what somebody else has to say of the result.
+/// The page ends its answers with `section`.
 pub fn write(dir: &ResultDir, layout: &Layout, section: &Section) -> Result<PathBuf, ResultError> {
     let over_time = over_time::figures(dir, layout)?;
     page::write(dir, layout, over_time, section)

@@ -50,7 +50,7 @@ struct Page<'a> {
     differing: Vec<Differing<'a>>,
 }
 
-/// What somebody else says of a result, below the page's answers.
+/// A part of the page that a crate above this one writes. It stands below the answers.
 #[derive(Default)]
 pub struct Section {
     /// The `id` of its element, whose tables may break words anywhere. Empty: there is none.
@@ -86,8 +86,8 @@ fn svg(plot: &Plot, among: &[Plot], points: i32) -> Option<String> {
     if plot.is_empty() { None } else { drawing::inline(plot, among, points).ok() }
 }
 
-/// A plot for a page with its title, on the scale that it shares with others of its measure, and so many points wide; `None` if
-/// there is nothing to draw.
+/// Draws a plot, `points` wide, on the scale that it shares with those of its measure `among` others. Returns its title and
+/// the SVG; `None` if there is nothing to draw.
 pub fn titled(plot: &Plot, among: &[Plot], points: i32) -> Option<(String, String)> {
     Some((plot.title.clone(), svg(plot, among, points)?))
 }

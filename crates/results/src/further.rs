@@ -67,7 +67,7 @@ impl Further {
     pub fn with(self, name: &str, rows: &[impl Serialize]) -> Further {
         let mut tables = self.tables;
         if !rows.is_empty() {
-            // What no JSON can hold is no table, and whoever reads it is told.
+            // Rows that JSON cannot hold become null: `rows` then fails, so that nobody takes them for an empty table.
             let table = serde_json::to_string(rows).and_then(|text| serde_json::from_str(&text));
             tables.insert(name.to_owned(), table.unwrap_or(Json::Leaf(Value::Null)));
         }

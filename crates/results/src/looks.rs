@@ -31,8 +31,8 @@ pub const LOOKS: [Look; 7] = [
     Look { seeds: 40, missed: 0.0065 },
 ];
 
-/// Holds values against a question: all of them or, if an experiment has looks, those of each look that so many seeds allow, until
-/// one decides. Returns after how many seeds that look was, and what was found; without a deciding look that of the last.
+/// Asks a question of measured values at each look that `seeds` allow, until one decides it. Without looks it asks once, of all
+/// values. Returns the number of seeds of that look, or of the last one, and the answer.
 pub fn look_by_look<T>(
     seeds: Option<usize>,
     mut hold: impl FnMut(usize, Sureness) -> T,

@@ -127,7 +127,7 @@ impl Written {
         Written { priority, rank }
     }
 
-    /// Returns what a tagger writes; `None` for a custom one, of which nothing is known. `tables`: controllers send it some.
+    /// Returns the facts that a tagger reads; `None` for a custom one. `tables` says whether controllers send it tables.
     fn by(tagger: &TaggerSpec, tables: bool) -> Option<Written> {
         let by_tables = tables.then_some(Fact::Tables);
         // By thresholds of the bytes before a packet, which tables may replace.

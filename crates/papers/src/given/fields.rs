@@ -3,6 +3,7 @@
 use super::Places;
 use super::expected::{claimed_order, claimed_ratio, claimed_value, share};
 use crate::claim::{Claim, Expected, Unmeasured};
+use flowsieve_results::measured::Quantity;
 use flowsieve_results::{Axis, CoflowClass, Figure, Only, SeriesAt, SizeClass};
 use flowsieve_settings::{
     Key, Keys, Kind, MAX_TIME_PS, Origin, Raw, Section, SettingsError as Wrong, Value as Setting, one_of,
@@ -95,12 +96,14 @@ impl Fields<'_> {
             Claim {
                 id: self.text("id")?.1,
                 place: self.optional_text("where")?,
-                figure,
-                series,
-                class: if coflow_class.is_some() { SizeClass::between(0, None) } else { self.class()? },
-                coflow_class,
+                quantity: Quantity {
+                    figure,
+                    series,
+                    class: if coflow_class.is_some() { SizeClass::between(0, None) } else { self.class()? },
+                    only: self.only()?,
+                    coflow_class,
+                },
                 baseline_class,
-                only: self.only()?,
                 scheme: names.remove(0),
                 baselines: names,
                 loads: self.loads()?,
