@@ -100,7 +100,7 @@ impl Hold<'_> {
             return unresolved("not run");
         }
         let (its, baseline) = (&self.claim.quantity, self.claim.quantity_of_baseline());
-        let missing = |&point: &usize| self.view.missing(point, &its).or_else(|| self.view.missing(point, &baseline));
+        let missing = |&point: &usize| self.view.missing(point, its).or_else(|| self.view.missing(point, &baseline));
         if let Some(why) = points.iter().flatten().find_map(missing) {
             return unresolved(why);
         }
@@ -142,7 +142,7 @@ impl Hold<'_> {
         let (its, baseline) = (&self.claim.quantity, self.claim.quantity_of_baseline());
         let pairs_of =
             |quantity: &Quantity| self.pairs((scheme, quantity), (baselines.first().unwrap_or(scheme), &baseline));
-        let pairs = pairs_of(&its);
+        let pairs = pairs_of(its);
         if pairs.is_empty() {
             return unresolved("not run");
         }
@@ -206,7 +206,7 @@ impl Hold<'_> {
             // A quantity that rises from each scheme to the next rises also from each to any later one.
             let others = if *expected == Expected::Rising { 1 } else { schemes.len() };
             for other in schemes.iter().skip(index + 1).take(others) {
-                let pairs = self.pairs((scheme, &its), (other, &its));
+                let pairs = self.pairs((scheme, its), (other, its));
                 if pairs.is_empty() {
                     return unresolved("not run");
                 }
