@@ -26,7 +26,7 @@ examples() {
         experiment) echo experiments ;;
         coflow_trace) echo crates/flowsieve/tests/golden ;;
         cdf) echo crates/workload/data ;;
-        convert) echo crates/convert/tests/samples ;;
+        convert) echo crates/workload/tests/samples ;;
     esac
 }
 

@@ -1,7 +1,7 @@
 //! Any text is a value or an error, whatever format it is taken for; lists and distributions are read back.
 #![no_main]
 
-use flowsieve_convert::{Gives, Opt, Options, SizeUnit, Source, TimeUnit, What, advice, convert, formats};
+use flowsieve_workload::convert::{Gives, Opt, Options, SizeUnit, Source, TimeUnit, What, advice, convert, formats};
 use flowsieve_workload::{Reading, Rounding, SizeDistribution, flow_list};
 use libfuzzer_sys::fuzz_target;
 

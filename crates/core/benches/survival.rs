@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use flowsieve_core::survival::SurvivalSketch;
-use flowsieve_thresholds::{SizeLaw, background_slowdown_at_sizes};
+use flowsieve_core::thresholds::{SizeLaw, background_slowdown_at_sizes};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 

@@ -9,6 +9,8 @@
 //! allocate when they hold more packets or flows than ever before. So do taggers and controllers with state by message or
 //! flow.
 //!
+//! [`thresholds`] computes demotion thresholds from a distribution of sizes, by models.
+//!
 //! Times are [`Time`] in integer picoseconds, sizes are bytes, priority 0 is the highest.
 
 pub mod admission;
@@ -39,6 +41,7 @@ pub mod survival;
 pub mod tag;
 pub mod tagger;
 pub mod taggers;
+pub mod thresholds;
 pub mod units;
 
 pub use balancers::{Balancer, BalancerSpec};

@@ -147,7 +147,7 @@ impl RecentSizes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flowsieve_thresholds::SizeLaw;
+    use crate::thresholds::SizeLaw;
     use proptest::prelude::*;
 
     fn sketch(sizes: &[u64]) -> SizeSketch {
@@ -207,7 +207,7 @@ mod tests {
         ) {
             let all = sketch(&sizes);
             let law = SizeLaw::from_counts(all.counts()).unwrap();
-            prop_assert_eq!(all.equal_split(queues), flowsieve_thresholds::equal_split(&law, queues).unwrap());
+            prop_assert_eq!(all.equal_split(queues), crate::thresholds::equal_split(&law, queues).unwrap());
         }
 
         #[test]

@@ -6,11 +6,11 @@
 
 use std::sync::Arc;
 
-use flowsieve_fabric::topology::Fabric;
 use flowsieve_schemes::own::{self, Failure, Program};
 use flowsieve_schemes::{Context, Follows, Scheme, SchemeFile, WorkloadFacts, registry};
 use flowsieve_settings::declare;
 use flowsieve_settings::{Key, Place, Scope, Section, Setting, SettingsError, Table};
+use flowsieve_sim::topology::Fabric;
 use flowsieve_workload::{Flow, Predict, Prediction};
 
 use crate::predictions;

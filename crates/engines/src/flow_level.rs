@@ -8,8 +8,6 @@ use std::sync::Arc;
 
 use flowsieve_core::Time;
 use flowsieve_core::coflow::key;
-use flowsieve_fabric::topology::{Fabric, events};
-use flowsieve_fluid::{self as fluid, Discipline, Network};
 use flowsieve_record::PointResult;
 use flowsieve_results::SchemeInfo;
 use flowsieve_schemes::flow_level::{self, FIDELITY, Fidelity, FlowLevel, Rates};
@@ -17,6 +15,8 @@ use flowsieve_schemes::parameters;
 use flowsieve_schemes::registry::{self, ONLY_AT_FLOW_LEVEL};
 use flowsieve_settings::{Key, Scope, Settings, SettingsError};
 use flowsieve_sim::FctEnd;
+use flowsieve_sim::fluid::{self as fluid, Discipline, Network};
+use flowsieve_sim::topology::{Fabric, events};
 use flowsieve_workload::Flow;
 
 use crate::coflow_weights;

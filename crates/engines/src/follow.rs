@@ -9,9 +9,9 @@ mod which;
 pub use which::Which;
 
 use flowsieve_experiment::Error;
-use flowsieve_fabric::topology::{Fabric, Node};
 use flowsieve_record::{Ends, FlowRow, PacketEvent, PacketKind, PacketRow, TraceSink};
 use flowsieve_results::timeline::{Ahead, Crossing, Ended, Sent, Spent, Timeline};
+use flowsieve_sim::topology::{Fabric, Node};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
@@ -32,13 +32,13 @@ pub(crate) struct Hop {
 impl Hop {
     /// Returns every link of a fabric, by number.
     pub(crate) fn all(fabric: &Fabric, overhead: u16) -> Vec<Hop> {
-        let of = |(number, link): (u32, &flowsieve_fabric::topology::Link)| Hop {
+        let of = |(number, link): (u32, &flowsieve_sim::topology::Link)| Hop {
             name: fabric.link_name(number),
             from: link.from,
             to: link.to,
             bits_per_ps: link.rate.bps() as f64 / 1e12,
             delay_ps: link.delay.0,
-            forwards_after: link.cut_through.then_some(flowsieve_fabric::ideal::CUT_THROUGH_BYTES),
+            forwards_after: link.cut_through.then_some(flowsieve_sim::ideal::CUT_THROUGH_BYTES),
             overhead: overhead.into(),
         };
         (0..).zip(&fabric.links).map(of).collect()

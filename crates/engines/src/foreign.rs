@@ -2,10 +2,10 @@
 //! parts of our own files that are not read.
 
 use crate::workload::Workload;
-use flowsieve_convert::{self as convert, Gives, Source};
 use flowsieve_experiment::FileError;
-use flowsieve_fabric::topology::Fabric;
 use flowsieve_settings::{Origin, Settings, SettingsError};
+use flowsieve_sim::topology::Fabric;
+use flowsieve_workload::convert::{self as convert, Gives, Source};
 use std::io::Read;
 use std::path::Path;
 
@@ -33,7 +33,7 @@ fn with(expected: Option<String>, advice: String) -> String {
 
 fn advice(path: &Path, wanted: Gives) -> Option<String> {
     let mut bytes = Vec::new();
-    flowsieve_files::builtin::open(path).ok()?.take(LOOKED_AT).read_to_end(&mut bytes).ok()?;
+    flowsieve_settings::files::builtin::open(path).ok()?.take(LOOKED_AT).read_to_end(&mut bytes).ok()?;
     if bytes.starts_with(FOREST) {
         let apply = "python -m flowsieve_forest apply FOREST.fsf LIST.csv --out PREDICTED.csv";
         return Some(format!("this is a forest; `{apply}` writes what it predicts of a list"));

@@ -24,10 +24,10 @@ pub mod workload;
 
 use flowsieve_experiment::Error;
 use flowsieve_experiment::engine::Engines;
-use flowsieve_fabric::topology::FABRIC_SETTINGS;
 use flowsieve_results::SchemeInfo;
 use flowsieve_schemes::{Entry, SchemeFile};
 use flowsieve_settings::Key;
+use flowsieve_sim::topology::FABRIC_SETTINGS;
 
 pub use flow_level::FlowRates;
 pub use setup::Setup;

@@ -18,7 +18,6 @@ use std::sync::{Mutex, PoisonError};
 use flowsieve_core::{Node, Time};
 use flowsieve_experiment::engine::{Engine, OnProgress, Progress, Reading, Threads};
 use flowsieve_experiment::{Error, Point};
-use flowsieve_fabric::topology::{Link, events};
 pub use flowsieve_lab::LabError;
 use flowsieve_lab::hosts::Apart;
 use flowsieve_lab::linux::{self, Congestion, HostSettings, Plan, Source};
@@ -27,6 +26,7 @@ use flowsieve_record::PointResult;
 use flowsieve_results::SchemeInfo;
 use flowsieve_settings::{Key, Section, Setting, Settings, Table, declare};
 use flowsieve_sim::Flows;
+use flowsieve_sim::topology::{Link, events};
 
 use crate::setup::Setup;
 use crate::simulator::{MAX_TIME, Packets};

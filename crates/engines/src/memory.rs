@@ -5,7 +5,7 @@
 //! took 162 and 407 MB, and 1,000 flows on 1,024 hosts took 72 MB. Connections take the most memory, and there are at
 //! most as many as pairs of hosts.
 
-use flowsieve_fabric::topology::Fabric;
+use flowsieve_sim::topology::Fabric;
 
 /// The program without any flow; this and the following are in bytes.
 const PROGRAM: f64 = 45e6;

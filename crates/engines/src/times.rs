@@ -7,10 +7,10 @@
 use std::collections::BTreeSet;
 
 use flowsieve_experiment::Error;
-use flowsieve_fabric::topology::Fabric;
 use flowsieve_schemes::parameters::fastest_host_bps;
 use flowsieve_settings::units::format_rate;
 use flowsieve_settings::{Section, Setting, Settings, Table, Value, declare};
+use flowsieve_sim::topology::Fabric;
 
 declare! {
     static SCALE_TIMES: Setting<bool> = Setting::flag(

@@ -2,11 +2,11 @@
 
 use crate::workload::Extent;
 use flowsieve_core::Time;
-use flowsieve_fabric::topology::Fabric;
 use flowsieve_results::{TraceFormats, TracedLink};
 use flowsieve_settings::declare;
 use flowsieve_settings::{MAX_TIME_PS, Scaled, Scope, Section, Setting, Settings, SettingsError};
 use flowsieve_sim::sample::Sampling;
+use flowsieve_sim::topology::Fabric;
 use flowsieve_sim::trace::Tracing;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -23,8 +23,8 @@ use crate::scale::Scale;
 use crate::scheme_files;
 use crate::source::Source;
 use crate::verify::{self, Proof};
-use flowsieve_files::Existing;
 use flowsieve_results::{COMMIT, Digests, Experiment};
+use flowsieve_settings::files::Existing;
 use flowsieve_settings::{Address, Settings, Value};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -124,7 +124,7 @@ pub fn remove_unpacked() {
 /// Returns whether the file begins like the tar file of a bundle.
 pub(crate) fn is_bundle(path: &Path) -> bool {
     let mut start = [0; LIST.len()];
-    flowsieve_files::open(path, MAX_BUNDLE_BYTES).and_then(|mut file| file.read_exact(&mut start)).is_ok()
+    flowsieve_settings::files::open(path, MAX_BUNDLE_BYTES).and_then(|mut file| file.read_exact(&mut start)).is_ok()
         && start == LIST.as_bytes()
 }
 
@@ -160,7 +160,7 @@ pub fn whole_file<T>(
     existing: Existing,
     write: impl FnOnce(&mut io::BufWriter<&mut File>) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    flowsieve_files::write_whole(path, existing, |error| failed(path)(error), write)
+    flowsieve_settings::files::write_whole(path, existing, |error| failed(path)(error), write)
 }
 
 /// Does so with a text.
@@ -226,7 +226,7 @@ fn named_files(plan: &Plan) -> BTreeMap<String, PathBuf> {
     };
     let sources = plan.points.iter().flat_map(of_point).chain(plan.points.first().into_iter().flat_map(schemes));
     // Some settings also take names of built-in substitutes for a recorded trace.
-    sources.filter(|(_, source)| flowsieve_files::builtin::is_file(source)).collect()
+    sources.filter(|(_, source)| flowsieve_settings::files::builtin::is_file(source)).collect()
 }
 
 /// Copies the files of a plan into a new folder, in which `added` has the name `name`.
@@ -238,13 +238,13 @@ pub(crate) fn beside(plan: &Plan, added: &Path, name: &str) -> Result<Folder, Er
     for (path, source) in sources.iter().filter(|(path, _)| Path::new(path).is_relative()) {
         let copy = || {
             let mut target = File::create_new(place(&folder, path)?)?;
-            io::copy(&mut flowsieve_files::builtin::open(source)?, &mut target)
+            io::copy(&mut flowsieve_settings::files::builtin::open(source)?, &mut target)
         };
         copy().map_err(failed(source))?;
     }
     let copy = || {
         let mut target = File::create_new(place(&folder, name)?)?;
-        io::copy(&mut flowsieve_files::open_text(added, MAX_BYTES)?, &mut target)
+        io::copy(&mut flowsieve_settings::files::open_text(added, MAX_BYTES)?, &mut target)
     };
     copy().map_err(failed(added))?;
     Ok(Folder::inside(unpacked, folder))
@@ -277,7 +277,7 @@ fn write(
         }
         written.push(&file.blake3);
         let Some(source) = sources.get(&file.path) else { continue };
-        let mut content = flowsieve_files::builtin::open(source).map_err(failed(source))?;
+        let mut content = flowsieve_settings::files::builtin::open(source).map_err(failed(source))?;
         append(&file.blake3, file.bytes, &mut content).map_err(failed(source))?;
     }
     archive.into_inner().and_then(|mut out| out.flush()).map_err(Error::Output)
@@ -285,7 +285,7 @@ fn write(
 
 fn digest(path: &Path) -> io::Result<(String, u64)> {
     let mut hasher = blake3::Hasher::new();
-    let bytes = io::copy(&mut flowsieve_files::builtin::open(path)?, &mut hasher)?;
+    let bytes = io::copy(&mut flowsieve_settings::files::builtin::open(path)?, &mut hasher)?;
     Ok((hasher.finalize().to_hex().to_string(), bytes))
 }
 
@@ -376,12 +376,12 @@ pub fn unpack(path: &Path) -> Result<Unbundled, Error> {
     let name = path.display().to_string();
     let refuse = |problem: String| Error::File { path: name.clone(), problem: format!("is not a bundle: {problem}") };
     let broken = |error: io::Error| refuse(format!("cut or damaged: {error}"));
-    let file = flowsieve_files::open(path, MAX_BUNDLE_BYTES).map_err(failed(path))?;
+    let file = flowsieve_settings::files::open(path, MAX_BUNDLE_BYTES).map_err(failed(path))?;
     if !is_bundle(path) {
         return Err(refuse("it begins otherwise; expected one of `flowsieve pack`".to_owned()));
     }
     let mut archive = tar::Archive::new(io::BufReader::new(file));
-    let mut entries = flowsieve_files::regular_entries(&mut archive).map_err(broken)?;
+    let mut entries = flowsieve_settings::files::regular_entries(&mut archive).map_err(broken)?;
     let mut next = |expected: &str, most: u64| -> Result<Vec<u8>, Error> {
         let entry = entries.next().ok_or_else(|| refuse(format!("it has no {expected}")))?.map_err(broken)?;
         check_entry(&entry, expected, most).map_err(refuse)?;

@@ -17,8 +17,8 @@ pub fn read(path: &Path) -> Result<ExperimentText, Error> {
         return Err(refuse("is not a file".to_owned()));
     }
     let mut bytes = Vec::new();
-    let read =
-        flowsieve_files::builtin::open(path).and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes));
+    let read = flowsieve_settings::files::builtin::open(path)
+        .and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes));
     if read.map_err(|error| refuse(error.to_string()))? as u64 > MAX_FILE_BYTES {
         return Err(refuse(format!("is longer than {MAX_FILE_BYTES} bytes, the most that an experiment may have")));
     }

@@ -1,7 +1,7 @@
 //! Errors in a file that an experiment or an argument names: what is wrong, and where.
 
 use crate::error::nearest;
-use flowsieve_convert::{ConvertError, Kind};
+use flowsieve_workload::convert::{ConvertError, Kind};
 use flowsieve_workload::{InputError, Problem};
 use std::fmt;
 use std::path::Path;
@@ -131,7 +131,7 @@ impl From<ConvertError> for FileError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flowsieve_convert::{Options, Source, convert, format};
+    use flowsieve_workload::convert::{Options, Source, convert, format};
 
     #[test]
     fn file_error__of_a_conversion_says_where_and_which_option() {

@@ -5,7 +5,7 @@
 
 use crate::error::Error;
 use crate::experiment_text;
-pub use flowsieve_files::builtin::{ROOT, is_builtin};
+pub use flowsieve_settings::files::builtin::{ROOT, is_builtin};
 use flowsieve_settings::{Origin, SettingsError};
 use std::path::{Path, PathBuf};
 
@@ -21,13 +21,13 @@ const DEPTH: usize = 3;
 /// Fails if there is neither such a file nor such a built-in experiment.
 pub fn experiment(named: &Path) -> Result<PathBuf, Error> {
     let is_folder = named.is_dir();
-    if flowsieve_files::builtin::is_file(named) || (named.exists() && !is_folder) {
+    if flowsieve_settings::files::builtin::is_file(named) || (named.exists() && !is_folder) {
         return Ok(named.to_owned());
     }
     let inner = Path::new(ROOT).join(named);
     let with_extension = PathBuf::from(format!("{}.toml", inner.display()));
     if let Some(found) =
-        [with_extension, inner].into_iter().find(|path| flowsieve_files::builtin::contents(path).is_some())
+        [with_extension, inner].into_iter().find(|path| flowsieve_settings::files::builtin::contents(path).is_some())
     {
         return Ok(found);
     }
@@ -75,8 +75,8 @@ pub fn name(path: &Path) -> String {
 }
 
 fn collect(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
-    for path in flowsieve_files::builtin::entries(folder) {
-        if flowsieve_files::builtin::is_dir(&path) && depth > 1 {
+    for path in flowsieve_settings::files::builtin::entries(folder) {
+        if flowsieve_settings::files::builtin::is_dir(&path) && depth > 1 {
             collect(&path, depth - 1, found);
         } else if path.extension().is_some_and(|extension| extension == "toml") {
             found.push(path);

@@ -123,7 +123,7 @@ impl Reader<'_> {
     fn file(&self, name: &str) -> Option<PathBuf> {
         check_variant_name(name, &Origin::Default).ok()?;
         let file = self.folder.path().join(path(name));
-        flowsieve_files::builtin::is_file(&file).then_some(file)
+        flowsieve_settings::files::builtin::is_file(&file).then_some(file)
     }
 
     fn missing(&self, name: &str, origin: &Origin) -> Error {
@@ -149,7 +149,8 @@ fn text(file: &Path) -> Result<Text, Error> {
     let name = file.display().to_string();
     let refuse = |problem: String| Error::File { path: name.clone(), problem };
     let mut text = String::new();
-    let read = flowsieve_files::builtin::open(file).and_then(|file| file.take(MAX_BYTES + 1).read_to_string(&mut text));
+    let read = flowsieve_settings::files::builtin::open(file)
+        .and_then(|file| file.take(MAX_BYTES + 1).read_to_string(&mut text));
     if read.map_err(|error| refuse(error.to_string()))? as u64 > MAX_BYTES {
         return Err(refuse(format!("is longer than {MAX_BYTES} bytes, the most that a scheme's file may have")));
     }

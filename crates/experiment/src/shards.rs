@@ -7,8 +7,8 @@
 use crate::engine::BaseRoundTrip;
 use crate::error::Error;
 use crate::plan::{Plan, PlannedRun, WireLoads};
-use flowsieve_files as files;
 use flowsieve_report as report;
+use flowsieve_settings::files;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

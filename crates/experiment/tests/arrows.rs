@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What stands above it, or next to it under an engine.
-const ENGINES: [&str; 7] = ["core", "transport", "schemes", "fabric", "sim", "fluid", "engines"];
+const ENGINES: [&str; 5] = ["core", "transport", "schemes", "sim", "engines"];
 
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());

@@ -18,7 +18,7 @@ pub use commands::tune::{Computed, Making, Place, Step, computed, tuned};
 use commands::{Cli, Command, cli};
 use flowsieve_engines::Packets;
 use flowsieve_experiment::Error;
-use flowsieve_linux::free_memory_soon;
+use flowsieve_lab::calls::free_memory_soon;
 use flowsieve_schemes::Entry;
 use flowsieve_settings::Key;
 use output::{errors_in_colour, in_colour, is_closed_output, print, tell};

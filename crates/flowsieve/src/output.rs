@@ -4,7 +4,7 @@
 //! reach a terminal.
 
 use flowsieve_experiment::Error;
-use flowsieve_files::for_terminal;
+use flowsieve_settings::files::for_terminal;
 use serde::Serialize;
 use std::fmt::{Display, Write as _};
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
@@ -71,7 +71,7 @@ fn escaped(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for letter in json.chars() {
         // Line ends occur only between values.
-        if letter != '\n' && flowsieve_files::leads(letter) {
+        if letter != '\n' && flowsieve_settings::files::leads(letter) {
             let mut units = [0; 2];
             for unit in letter.encode_utf16(&mut units) {
                 let _ = write!(text, "\\u{unit:04x}");
@@ -120,7 +120,7 @@ mod tests {
     fn escaped__is_the_same_value_and_nothing_that_a_terminal_obeys() {
         let value = serde_json::json!({ "title": "a\u{1b}[2J\u{9b}2J\u{202e}b\u{7f}µ", "lines": ["x\ny"] });
         let text = escaped(&serde_json::to_string_pretty(&value).unwrap());
-        assert!(text.chars().all(|letter| letter == '\n' || !flowsieve_files::leads(letter)), "{text}");
+        assert!(text.chars().all(|letter| letter == '\n' || !flowsieve_settings::files::leads(letter)), "{text}");
         assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
     }
 }

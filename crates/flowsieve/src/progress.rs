@@ -5,7 +5,7 @@ use crate::output::tell;
 use flowsieve_experiment::execute::{Event, Show};
 use flowsieve_experiment::plan::Plan;
 use flowsieve_experiment::tracking::{Standing, Tracker};
-use flowsieve_files::for_terminal;
+use flowsieve_settings::files::for_terminal;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::ops::ControlFlow;

@@ -7,7 +7,7 @@ use std::path::Path;
 /// A folder with every sample of the crate that converts.
 fn samples() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../convert/tests/samples");
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../workload/tests/samples");
     for entry in std::fs::read_dir(samples).unwrap().map(Result::unwrap) {
         std::fs::copy(entry.path(), folder.path().join(entry.file_name())).unwrap();
     }

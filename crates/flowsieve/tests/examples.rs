@@ -137,7 +137,7 @@ const EXAMPLES: &[(&str, As)] = &[
 
 /// What the examples' files are: those of the person who reads the help.
 const FILES: &[(&str, &str)] = &[
-    ("topology.txt", include_str!("../../convert/tests/samples/hpcc-topology.txt")),
+    ("topology.txt", include_str!("../../workload/tests/samples/hpcc-topology.txt")),
     ("flow.txt", "2\n2 3 3 100 5000 2.0\n3 2 3 100 70000 2.1\n"),
     ("permutation.cm", "Nodes 4\nConnections 2\n0->1 id 1 start 0 size 3000\n2->3 id 2 start 2500 size 9000\n"),
     ("CDF_search.txt", "1 1 0\n1 1 0.4\n3 1 0.7\n100 1 1\n"),

@@ -10,10 +10,10 @@
 
 use std::io::ErrorKind;
 
+use crate::calls::{FRAME, Frames, Outgoing, Received};
 use flowsieve_core::controller::HostEvent;
 use flowsieve_core::meta::Ecn;
 use flowsieve_core::{Meta, Tagger, Time};
-use flowsieve_linux::{FRAME, Frames, Outgoing, Received};
 
 use crate::control::{Controllers, Followers};
 use crate::fabric::{Arrived, InMemory};

@@ -15,9 +15,9 @@ use flowsieve_core::coflow::Announcements;
 use flowsieve_core::controller::{Audience, Gauges, HostEvent, Published};
 use flowsieve_core::readings::Reading;
 use flowsieve_core::{Meta, Node, Place, PortScheduler, Tagger, Time};
-use flowsieve_fabric::control::{Control, Follow, HearsAtOnce, Periodic};
-use flowsieve_fabric::topology::Fabric;
 use flowsieve_schemes::Scheme;
+use flowsieve_sim::control::{Control, Follow, HearsAtOnce, Periodic};
+use flowsieve_sim::topology::Fabric;
 
 use crate::{Arrived, InMemory};
 

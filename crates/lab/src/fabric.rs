@@ -16,9 +16,9 @@ use flowsieve_core::fifo::Fifo;
 use flowsieve_core::hash::mix;
 use flowsieve_core::meta::Held;
 use flowsieve_core::{Balancer, Meta, Node, PortScheduler, Time, Victims};
-use flowsieve_fabric::port::{Departure, Port};
-use flowsieve_fabric::topology::{Fabric, Link, Sites, SwitchRoutes};
 use flowsieve_schemes::Scheme;
+use flowsieve_sim::port::{Departure, Port};
+use flowsieve_sim::topology::{Fabric, Link, Sites, SwitchRoutes};
 use flowsieve_workload::random::{Purpose, Xoshiro256PlusPlus, stream};
 use rand_core::Rng;
 

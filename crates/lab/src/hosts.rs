@@ -18,8 +18,8 @@ use flowsieve_core::controller::HostEvent;
 use flowsieve_core::message::{Effort, Message};
 use flowsieve_core::tagger::{FlowEvent, FlowFacts};
 use flowsieve_core::{Kind, Meta, NONE, Tag, Tagger, TaggerSpec, Time};
-use flowsieve_fabric::topology::{Fabric, Sites};
 use flowsieve_schemes::Scheme;
+use flowsieve_sim::topology::{Fabric, Sites};
 use hashbrown::HashTable;
 
 use crate::wire::{Connection, FlowKeys, Segment};

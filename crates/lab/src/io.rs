@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io;
 
-pub use flowsieve_linux::{FRAME, Frames, Outgoing, Received};
+pub use crate::calls::{FRAME, Frames, Outgoing, Received};
 
 /// Devices and a clock.
 pub trait PacketIo {

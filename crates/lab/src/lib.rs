@@ -4,7 +4,7 @@
 //! told when it arrives at its destination. A test holds it equal to the simulator, departure by departure. [`control`] drives
 //! the controllers of a scheme at its side. [`hosts`] knows the messages that packets belong to, and tags packets; [`wire`] reads
 //! frames of Ethernet, and marks them; [`carrier`] joins these with a clock and devices ([`io`]). [`linux`] is the lab: network
-//! namespaces, the kernel's TCP, and real packets.
+//! namespaces, the kernel's TCP, and real packets. [`calls`] has what they need of the system.
 
 /// Lets counts of these names be taken since an earlier moment.
 macro_rules! since {
@@ -20,6 +20,8 @@ macro_rules! since {
     };
 }
 
+#[allow(unsafe_code)]
+pub mod calls;
 pub mod carrier;
 pub mod control;
 mod error;

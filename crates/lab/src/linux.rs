@@ -15,9 +15,9 @@ mod sockets;
 mod stay;
 mod tallies;
 
+pub use crate::calls::new_session;
 pub use congestion::{Congestion, DctcpWindow};
 pub use descriptors::{most_descriptors, room_for_connections};
-pub use flowsieve_linux::new_session;
 pub use generator::{Finished, Order, Sent, Source};
 pub use network::{HostSettings, clean, remove_own};
 pub use session::{Outcome, Plan, WithSource, run};

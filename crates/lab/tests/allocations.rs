@@ -3,10 +3,10 @@
 
 use crate::common::Unknown;
 use flowsieve_core::{Kind, Meta, Time};
-use flowsieve_fabric::topology::{FABRIC_SETTINGS, Fabric};
 use flowsieve_lab::InMemory;
 use flowsieve_schemes::{Context, registry};
 use flowsieve_settings::Settings;
+use flowsieve_sim::topology::{FABRIC_SETTINGS, Fabric};
 use flowsieve_workload::random::{Purpose, below, stream};
 
 /// Half a million packets between random hosts over HULA's paths, and its probes beside them.

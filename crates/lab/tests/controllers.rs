@@ -7,11 +7,11 @@ use flowsieve_core::controller::{Audience, Controller, Gauges, Hears, HostEvent,
 use flowsieve_core::controllers::{ControllerKind, ControllerSpec};
 use flowsieve_core::readings::Reading;
 use flowsieve_core::{FlowEvent, Node, Place, PortKind, Site, TaggerSpec, Time};
-use flowsieve_fabric::topology::Fabric;
 use flowsieve_lab::control::{ControlError, Controllers};
 use flowsieve_schemes::scheme::PortSpec;
 use flowsieve_schemes::{Context, Scheme, registry};
 use flowsieve_settings::Raw;
+use flowsieve_sim::topology::Fabric;
 use flowsieve_transport::TransportSpec;
 use flowsieve_workload::random::{Purpose, stream};
 

@@ -5,8 +5,8 @@ use std::convert::Infallible;
 
 use flowsieve_core::program::{Asked, Counted, Watches};
 use flowsieve_core::{BalancerSpec, Meta, ProgramPacket, Site, SwitchPorts, SwitchProgram, Time};
-use flowsieve_fabric::topology::Fabric;
 use flowsieve_schemes::{Context, REGISTRY};
+use flowsieve_sim::topology::Fabric;
 use flowsieve_transport::TransportSpec;
 use flowsieve_workload::random::{Purpose, stream};
 

@@ -115,7 +115,7 @@ pub fn read(
     engines: &Engines,
 ) -> Result<Reproduction, Error> {
     let (paper, figure) = what.split_once('/').map_or((what, None), |(paper, figure)| (paper, Some(figure)));
-    let papers = entries(folder, flowsieve_files::builtin::is_dir);
+    let papers = entries(folder, flowsieve_settings::files::builtin::is_dir);
     if !papers.iter().any(|(name, _)| name == paper) {
         return Err(unknown(folder, what, "paper", paper, papers));
     }
@@ -135,7 +135,8 @@ pub fn read(
         refuse_unread_words(&figures)?;
     }
     let of_lab = entries(&folder.join(LINUX), is_experiment);
-    let is_measured = |name: &str, file: &Path| flowsieve_files::builtin::is_file(&kept_in(name, file, changes));
+    let is_measured =
+        |name: &str, file: &Path| flowsieve_settings::files::builtin::is_file(&kept_in(name, file, changes));
     let measured = of_lab.into_iter().filter(|(name, file)| paper != LINUX && is_measured(name, file));
     // To these no seeds are added.
     let on_linux = read_all(measured.collect(), &Changes { resolve: false, ..changes.clone() })?;
@@ -172,7 +173,7 @@ fn read_figure(name: String, file: PathBuf, changes: &Changes, take: Take, engin
 
 /// Reads a text for a page; empty if there is no such file.
 fn read_text(path: &Path) -> Result<String, Error> {
-    if !flowsieve_files::builtin::is_file(path) {
+    if !flowsieve_settings::files::builtin::is_file(path) {
         return Ok(String::new());
     }
     Ok(experiment_text::read(path)?.text.to_string())
@@ -180,7 +181,7 @@ fn read_text(path: &Path) -> Result<String, Error> {
 
 /// Reads measured values from a file, of the file system or built in; empty if there is none.
 fn read_kept(path: &Path, experiment: &Experiment, claims: &Claims) -> Result<Kept, ResultError> {
-    let text = match flowsieve_files::builtin::contents(path) {
+    let text = match flowsieve_settings::files::builtin::contents(path) {
         Some(contents) => String::from_utf8_lossy(contents).into_owned(),
         None if !is_builtin(path) && path.try_exists().map_err(ResultError::io("read", path))? => read_file(path)?,
         None => return Ok(Kept::none(experiment, claims)),
@@ -230,8 +231,11 @@ fn refuse_unread_words(figures: &[Figure]) -> Result<(), Error> {
 /// Lists the names, without extension, of a folder's entries, sorted.
 fn entries(folder: &Path, is: impl Fn(&Path) -> bool) -> Vec<(String, PathBuf)> {
     let named = |path: PathBuf| Some((path.file_stem()?.to_str()?.to_owned(), path));
-    let mut found: Vec<_> =
-        flowsieve_files::builtin::entries(folder).into_iter().filter(|path| is(path)).filter_map(named).collect();
+    let mut found: Vec<_> = flowsieve_settings::files::builtin::entries(folder)
+        .into_iter()
+        .filter(|path| is(path))
+        .filter_map(named)
+        .collect();
     found.sort();
     found
 }

@@ -4,8 +4,8 @@
 
 use flowsieve_core::Time;
 use flowsieve_experiment::Error;
-use flowsieve_files::for_terminal;
 use flowsieve_schemes::own::{ChooseLevel, ChooseThresholds, Cost, Level, MOST_BYTES, Make, Program, Start};
+use flowsieve_settings::files::for_terminal;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyInt, PyList, PyString, PyType};

@@ -1,7 +1,7 @@
 //! Errors and panics as Python's exceptions: the classes of `flowsieve.errors`, with the command's text.
 
 use flowsieve_experiment::{Details, Error};
-use flowsieve_files::for_terminal;
+use flowsieve_settings::files::for_terminal;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -23,7 +23,7 @@ mod _flowsieve {
     #[pymodule_init]
     fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
         // Nothing else in the process uses the allocator of this module, which has no thread yet.
-        flowsieve_linux::free_memory_soon();
+        flowsieve_lab::calls::free_memory_soon();
         Ok(())
     }
 

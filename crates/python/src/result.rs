@@ -3,9 +3,9 @@
 use crate::errors::{working, wrong};
 use flowsieve::options::{self, CompareOptions, ExportOptions, ReportOptions};
 use flowsieve::papers;
-use flowsieve_files::for_terminal;
 use flowsieve_report as report;
 use flowsieve_results::ResultDir;
+use flowsieve_settings::files::for_terminal;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::ffi::OsString;

@@ -5,7 +5,7 @@ use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use flowsieve_experiment::Error;
-use flowsieve_files::{MOST_BYTES, fenced, open};
+use flowsieve_settings::files::{MOST_BYTES, fenced, open};
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::configuration::in_words;
 use crate::naming::Naming;
-use flowsieve_files::printable;
+use flowsieve_settings::files::printable;
 
 /// The findings as text: causes, then the most important first.
 pub fn doctor(dir: &ResultDir) -> String {

@@ -46,7 +46,7 @@ pub use cases::{Layout, UnknownKey};
 pub use comparison::{CompareError, Compared, compared};
 pub use doctor::{doctor, doctor_json};
 pub use drawing::{MOST_PLOTS, figure_svg};
-pub use flowsieve_files::printable;
+pub use flowsieve_settings::files::printable;
 pub use format::size;
 pub use json::table_json;
 pub use naming::Naming;

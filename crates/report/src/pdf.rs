@@ -8,7 +8,7 @@ use pdf_writer::{Content, Finish, Name, Pdf, Rect, Ref, TextStr};
 use ttf_parser::{GlyphId, OutlineBuilder};
 
 use crate::sheet::{Drawing, Ink, Mark, Outline, PER_POINT, Paint, Text};
-use flowsieve_files::printable;
+use flowsieve_settings::files::printable;
 
 const CATALOG: Ref = Ref::new(1);
 const PAGES: Ref = Ref::new(2);

@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 
 use crate::font::{Font, Placed};
-use flowsieve_files::printable;
+use flowsieve_settings::files::printable;
 
 /// Units of a drawing in a point; an inch has 72 points.
 pub(crate) const PER_POINT: i32 = 20;

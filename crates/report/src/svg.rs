@@ -9,7 +9,7 @@ use ttf_parser::GlyphId;
 
 use crate::font::Font;
 use crate::sheet::{Drawing, Mark, Outline, Paint, Point, Text};
-use flowsieve_files::printable;
+use flowsieve_settings::files::printable;
 
 /// The drawing. `width` is the width to be shown, with its unit.
 pub(crate) fn svg(drawing: &Drawing, width: &str) -> String {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use flowsieve_files::printable;
+use flowsieve_settings::files::printable;
 
 /// The least number of columns of a terminal.
 pub(crate) const WIDTH: usize = 80;

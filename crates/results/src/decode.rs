@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use flowsieve_files::fenced;
+use flowsieve_settings::files::fenced;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
@@ -130,7 +130,7 @@ impl Batches {
     /// Opens a file of at most `most` bytes. Nothing of it is decoded before its digest is known.
     pub(crate) fn open(path: &Path, most: u64, expected: &str) -> Result<Batches, ResultError> {
         let most = most.min(MOST_TABLE_BYTES);
-        let mut file = flowsieve_files::open(path, most).map_err(ResultError::io("read", path))?;
+        let mut file = flowsieve_settings::files::open(path, most).map_err(ResultError::io("read", path))?;
         // A long file of another format is not read to its end.
         if !has_magic(&mut file).map_err(ResultError::io("read", path))? {
             return Err(ResultError::damaged(

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use blake3::Hasher;
-use flowsieve_files::MOST_BYTES;
 use flowsieve_record::{Cell, Column, FlowRow};
+use flowsieve_settings::files::MOST_BYTES;
 use serde::{Deserialize, Serialize};
 
 use crate::files::{digest, read_text};

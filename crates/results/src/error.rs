@@ -136,7 +136,7 @@ impl ResultError {
 
     /// Whether a folder cannot be written, whatever is written into it.
     pub fn is_read_only(&self) -> bool {
-        matches!(self, ResultError::Io { source, .. } if flowsieve_files::is_read_only(source))
+        matches!(self, ResultError::Io { source, .. } if flowsieve_settings::files::is_read_only(source))
     }
 
     /// It could not do something with a file.

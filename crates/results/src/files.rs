@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use flowsieve_files::Existing;
-pub(crate) use flowsieve_files::{PARTIAL, partial, partial_folder};
+use flowsieve_settings::files::Existing;
+pub(crate) use flowsieve_settings::files::{PARTIAL, partial, partial_folder};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -17,13 +17,13 @@ const MOST_JSON_BYTES: u64 = 2_000_000_000;
 /// Writes a file under its name once it is complete and on the disk. `write` fails with the path that it is given.
 pub fn write_whole<T>(path: &Path, write: impl FnOnce(&mut File) -> Result<T, ResultError>) -> Result<T, ResultError> {
     let failed = |error| ResultError::io("write", path)(error);
-    flowsieve_files::write_whole(path, Existing::Own, failed, |out| write(out.get_mut()))
+    flowsieve_settings::files::write_whole(path, Existing::Own, failed, |out| write(out.get_mut()))
 }
 
 /// The BLAKE3 hash of a file of at most `most` bytes, in hexadecimal.
 pub(crate) fn digest(path: &Path, most: u64) -> Result<String, ResultError> {
     let mut hasher = blake3::Hasher::new();
-    let hashed = flowsieve_files::digest_of(path, most, |bytes| {
+    let hashed = flowsieve_settings::files::digest_of(path, most, |bytes| {
         hasher.update(bytes);
     });
     hashed.map_err(ResultError::io("read", path))?;
@@ -32,7 +32,7 @@ pub(crate) fn digest(path: &Path, most: u64) -> Result<String, ResultError> {
 
 /// The text of a file of a result.
 pub fn read_text(path: &Path) -> Result<String, ResultError> {
-    flowsieve_files::read_text(path, MOST_JSON_BYTES).map_err(ResultError::io("read", path))
+    flowsieve_settings::files::read_text(path, MOST_JSON_BYTES).map_err(ResultError::io("read", path))
 }
 
 /// Between a JSON object and the hash of its bytes, which is its last field.

@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-use flowsieve_files::Existing;
+use flowsieve_settings::files::Existing;
 use fs4::fs_std::FileExt;
 
 use crate::ResultError;
@@ -25,7 +25,7 @@ pub(crate) struct LockFile {
 impl LockFile {
     pub(crate) fn open(path: &Path) -> Result<LockFile, ResultError> {
         // Opening a FIFO in its place would block.
-        flowsieve_files::check_new(path, Existing::Replace).map_err(ResultError::io("lock", path))?;
+        flowsieve_settings::files::check_new(path, Existing::Replace).map_err(ResultError::io("lock", path))?;
         let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
         let file = opened.map_err(ResultError::io("lock", path))?;
         Ok(LockFile { file, path: path.into() })

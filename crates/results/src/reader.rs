@@ -3,8 +3,8 @@
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use flowsieve_files::MOST_BYTES;
 use flowsieve_record::{FlowRow, Series};
+use flowsieve_settings::files::MOST_BYTES;
 
 use crate::doctor::{Finding, Severity, findings};
 use crate::files::{digest, read_json, read_sealed, write_whole};

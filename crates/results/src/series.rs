@@ -5,8 +5,8 @@
 
 use std::path::Path;
 
-use flowsieve_files::MOST_BYTES;
 use flowsieve_record::Series;
+use flowsieve_settings::files::MOST_BYTES;
 use parquet::data_type::ByteArray;
 
 use crate::ResultError;

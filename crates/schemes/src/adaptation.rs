@@ -14,18 +14,18 @@ use flowsieve_core::taggers::demotion::Demotion;
 use flowsieve_core::taggers::kept_levels::KeptLevelParams;
 use flowsieve_core::taggers::level_cap::LevelCap;
 use flowsieve_core::taggers::levels::LevelParams;
-use flowsieve_core::{PortKind, Time};
-use flowsieve_thresholds::{
+use flowsieve_core::thresholds::{
     SizeLaw, ThresholdError, background, background_slowdown_at_sizes, equal_split, tandem, two_level,
 };
+use flowsieve_core::{PortKind, Time};
 
 use crate::entry::Context;
 use crate::parameters::Reference;
-use crate::scheme::Scheme;
 use crate::thresholds::{Computed, Start};
 use flowsieve_core::{ControllerKind, ControllerSpec, TaggerSpec};
 use flowsieve_settings::declare;
 use flowsieve_settings::{Key, MAX_TIME_PS, Place, Scope, Section, Setting, SettingsError, SizesOr, one_of};
+use flowsieve_sim::scheme::Scheme;
 
 declare! {
     static HOST_THRESHOLDS: Setting<SizesOr<Start>> = Setting::sizes_or(

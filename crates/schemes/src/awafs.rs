@@ -20,11 +20,11 @@ use flowsieve_transport::tcp::Connections;
 use crate::adaptation::Rule;
 use crate::entry::Context;
 use crate::parts::{self, Own, QUEUES};
-use crate::scheme::{PortSpec, Scheme};
 use crate::thresholds::{self, THRESHOLDS};
-use flowsieve_fabric::topology::host_rate;
 use flowsieve_settings::declare;
 use flowsieve_settings::{MAX_TIME_PS, Scope, Section, Setting, SettingsError};
+use flowsieve_sim::scheme::{PortSpec, Scheme};
+use flowsieve_sim::topology::host_rate;
 
 /// How a switch learns of a flow's end, by the names that settings use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,10 +17,10 @@ use flowsieve_core::{PortKind, Time};
 
 use crate::entry::Context;
 use crate::parts::{Own, QUEUES, TAGGER, TaggerName};
-use crate::scheme::{PortSpec, Scheme};
 use flowsieve_core::{ControllerKind, ControllerSpec, TaggerSpec};
 use flowsieve_settings::declare;
 use flowsieve_settings::{MAX_TIME_PS, Scope, Section, Setting, SettingsError};
+use flowsieve_sim::scheme::{PortSpec, Scheme};
 use flowsieve_transport::tcp::NicOrder;
 
 /// How coflows are ordered, by the names that settings use.

@@ -2,9 +2,9 @@
 
 use crate::file::SchemeFile;
 use crate::registry;
-use crate::scheme::Scheme;
-use flowsieve_fabric::topology::Fabric;
 use flowsieve_settings::{Keys, Scope, SettingsError};
+use flowsieve_sim::scheme::Scheme;
+use flowsieve_sim::topology::Fabric;
 
 /// What a scheme must know of a flow in addition to its packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use flowsieve_core::taggers::cluster::{ClusterTagger, FlowProperty, Left, Rank};
 use flowsieve_core::taggers::kept_levels::KeptLevelParams;
 use flowsieve_core::{Place, PortKind, TaggerSpec};
 
-use crate::scheme::Scheme;
+use flowsieve_sim::scheme::Scheme;
 
 /// A fact that a host may write into a tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

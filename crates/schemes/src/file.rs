@@ -16,8 +16,8 @@ use crate::fabric_values::{self, Formula};
 use crate::flow_level::{FIDELITY, RATES};
 use crate::parts;
 use crate::registry;
-use crate::scheme::Scheme;
 use crate::sets;
+use flowsieve_sim::scheme::Scheme;
 
 /// A scheme as its file has it.
 #[derive(Clone, Debug)]

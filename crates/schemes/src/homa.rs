@@ -17,8 +17,8 @@ use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use flowsieve_core::Time;
-use flowsieve_fabric::round_trip::{Exchange, RoundTrip};
-use flowsieve_fabric::topology::{Fabric, Node};
+use flowsieve_sim::round_trip::{Exchange, RoundTrip};
+use flowsieve_sim::topology::{Fabric, Node};
 use flowsieve_transport::homa::levels::{Cut, SizeShare, equal_bytes, unscheduled_levels};
 use flowsieve_transport::homa::seen::MOST_CUTOFFS;
 use flowsieve_transport::homa::{ByPair, HomaEndpoint, HomaRules, IncastRules, Levels, Sizes};
@@ -28,11 +28,11 @@ use crate::entry::{Context, Follows};
 use crate::fabric_values;
 use crate::parameters::{Reference, wire_overhead};
 use crate::parts::{self, OUTLIVED, Own, QUEUES, TAGGER, TaggerName};
-use crate::scheme::Scheme;
 use crate::thresholds::{self, THRESHOLDS};
 use flowsieve_settings::declare;
 use flowsieve_settings::units::format_size;
 use flowsieve_settings::{MAX_TIME_PS, Place, Section, Setting, SettingsError};
+use flowsieve_sim::scheme::Scheme;
 
 /// How long Homa's Linux module waits before it asks again.
 const RESEND_AFTER_OF_LINUX: Time = Time::from_us(5_000);

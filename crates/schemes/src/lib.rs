@@ -21,7 +21,6 @@ pub mod pias;
 pub mod qclimb;
 pub mod qcluster;
 pub mod registry;
-pub mod scheme;
 pub mod sets;
 #[cfg(test)]
 mod testing;
@@ -59,5 +58,5 @@ pub const SETTINGS: &[&[&flowsieve_settings::Key]] = &[
 
 pub use entry::{Build, Context, Entry, Follows, Knows, WorkloadFacts};
 pub use file::SchemeFile;
+pub use flowsieve_sim::scheme::{self, Scheme};
 pub use registry::REGISTRY;
-pub use scheme::Scheme;

@@ -20,8 +20,8 @@ use flowsieve_settings::units::{Size, parse_size, parse_time};
 use flowsieve_settings::{Key, Scope, Section, Setting, SettingsError, declare};
 
 use crate::adaptation::{self, CONTROLLER_DELAY, CONTROLLER_PERIOD};
-use crate::scheme::Scheme;
 use controller::OwnController;
+use flowsieve_sim::scheme::Scheme;
 use tagger::{Changes, OwnTagger};
 
 declare! {
@@ -167,7 +167,7 @@ pub fn give(
 ) -> Result<(), SettingsError> {
     let keys: [&Key; 4] = [&OWN_TAGGER, &OWN_CONTROLLER, &LATER_THRESHOLDS, &OWN_TAGGER_KNOWS];
     let Some(key) = keys.into_iter().find(|key| scope.is_given(key)) else { return Ok(()) };
-    let demoting = |class: &crate::scheme::Class| match &class.tagger {
+    let demoting = |class: &flowsieve_sim::scheme::Class| match &class.tagger {
         TaggerSpec::Demotion(Demotion { thresholds }) => Some(thresholds.clone()),
         _ => None,
     };

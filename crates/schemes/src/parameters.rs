@@ -5,10 +5,10 @@ use std::num::NonZeroU16;
 
 use flowsieve_core::Time;
 
-use flowsieve_fabric::round_trip::Exchange;
-use flowsieve_fabric::topology::Fabric;
 use flowsieve_settings::declare;
 use flowsieve_settings::{MTU, Scope, Section, Setting, SettingsError};
+use flowsieve_sim::round_trip::Exchange;
+use flowsieve_sim::topology::Fabric;
 
 use crate::entry::Context;
 

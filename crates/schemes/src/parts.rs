@@ -53,10 +53,10 @@ pub(crate) use tagging::{OUTLIVED, SETTINGS as TAGGING_SETTINGS, TAGGER};
 
 use crate::entry::Context;
 use crate::parameters;
-use crate::scheme::{ByPlace, Class, EVERY_PLACE, Nic, PortSpec, Scheme, places};
 use crate::{coflows, pias, sets};
 use flowsieve_settings::declare;
 use flowsieve_settings::{Origin, Place, Scope, Section, Setting, SettingsError};
+use flowsieve_sim::scheme::{ByPlace, Class, EVERY_PLACE, Nic, PortSpec, Scheme, places};
 use std::num::NonZeroU32;
 
 declare! {

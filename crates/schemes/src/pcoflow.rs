@@ -17,9 +17,9 @@ use flowsieve_core::pcoflow_sp_pifo::PcoflowSpPifoRules;
 
 use crate::entry::Context;
 use crate::parts::{self, Own};
-use crate::scheme::{PortSpec, Scheme};
 use flowsieve_settings::declare;
 use flowsieve_settings::{Section, Setting, SettingsError};
+use flowsieve_sim::scheme::{PortSpec, Scheme};
 
 declare! {
     static PCOFLOW_KEY: Setting<Keeps> = Setting::choice(

@@ -20,10 +20,10 @@ use crate::adaptation::{self, Rule};
 use crate::entry::{Context, WorkloadFacts};
 use crate::messages::MESSAGE_GAP;
 use crate::parts::{QUEUES, TAGGER, TaggerName};
-use crate::scheme::Scheme;
 use crate::thresholds::{Computed, Start, THRESHOLDS, compute, spread};
 use flowsieve_settings::declare;
 use flowsieve_settings::{Section, Setting, SettingsError, SizesOr};
+use flowsieve_sim::scheme::Scheme;
 
 declare! {
     static PUBLISHED_FOR: Setting<String> = Setting::text(

@@ -21,9 +21,9 @@ use crate::entry::Context;
 use crate::messages::message_gap;
 use crate::parameters::TEN_GBPS;
 use crate::parts::{self, Own};
-use crate::scheme::{Class, PortSpec, Scheme};
 use flowsieve_settings::declare;
 use flowsieve_settings::{MAX_TIME_PS, Section, Setting, SettingsError};
+use flowsieve_sim::scheme::{Class, PortSpec, Scheme};
 
 /// Which flows have their own queues, by the names that settings use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,10 +3,10 @@
 use flowsieve_core::controllers::thresholds::NetworkParams;
 
 use crate::entry::WorkloadFacts;
-use crate::scheme::Scheme;
 use flowsieve_core::{ControllerKind, ControllerSpec};
-use flowsieve_fabric::topology::FABRIC_SETTINGS;
 use flowsieve_settings::Settings;
+use flowsieve_sim::scheme::Scheme;
+use flowsieve_sim::topology::FABRIC_SETTINGS;
 
 /// Returns the settings of schemes and fabrics, with none given.
 pub(crate) fn none_given() -> Settings {

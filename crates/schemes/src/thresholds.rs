@@ -1,6 +1,6 @@
 //! Demotion thresholds: the setting, and the thresholds that a scheme computes from the point's workload if no sizes are given.
 
-use flowsieve_thresholds::{SizeLaw, ThresholdError, by_bytes, equal_split_of};
+use flowsieve_core::thresholds::{SizeLaw, ThresholdError, by_bytes, equal_split_of};
 
 use crate::adaptation::Rule;
 use crate::entry::Context;
@@ -151,7 +151,7 @@ mod tests {
         near(&worst(3), &[0.6, 0.7]);
         let eighths: Vec<f64> = (0..7).map(|i| 0.6 + 0.1 * f64::from(i) / 6.0).collect();
         near(&worst(8), &eighths);
-        assert_eq!(worst(1), []);
+        assert_eq!(worst(1), Vec::<u64>::new());
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! What feeds tags, and what ports read: what is declared, held against trials.
 
-use flowsieve_fabric::topology::{FABRIC_SETTINGS, Fabric};
 use flowsieve_schemes::feeds::{Fact, Feeds, Field};
 use flowsieve_schemes::{Context, REGISTRY, Scheme, WorkloadFacts, registry};
 use flowsieve_settings::{Place, Settings};
+use flowsieve_sim::topology::{FABRIC_SETTINGS, Fabric};
 
 mod ports;
 mod taggers;

@@ -177,7 +177,7 @@ impl Bench {
             let Bench { port, metas, pool, victims, random, marks, .. } = self;
             let mut context = PortContext { now: self.free, pool, victims, random, marks };
             let Some(packet) = port.dequeue(metas, &mut context) else {
-                prop_assert_eq!(&self.inside, &[], "work-conserving");
+                prop_assert!(self.inside.is_empty(), "work-conserving: {:?}", self.inside);
                 self.free = now;
                 return Ok(());
             };

@@ -13,6 +13,7 @@
 //! Units: sizes in bytes, times in ps, rates in bit/s ([`units`]). One `pkt` is the scope's `mtu`.
 
 mod error;
+pub mod files;
 mod layer;
 mod scope;
 mod setting;

@@ -15,9 +15,9 @@
 //! times. A turn counts if its threads had a core each: its processor time is at least 0.9 N times its wall time, but
 //! for what threads wait for each other. With one thread (`--threads 1`) only the cut runs are made.
 
-use flowsieve_fabric::topology::{FABRIC_SETTINGS, Fabric};
 use flowsieve_schemes::{Context, Knows, Scheme, WorkloadFacts, registry};
 use flowsieve_settings::Settings;
+use flowsieve_sim::topology::{FABRIC_SETTINGS, Fabric};
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec, WORTH_A_MEETING};
 use flowsieve_workload::{
     BoundsLaw, DrawnBounds, Generator, LoadCounts, Predict, SizeDistribution, arrival_rate_per_host, builtin,

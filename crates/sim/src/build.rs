@@ -25,7 +25,7 @@ use crate::run::Pace;
 use crate::run_spec::{RunSpec, SimError};
 use crate::slab::Slab;
 use crate::source::Sources;
-use flowsieve_fabric::topology::{self, Fabric, Node, Sites};
+use crate::topology::{self, Fabric, Node, Sites};
 
 /// Where each part of the fabric was placed: (partition, index there).
 pub(crate) struct Placement {

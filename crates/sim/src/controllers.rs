@@ -5,17 +5,17 @@
 
 use std::collections::BTreeMap;
 
+use crate::control::{Control, Follow, HearsAtOnce, Periodic};
 use flowsieve_core::controller::{Audience, Gauges, Published};
 use flowsieve_core::readings::Reading;
 use flowsieve_core::{Node, PortScheduler, Time};
-use flowsieve_fabric::control::{Control, Follow, HearsAtOnce, Periodic};
 use flowsieve_record::PeriodicPart;
 
 use crate::build::Built;
 use crate::event::Key;
 use crate::hosts::Side;
 use crate::run_spec::{RunSpec, SimError};
-use flowsieve_fabric::topology::Fabric;
+use crate::topology::Fabric;
 
 /// The controllers of a run.
 pub(crate) struct Controllers(Control);

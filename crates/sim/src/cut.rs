@@ -14,10 +14,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::scheme::Scheme;
+use crate::topology::{Fabric, Link, Node};
 use flowsieve_core::Time;
 use flowsieve_core::site::Racks;
-use flowsieve_fabric::topology::{Fabric, Link, Node};
-use flowsieve_schemes::Scheme;
 use flowsieve_settings::Place;
 
 use crate::run_spec::{NoStages, Partitioning, RunSpec};
@@ -198,7 +198,7 @@ pub struct Rounds {
 /// Fails with the reason why it cannot be cut.
 pub fn stages(fabric: &Fabric, scheme: &Scheme) -> Result<Rounds, NoStages> {
     refuse_parts(fabric, scheme)?;
-    let tiers = Tiers::new(fabric, flowsieve_fabric::topology::Sites::new(fabric, 0).racks())?;
+    let tiers = Tiers::new(fabric, crate::topology::Sites::new(fabric, 0).racks())?;
     let mut reached = vec![Time::ZERO; tiers.inputs.len()];
     let stages = (1..reached.len()).chain([0]);
     for stage in stages {

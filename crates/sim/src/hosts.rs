@@ -7,12 +7,12 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::scheme::{Nic, Scheme};
 use flowsieve_core::controller::{HostEvent, Published};
 use flowsieve_core::message::Held;
 use flowsieve_core::steps::StepTimes;
 use flowsieve_core::tagger::FlowEvent;
 use flowsieve_core::{Message, PortScheduler, Tagger, Time};
-use flowsieve_schemes::scheme::{Nic, Scheme};
 use flowsieve_transport::endpoint::BaseRoundTrips;
 use flowsieve_transport::{Effects, Handled, HostEndpoint, Out, Packet, Timer, TransportFacts, Turn};
 use flowsieve_workload::{Flow, Predict};
@@ -21,13 +21,13 @@ use crate::event::Key;
 use crate::following::Following;
 use crate::network::{Departure, Network};
 use crate::records::{Awaited, Chunks, Received, Sent};
+use crate::round_trip::Exchange;
 use crate::run_spec::RunSpec;
 use crate::slab::{SWITCH, pack, unpack};
 use crate::source::Source;
+use crate::topology::{Fabric, Sites};
 use crate::trace::Begun;
 use crate::upcoming::{HeldBack, Upcoming, UpcomingMessages, message};
-use flowsieve_fabric::round_trip::Exchange;
-use flowsieve_fabric::topology::{Fabric, Sites};
 
 /// The hosts of a partition.
 pub(crate) struct Hosts {

@@ -10,9 +10,9 @@ use flowsieve_record::Drops;
 use flowsieve_workload::random::{Purpose, Xoshiro256PlusPlus, stream};
 use rand_core::Rng;
 
+use crate::ideal::CUT_THROUGH_BYTES;
 use crate::queued_before::QueuedBefore;
-use flowsieve_fabric::ideal::CUT_THROUGH_BYTES;
-use flowsieve_fabric::topology;
+use crate::topology;
 
 /// The host or switch of the partition to which a link delivers its packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,17 +11,17 @@ use flowsieve_record::{Delays, Drops, FlowDelay, FlowRow, Goodput, LinkClass, Po
 use flowsieve_transport::TransportSpec;
 use flowsieve_workload::Flow;
 
+use crate::Ways;
 use crate::build::Built;
 use crate::event::Key;
+use crate::ideal::{self, Train};
+use crate::ideal_cct::{self, IdealCcts};
 use crate::link::Tally;
 use crate::observations::Observations;
 use crate::queued_before::QueuedBefore;
 use crate::records::{Ends, Record, Records};
 use crate::run_spec::{FctEnd, Measure, RunSpec, SimError};
-use flowsieve_fabric::Ways;
-use flowsieve_fabric::ideal::{self, Train};
-use flowsieve_fabric::ideal_cct::{self, IdealCcts};
-use flowsieve_fabric::topology::{ClassShare, Fabric};
+use crate::topology::{ClassShare, Fabric};
 
 /// Returns whether a run counts a flow.
 pub(crate) fn counts(measure: Measure, flow: &Flow) -> bool {

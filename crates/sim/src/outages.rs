@@ -9,14 +9,14 @@
 //! forwarded already (cut-through) pass.
 //!
 //! *A link comes back.* Its line and its port are empty. They take packets at once, but routes lead there only
-//! later: switches choose among other ways from [`flowsieve_fabric::topology::events`]'s reconvergence on, after either
+//! later: switches choose among other ways from [`crate::topology::events`]'s reconvergence on, after either
 //! event.
 
 use std::collections::BTreeMap;
 
+use crate::topology::Fabric;
+use crate::topology::events::{Event, Reroute};
 use flowsieve_core::{PortScheduler, Time};
-use flowsieve_fabric::topology::Fabric;
-use flowsieve_fabric::topology::events::{Event, Reroute};
 use flowsieve_record::PacketEvent;
 
 use crate::build::Built;

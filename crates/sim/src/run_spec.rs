@@ -3,12 +3,12 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use crate::scheme::Scheme;
 use flowsieve_core::Time;
 use flowsieve_core::coflow::{Announced, Announcements};
-use flowsieve_schemes::Scheme;
 use flowsieve_workload::{ClosedLoop, Collectives, Flow, Predict, Queries};
 
-use flowsieve_fabric::topology::Fabric;
+use crate::topology::Fabric;
 
 /// Everything that one run depends on.
 #[derive(Clone, Copy)]

@@ -19,7 +19,7 @@ use flowsieve_record::Series;
 use crate::build::Built;
 use crate::controllers::Controllers;
 use crate::event::Key;
-use flowsieve_fabric::topology::{Fabric, Node};
+use crate::topology::{Fabric, Node};
 use rates::Rates;
 
 /// What to sample, and how often.

@@ -18,7 +18,7 @@ use crate::network::Network;
 use crate::prefetch_queue::PrefetchQueue;
 use crate::run_spec::{RunSpec, SimError};
 use crate::slab::{Body, SWITCH, unpack};
-use flowsieve_fabric::topology::Node;
+use crate::topology::Node;
 
 /// What to trace.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -127,7 +127,7 @@ impl Recorded {
     /// Reads the flows, by start.
     fn read_flows(&self) -> Result<Vec<Flow>, Error> {
         let expected = "columns bytes, src, dst, start_us and fct_us, each a number";
-        let text = flowsieve_files::read_text(&self.flows, MOST_FLOWS_BYTES)
+        let text = flowsieve_settings::files::read_text(&self.flows, MOST_FLOWS_BYTES)
             .map_err(|error| FileError::unreadable(&self.flows, &error, expected))?;
         let mut flows = Vec::new();
         for (row, line) in csv::Reader::from_reader(text.as_bytes()).deserialize::<Flow>().zip(2..) {
@@ -155,11 +155,11 @@ impl Recorded {
         }
         let path = folder.join("flows.csv");
         fs::write(&path, list).map_err(Error::Output)?;
-        let text = flowsieve_files::read_text(&self.experiment, MOST_EXPERIMENT_BYTES)
+        let text = flowsieve_settings::files::read_text(&self.experiment, MOST_EXPERIMENT_BYTES)
             .map_err(|error| FileError::unreadable(&self.experiment, &error, "an experiment"))?;
         let changes = Changes { sets: vec![format!("list={}", path.display())], ..Changes::default() };
         let input = ExperimentText::new(&self.experiment.display().to_string(), &text);
-        plan(&input, flowsieve_files::folder_of(&self.experiment), &changes, engines)
+        plan(&input, flowsieve_settings::files::folder_of(&self.experiment), &changes, engines)
     }
 }
 

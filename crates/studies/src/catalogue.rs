@@ -1,14 +1,14 @@
 //! Lists as text for a terminal: schemes, workloads, settings, experiments.
 
-use flowsieve_convert::{self as convert, Format, Gives};
 use flowsieve_experiment::Error;
 use flowsieve_experiment::document::Document;
 use flowsieve_experiment::engine::{Engines, TagFeeds};
 use flowsieve_experiment::lookup;
-use flowsieve_fabric::topology::{FabricKind, kinds};
 use flowsieve_report::printable;
 use flowsieve_results::SchemeInfo;
 use flowsieve_settings::{Key, Origin, Place, Section, SettingsError, units};
+use flowsieve_sim::topology::{FabricKind, kinds};
+use flowsieve_workload::convert::{self as convert, Format, Gives};
 use flowsieve_workload::{Builtin, SOURCE_MEAN, StandIn, builtins, stand_ins};
 use serde_json::{Value, json};
 use std::fmt::Write;

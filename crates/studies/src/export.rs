@@ -4,7 +4,7 @@
 use flowsieve_experiment::Error;
 use flowsieve_experiment::bundle;
 use flowsieve_experiment::plan::Plan;
-use flowsieve_files as files;
+use flowsieve_settings::files;
 use flowsieve_settings::{Origin, SettingsError};
 pub use flowsieve_workload::coflow_trace::Like;
 use flowsieve_workload::coflow_trace::{self, OwnRack, Placing};

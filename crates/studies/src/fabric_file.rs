@@ -4,7 +4,7 @@ use flowsieve_engines::built_in;
 use flowsieve_experiment::further::Tables;
 use flowsieve_experiment::source::Source;
 use flowsieve_experiment::{Error, ExperimentText};
-use flowsieve_fabric::topology::Fabric;
+use flowsieve_sim::topology::Fabric;
 use std::fmt::Write;
 use std::path::Path;
 use toml_edit::{DocumentMut, Item, TableLike};

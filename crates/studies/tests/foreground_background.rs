@@ -1,11 +1,11 @@
 //! The model behind `thresholds = "background"` is what the simulator does, where flows arrive at one link at once: strict
 //! priorities, FIFO in each, and hosts that demote by bytes sent.
 
+use flowsieve_core::thresholds::{SizeLaw, background_time};
 use flowsieve_engines::built_in;
 use flowsieve_experiment::ExperimentText;
 use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::plan::{self, Changes};
-use flowsieve_thresholds::{SizeLaw, background_time};
 use std::path::Path;
 
 /// Payload of a packet, and its time at 10 Gbit/s.

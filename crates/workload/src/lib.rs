@@ -35,6 +35,7 @@ mod class_share;
 mod closed_loop;
 pub mod coflow_trace;
 mod collective;
+pub mod convert;
 mod deadlines;
 mod distribution;
 mod error;

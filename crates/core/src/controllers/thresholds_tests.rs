@@ -2,7 +2,7 @@ use super::*;
 use crate::message::Message;
 use crate::readings::Gauge;
 use crate::site::Node;
-use flowsieve_thresholds::SizeLaw;
+use crate::thresholds::SizeLaw;
 use proptest::prelude::*;
 
 #[derive(Debug)]
@@ -10,7 +10,7 @@ struct EqualSplit;
 
 impl Solver for EqualSplit {
     fn thresholds(&self, sizes: &mut dyn Iterator<Item = (u64, u64)>, _load: f64, queues: usize) -> Option<Vec<u64>> {
-        flowsieve_thresholds::equal_split(&SizeLaw::from_counts(sizes).ok()?, queues).ok()
+        crate::thresholds::equal_split(&SizeLaw::from_counts(sizes).ok()?, queues).ok()
     }
 }
 

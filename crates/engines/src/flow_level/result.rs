@@ -7,12 +7,12 @@
 use std::collections::BTreeMap;
 
 use flowsieve_core::Time;
-use flowsieve_fabric::Ways;
-use flowsieve_fabric::ideal::{self, Hop, Train};
-use flowsieve_fabric::ideal_cct::{self, IdealCcts};
-use flowsieve_fabric::topology::Fabric;
-use flowsieve_fluid::{Crossing, Outcome, Path, Spec};
 use flowsieve_record::{FlowRow, Goodput, LinkClass, PointResult};
+use flowsieve_sim::Ways;
+use flowsieve_sim::fluid::{Crossing, Outcome, Path, Spec};
+use flowsieve_sim::ideal::{self, Hop, Train};
+use flowsieve_sim::ideal_cct::{self, IdealCcts};
+use flowsieve_sim::topology::Fabric;
 use flowsieve_workload::Flow;
 
 use super::{Framing, Run};

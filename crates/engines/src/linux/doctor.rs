@@ -5,11 +5,11 @@ use std::ops::ControlFlow;
 use flowsieve_core::Time;
 use flowsieve_core::message::Message;
 use flowsieve_experiment::Error;
-use flowsieve_fabric::topology::{FABRIC_SETTINGS, Fabric};
 use flowsieve_lab::linux::doctor::{Permission, permissions, usual_hosts};
 use flowsieve_lab::linux::{self, Congestion, Order, Outcome, Plan, Source};
 use flowsieve_schemes::{Context, Scheme, WorkloadFacts, registry};
 use flowsieve_settings::{Raw, Settings, SettingsError};
+use flowsieve_sim::topology::{FABRIC_SETTINGS, Fabric};
 
 /// The rate of the two hosts that are measured, and the one-way delay of each of their links.
 const RATE_MBPS: u64 = 100;

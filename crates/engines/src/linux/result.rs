@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
 use flowsieve_core::Time;
-use flowsieve_fabric::control::Periodic;
 use flowsieve_lab::hosts::Seen;
 use flowsieve_lab::linux::{Finished, Order, Outcome};
 use flowsieve_record::{Drops, FlowRow, Goodput, LinkClass, PeriodicPart, PointResult};
+use flowsieve_sim::control::Periodic;
 use flowsieve_sim::{FctEnd, Flows, Partitioning, RunSpec};
 use flowsieve_workload::Flow;
 

@@ -2,7 +2,7 @@
 
 use flowsieve_core::Time;
 use flowsieve_experiment::engine::Threads;
-use flowsieve_fabric::topology::Fabric;
+use flowsieve_sim::topology::Fabric;
 use flowsieve_sim::{Partitioning, Rounds, WORTH_A_MEETING};
 use flowsieve_workload::{Flow, Framing};
 
@@ -83,8 +83,8 @@ pub(super) fn for_threads(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flowsieve_fabric::topology::FABRIC_SETTINGS;
     use flowsieve_settings::Settings;
+    use flowsieve_sim::topology::FABRIC_SETTINGS;
     use std::num::NonZeroU32;
 
     fn fabric(leaves: i64, host_delay: &str) -> Fabric {

@@ -9,10 +9,10 @@ mod ports;
 
 use flowsieve_core::{BalancerSpec, Rate, TaggerSpec, Time};
 use flowsieve_experiment::engine::BaseRoundTrip;
-use flowsieve_fabric::round_trip::Exchange;
-use flowsieve_fabric::topology::{Fabric, Link, Node, Reach};
 use flowsieve_schemes::Scheme;
 use flowsieve_settings::{Place, units};
+use flowsieve_sim::round_trip::Exchange;
+use flowsieve_sim::topology::{Fabric, Link, Node, Reach};
 use flowsieve_transport::tcp::NicOrder;
 use flowsieve_transport::{Amount, Awaits, Constants, Named, TransportFacts, TransportSpec, Wait};
 

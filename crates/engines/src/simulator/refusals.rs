@@ -10,7 +10,6 @@ use crate::workload::{
 };
 use flowsieve_core::{BalancerSpec, ControllerKind, ControllerSpec, Time};
 use flowsieve_experiment::{Error, Point};
-use flowsieve_fabric::topology::{Fabric, Link, Node, events};
 use flowsieve_record::PointResult;
 use flowsieve_schemes::coflows::COFLOW_ORDER;
 use flowsieve_schemes::parts::LOAD_BALANCING;
@@ -19,6 +18,7 @@ use flowsieve_schemes::{Scheme, afq, pcoflow, qcluster};
 use flowsieve_settings::{Key, Place, Scope, Settings, SettingsError, units};
 use flowsieve_sim::MOST_SEGMENTS;
 use flowsieve_sim::sample::MOST_VALUES;
+use flowsieve_sim::topology::{Fabric, Link, Node, events};
 use flowsieve_workload::Flow;
 use flowsieve_workload::coflow_trace::OwnRack;
 

@@ -1,6 +1,6 @@
 //! The mean number of links of each class that a packet crosses, by traffic pattern.
 
-use flowsieve_fabric::topology::{Fabric, Stage};
+use flowsieve_sim::topology::{Fabric, Stage};
 use flowsieve_workload::{ListedPair, Pattern, permutation};
 
 /// The most host pairs of a permutation or a collective that are inspected: all of most fabrics.

@@ -7,11 +7,11 @@
 use super::coflows::{COFLOWS, ReadCoflows};
 use super::traffic::ARRIVAL_TRACE;
 use crate::foreign;
-use flowsieve_convert::Gives;
 use flowsieve_experiment::FileError;
 use flowsieve_experiment::{Error, nearest};
 use flowsieve_settings::{Key, Scope, SettingsError};
 use flowsieve_workload::coflow_trace::{self, Like};
+use flowsieve_workload::convert::Gives;
 use flowsieve_workload::flow_list::{self, Extras, FlowList, ListedSizes, MAX_FLOWS};
 use flowsieve_workload::samples;
 use flowsieve_workload::{
@@ -278,7 +278,8 @@ impl Files {
     /// Returns whether the file at `path` has one column, like measured sizes; judged by its beginning.
     pub(super) fn has_one_column(path: &Path) -> bool {
         let mut bytes = Vec::new();
-        let read = flowsieve_files::builtin::open(path).and_then(|file| file.take(1 << 16).read_to_end(&mut bytes));
+        let read =
+            flowsieve_settings::files::builtin::open(path).and_then(|file| file.take(1 << 16).read_to_end(&mut bytes));
         read.is_ok() && samples::has_one_column(&String::from_utf8_lossy(&bytes))
     }
 
@@ -333,7 +334,7 @@ impl Files {
 
 /// Reads the text of a distribution.
 fn text(path: &Path) -> Result<String, String> {
-    let file = flowsieve_files::builtin::open(path).map_err(|error| error.to_string())?;
+    let file = flowsieve_settings::files::builtin::open(path).map_err(|error| error.to_string())?;
     let mut bytes = Vec::new();
     let read = file.take(MAX_CDF_BYTES + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
     if read as u64 > MAX_CDF_BYTES {
@@ -371,7 +372,7 @@ fn with_nearest(error: InputError, hosts: &HostNames) -> FileError {
 }
 
 fn open(scope: &Scope<'_>, key: &Key, path: &Path) -> Result<BufReader<impl Read>, SettingsError> {
-    match flowsieve_files::builtin::open(path) {
+    match flowsieve_settings::files::builtin::open(path) {
         Ok(file) => Ok(BufReader::with_capacity(1 << 16, file)),
         Err(error) => Err(unreadable(scope, key, path, error)),
     }
@@ -464,7 +465,7 @@ mod tests {
         let first = files.weights(&scope, &LIST, &path).unwrap();
         std::fs::write(&path, "no weights any more").unwrap();
         assert!(Arc::ptr_eq(&first, &files.weights(&scope, &LIST, &path).unwrap()));
-        let predictions = Path::new(flowsieve_files::builtin::ROOT).join("qclimb/predictions/sgd.csv");
+        let predictions = Path::new(flowsieve_settings::files::builtin::ROOT).join("qclimb/predictions/sgd.csv");
         let read = || files.predictions(&scope, &LIST, &predictions).unwrap();
         assert!(Arc::ptr_eq(&read(), &read()));
     }

@@ -1,6 +1,6 @@
 //! The hosts of a fabric, as workloads see them.
 
-use flowsieve_fabric::topology::{Fabric, Node};
+use flowsieve_sim::topology::{Fabric, Node};
 use flowsieve_workload::HostNames;
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
 //! A rate instead of a window: each connection paces its segments. It adds to its rate with each segment that arrives, takes a
 //! quarter off once a window in which there are marks, and halves it upon a loss. All else is as in DCTCP.
 
-use flowsieve_fabric::topology::host_rate;
 use flowsieve_schemes::parts::{self, Own};
 use flowsieve_schemes::{Context, Entry};
+use flowsieve_sim::topology::host_rate;
 use flowsieve_transport::tcp::TcpParams;
 use flowsieve_transport::tcp::congestion::{Acked, CongestionControl, CongestionSpec, Lost};
 use std::num::NonZeroU64;

@@ -9,12 +9,12 @@ use crate::output::print;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Args, Command};
 use clap_complete::Shell;
-use flowsieve_convert::{self as convert};
 use flowsieve_experiment::engine::Engines;
 use flowsieve_experiment::{Error, lookup, overrides};
 use flowsieve_results::ResultDir;
 use flowsieve_settings::Kind;
 use flowsieve_studies::explain;
+use flowsieve_workload::convert::{self as convert};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]

@@ -2,11 +2,11 @@
 
 use crate::output::{print, tell};
 use clap::{Args, Subcommand, ValueHint};
-use flowsieve_convert::{self as convert, Format, Options, SizeUnit, Source, TimeUnit};
 use flowsieve_experiment::bundle::whole_file;
 use flowsieve_experiment::{Error, FileError};
-use flowsieve_files::{self as files, Existing};
+use flowsieve_settings::files::{self as files, Existing};
 use flowsieve_studies::export::{self, Layout};
+use flowsieve_workload::convert::{self as convert, Format, Options, SizeUnit, Source, TimeUnit};
 use std::io;
 use std::path::{Path, PathBuf};
 

@@ -3,10 +3,10 @@
 use crate::output::to_output;
 use clap::{Args, ValueEnum, ValueHint};
 use flowsieve_experiment::Error;
-use flowsieve_files::for_terminal;
 use flowsieve_report::Layout;
 use flowsieve_report::export::{self, ExportError, SafeCsv, Selection};
 use flowsieve_results::ResultDir;
+use flowsieve_settings::files::for_terminal;
 use flowsieve_settings::{Origin, SettingsError};
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;

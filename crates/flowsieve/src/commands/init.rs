@@ -4,7 +4,7 @@ use crate::output::{print, tell};
 use clap::{Args, ValueHint};
 use flowsieve_experiment::bundle::{failed, write_text};
 use flowsieve_experiment::{Error, lookup};
-use flowsieve_files::{Existing, check_new, folder_of};
+use flowsieve_settings::files::{Existing, check_new, folder_of};
 use flowsieve_settings::{Origin, SettingsError, one_of};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -7,9 +7,9 @@ use flowsieve_experiment::Error;
 use flowsieve_experiment::bundle;
 use flowsieve_experiment::engine::Engines;
 use flowsieve_experiment::verify::Proof;
-use flowsieve_files::Existing;
 use flowsieve_report as report;
 use flowsieve_results::ResultDir;
+use flowsieve_settings::files::Existing;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]

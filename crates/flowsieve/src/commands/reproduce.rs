@@ -11,10 +11,10 @@ use flowsieve_experiment::execute::{How, execute_sharing};
 use flowsieve_experiment::plan::{Changes, Plan};
 use flowsieve_experiment::shards::hops_in_words;
 use flowsieve_experiment::{Error, lookup};
-use flowsieve_files::{self as files, Existing};
 use flowsieve_papers::reproduce::{self, Figure, Reproduction, Take};
 use flowsieve_papers::resolve::Resolving as State;
 use flowsieve_report::Layout;
+use flowsieve_settings::files::{self as files, Existing};
 
 use super::announce;
 use super::run::tell_of_threads;

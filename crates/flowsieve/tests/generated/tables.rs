@@ -155,12 +155,12 @@ fn columns_of_flows() -> Vec<Row> {
 
 /// Formats of other simulators: name, what a file has, what it becomes, by hand whether it is recognised, and what is lost.
 fn formats() -> Vec<Row> {
-    let of = |format: &flowsieve_convert::Format| {
+    let of = |format: &flowsieve_workload::convert::Format| {
         assert!(!format.lost.is_empty() && !format.summary.is_empty(), "{}", format.name);
         let becomes = format.gives.in_words();
         vec![known(format!("`{}`", format.name)), known(format.summary), known(becomes), None, known(format.lost)]
     };
-    flowsieve_convert::formats().iter().map(of).collect()
+    flowsieve_workload::convert::formats().iter().map(of).collect()
 }
 
 fn distributions() -> Vec<Row> {

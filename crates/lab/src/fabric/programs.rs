@@ -8,7 +8,7 @@ use flowsieve_core::program::{Asked, Watches};
 use flowsieve_core::{
     Kind, Meta, NONE, Node, PortScheduler, ProgramPacket, Site, SwitchPorts, SwitchProgram, Tag, Time,
 };
-use flowsieve_fabric::topology::{Fabric, Link, Sites};
+use flowsieve_sim::topology::{Fabric, Link, Sites};
 
 use super::{Cause, Event, InMemory};
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 use std::{io, thread};
 
-use flowsieve_linux::PacketSocket;
+use crate::calls::PacketSocket;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::time::{ClockId, clock_gettime};
 

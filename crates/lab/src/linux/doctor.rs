@@ -42,7 +42,7 @@ pub fn permissions() -> Vec<Permission> {
         Ok(network) => frames(network),
         Err(_) => Err(LabError::failed("open a socket for frames", "there are no namespaces")),
     };
-    let real_time = thread::spawn(flowsieve_linux::may_be_real_time).join();
+    let real_time = thread::spawn(crate::calls::may_be_real_time).join();
     let real_time = match real_time {
         Ok(result) => result.map_err(|error| LabError::failed("take real-time priority", error)),
         Err(_) => Err(LabError::failed("take real-time priority", "the thread panicked")),

@@ -288,8 +288,7 @@ impl Pools {
     /// Reads back from each connection what hosts were set to: both ends have agreed on it, or not.
     fn check(&self, host: &HostSettings) -> Result<(), LabError> {
         for open in &self.connections {
-            let info =
-                flowsieve_linux::tcp_info(&open.sender).doing(|| "ask for the state of a connection".to_owned())?;
+            let info = crate::calls::tcp_info(&open.sender).doing(|| "ask for the state of a connection".to_owned())?;
             let found = (info.ecn, info.timestamps, info.segment);
             let wanted = (host.ecn, false, host.segment());
             if found != wanted {
@@ -461,7 +460,7 @@ impl Pools {
     fn read(&mut self, number: usize, base_ns: Option<u64>) -> io::Result<u64> {
         let open = &mut self.connections[number];
         while open.to_read > 0 {
-            match flowsieve_linux::discard(&open.receiver, &mut self.zeros) {
+            match crate::calls::discard(&open.receiver, &mut self.zeros) {
                 Ok((0, _)) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok((taken, stamp_ns)) => {
                     open.to_read -= (taken as u64).min(open.to_read);
@@ -470,7 +469,7 @@ impl Pools {
                         let arrived_ns = now_ns.saturating_sub(late_ns);
                         // The kernel is asked about the late ones alone.
                         let has_waited = late_ns > LATE_NS
-                            && flowsieve_linux::out_of_order(&open.receiver)
+                            && crate::calls::out_of_order(&open.receiver)
                                 .is_some_and(|segments| open.out_of_order.explains(arrived_ns, segments, now_ns));
                         if has_waited {
                             self.sent.reads_untold += 1;
@@ -503,7 +502,7 @@ impl Pools {
     /// Closes all connections.
     fn end(mut self) -> Sent {
         for open in &self.connections {
-            let info = flowsieve_linux::tcp_info(&open.sender).unwrap_or_default();
+            let info = crate::calls::tcp_info(&open.sender).unwrap_or_default();
             self.sent.widest_window = self.sent.widest_window.max(info.window);
         }
         self.sent

@@ -200,12 +200,12 @@ impl Network {
                     return Err(LabError::failed(what(), format!("it is {}", now.trim())));
                 }
             }
-            flowsieve_linux::offloads_off(DEVICE).doing(|| format!("set up {}", self.host(host)))?;
+            crate::calls::offloads_off(DEVICE).doing(|| format!("set up {}", self.host(host)))?;
         }
         enter(&self.switch())?;
         fs::write(format!("/proc/sys/net/{DISABLE_V6}"), "1").doing(|| "switch IPv6 off".to_owned())?;
         for host in 0..self.hosts {
-            flowsieve_linux::offloads_off(&device(host)).doing(|| format!("set up the device of host{host}"))?;
+            crate::calls::offloads_off(&device(host)).doing(|| format!("set up the device of host{host}"))?;
         }
         Ok(())
     }

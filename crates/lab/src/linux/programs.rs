@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use std::{process, thread};
 
-use flowsieve_linux::{End, end_process};
+use crate::calls::{End, end_process};
 
 use super::NAMESPACES;
 

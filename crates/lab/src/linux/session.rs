@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use flowsieve_core::Time;
 use flowsieve_core::coflow::Announcements;
-use flowsieve_fabric::control::Periodic;
-use flowsieve_fabric::topology::Fabric;
 use flowsieve_schemes::Scheme;
+use flowsieve_sim::control::Periodic;
+use flowsieve_sim::topology::Fabric;
 use rtrb::{Consumer, RingBuffer};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
@@ -156,7 +156,7 @@ pub fn run(plan: &Plan<'_>, hear: &mut dyn FnMut(f64) -> ControlFlow<()>) -> Res
                     return Ok(Sent::default());
                 }
                 // Where the fabric's thread may not have it, the result says so.
-                let _ = flowsieve_linux::real_time(PRIORITIES.1);
+                let _ = crate::calls::real_time(PRIORITIES.1);
                 let _ = pin(false);
                 let with = (congestion.name.as_str(), plan.connections);
                 let (mut producer, mut sent) = (Some(producer), Ok(Sent::default()));
@@ -257,7 +257,7 @@ fn carry(
         Some(apart) => hosts.with_programs(apart),
         None => hosts,
     };
-    let real_time = flowsieve_linux::real_time(PRIORITIES.0).is_ok();
+    let real_time = crate::calls::real_time(PRIORITIES.0).is_ok();
     let _ = pin(true);
     let mut carrier =
         Carrier::new(devices, fabric, hosts, PACKETS, plan.host.mtu).with_controllers(controllers).with_dscp(plan.dscp);
@@ -383,7 +383,7 @@ fn keep_awake<'scope>(scope: &'scope thread::Scope<'scope, '_>, stop: &'scope At
     }
     for cpu in BTreeSet::from([first, last]) {
         scope.spawn(move || {
-            let is_last = pin_to(cpu).and_then(|()| flowsieve_linux::idle());
+            let is_last = pin_to(cpu).and_then(|()| crate::calls::idle());
             while is_last.is_ok() && !stop.load(Ordering::Relaxed) {
                 // No hint that it waits: hypervisors take processors from threads that give one.
                 (0..10_000u32).for_each(|turn| _ = std::hint::black_box(turn));

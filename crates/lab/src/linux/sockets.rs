@@ -45,6 +45,6 @@ pub(super) fn connected(
     connect(&sender, &SocketAddrV4::new(ip_of(to), PORT))?;
     let own = SocketAddr::try_from(getsockname(&sender)?)?;
     let receiver = accept_with(listener.as_fd(), SocketFlags::CLOEXEC)?;
-    flowsieve_linux::stamp_received(&receiver)?;
+    crate::calls::stamp_received(&receiver)?;
     Ok((sender, receiver, own.port()))
 }

@@ -2,9 +2,9 @@
 #![allow(dead_code, reason = "a benchmark takes less of it")]
 
 use etherparse::{IpEcn, Ipv4Header, PacketBuilder};
-use flowsieve_fabric::topology::{FABRIC_SETTINGS, Fabric};
 use flowsieve_schemes::{Context, REGISTRY, Scheme, WorkloadFacts};
 use flowsieve_settings::{Raw, Settings};
+use flowsieve_sim::topology::{FABRIC_SETTINGS, Fabric};
 use std::net::IpAddr;
 
 use flowsieve_lab::carrier::address_of;

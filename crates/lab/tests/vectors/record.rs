@@ -6,8 +6,8 @@ use flowsieve_core::meta::Ecn;
 use flowsieve_core::readings::{Gauge, Reading};
 use flowsieve_core::scheduler::{Line as Wire, MAX_QUEUES};
 use flowsieve_core::{Kind, Meta, NONE, PortContext, PortScheduler, Scheduler, Time, Victims};
-use flowsieve_fabric::topology::{Fabric, Sites};
 use flowsieve_schemes::Scheme;
+use flowsieve_sim::topology::{Fabric, Sites};
 use flowsieve_workload::random::{Purpose, Xoshiro256PlusPlus, stream};
 use rand_core::{Rng, TryRng};
 

@@ -8,7 +8,7 @@ use flowsieve_core::meta::Ecn;
 use flowsieve_core::scheduler::Line;
 use flowsieve_core::tagger::FlowFacts;
 use flowsieve_core::{FlowEvent, Kind, Message, Meta, NONE, Tag, Tagger, Time};
-use flowsieve_fabric::topology::Sites;
+use flowsieve_sim::topology::Sites;
 use flowsieve_transport::TransportFacts;
 use flowsieve_workload::random::{Purpose, Xoshiro256PlusPlus, below, stream};
 use std::num::NonZeroU64;

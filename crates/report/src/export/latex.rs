@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use flowsieve_files::printable;
 use flowsieve_results::{Metric, ResultDir, Statistic};
+use flowsieve_settings::files::printable;
 
 use super::{Selection, value};
 use crate::cases::{At, Case, Layout};

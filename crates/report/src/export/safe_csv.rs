@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use flowsieve_files::safe_cell;
+use flowsieve_settings::files::safe_cell;
 
 /// Passes CSV on with an apostrophe before each text that a spreadsheet would take for a formula. Numbers stay as they are.
 #[derive(Debug)]

@@ -77,7 +77,7 @@ impl ResultWriter {
         for name in part.files() {
             let path = folder.join(&name);
             let mut append = || {
-                let mut file = flowsieve_files::open(&path, MOST_TABLE_BYTES)?;
+                let mut file = flowsieve_settings::files::open(&path, MOST_TABLE_BYTES)?;
                 let mut header = tar::Header::new_ustar();
                 header.set_size(file.metadata()?.len());
                 header.set_mode(0o644);
@@ -129,7 +129,7 @@ fn unpack(archive: impl Read, folder: &Path) -> Result<(), ResultError> {
     let broken =
         |error: std::io::Error| ResultError::invalid(format!("an archive of a part that is cut or damaged: {error}"));
     let mut archive = tar::Archive::new(archive);
-    for (count, entry) in flowsieve_files::regular_entries(&mut archive).map_err(broken)?.enumerate() {
+    for (count, entry) in flowsieve_settings::files::regular_entries(&mut archive).map_err(broken)?.enumerate() {
         let mut entry = entry.map_err(broken)?;
         let name = entry.path().map_err(broken)?.into_owned();
         let plain = name.components().all(|part| matches!(part, Component::Normal(_)));

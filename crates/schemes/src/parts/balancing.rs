@@ -7,9 +7,9 @@ use flowsieve_core::balancers::spray::{SprayRandom, SprayRoundRobin};
 use flowsieve_core::{BalancerSpec, Time};
 
 use crate::parameters::TEN_GBPS;
-use crate::scheme::{ByPlace, Places};
 use flowsieve_settings::declare;
 use flowsieve_settings::{Key, MAX_TIME_PS, Place, Scope, Section, Setting, SettingsError};
+use flowsieve_sim::scheme::{ByPlace, Places};
 
 names! {
     /// How a switch chooses among equal paths, by the names that settings use.

@@ -6,9 +6,9 @@ use flowsieve_core::TaggerSpec;
 use flowsieve_transport::TransportSpec;
 use flowsieve_transport::tcp::NicOrder;
 
-use crate::scheme::Nic;
 use flowsieve_settings::declare;
 use flowsieve_settings::{Scope, Section, Setting, SettingsError};
+use flowsieve_sim::scheme::Nic;
 
 declare! {
     /// Whether the port pauses its host.

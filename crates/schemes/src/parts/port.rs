@@ -13,10 +13,10 @@ use flowsieve_core::pifo::PifoRules;
 use flowsieve_core::sp_pifo::SpPifoRules;
 
 use crate::afq;
-use crate::scheme::PortSpec;
 use flowsieve_settings::declare;
 use flowsieve_settings::units::format_size;
 use flowsieve_settings::{MTU, Place, Scope, Section, Setting, SettingsError};
+use flowsieve_sim::scheme::PortSpec;
 
 names! {
     /// The disciplines by the names that settings use.

@@ -11,9 +11,9 @@ use flowsieve_core::{TaggerSpec, Time};
 
 use crate::entry::Context;
 use crate::qclimb;
-use flowsieve_fabric::topology::{host_rate, link_rate};
 use flowsieve_settings::declare;
 use flowsieve_settings::{Scope, Section, Setting, SettingsError};
+use flowsieve_sim::topology::{host_rate, link_rate};
 
 names! {
     /// The taggers by the names that settings use.

@@ -9,15 +9,15 @@ use flowsieve_core::pifo::PifoRules;
 use flowsieve_core::sp_pifo::SpPifoRules;
 use flowsieve_core::taggers::bytes::Bytes;
 use flowsieve_core::taggers::message_gap::DemotionByGap;
-use flowsieve_fabric::topology::Fabric;
+use flowsieve_sim::topology::Fabric;
 
 use super::*;
 use crate::entry::Entry;
 use crate::file::SchemeFile;
 use crate::registry::{self, REGISTRY};
-use crate::scheme::PortSpec;
 use crate::testing::{Facts, none_given};
 use flowsieve_settings::{Key, Kind, Origin, Raw, Settings, Table};
+use flowsieve_sim::scheme::PortSpec;
 use flowsieve_transport::tcp::congestion::{Acked, CongestionControl, Lost};
 use flowsieve_transport::tcp::params::{Gaps, Halves, LossDetection, Reduction, RtoRule};
 use flowsieve_transport::tcp::{CongestionSpec, Connections, Handshake, TcpParams};

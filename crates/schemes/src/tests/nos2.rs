@@ -1,5 +1,4 @@
 use crate::registry::find;
-use crate::scheme::Nic;
 use crate::testing::{Facts, network, none_given};
 use crate::{Context, Scheme};
 use flowsieve_core::TaggerSpec;
@@ -11,6 +10,7 @@ use flowsieve_core::taggers::levels::LevelParams;
 use flowsieve_core::{ControllerKind, PortKind, Time};
 use flowsieve_settings::SettingsError;
 use flowsieve_settings::{Place, Settings};
+use flowsieve_sim::scheme::Nic;
 
 const UNIFORM: Facts = Facts { name: None, load: Some(0.8), uniform_to: Some(8_000) };
 

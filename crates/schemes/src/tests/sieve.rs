@@ -1,7 +1,6 @@
 use std::num::NonZeroU64;
 
 use crate::registry::find;
-use crate::scheme::Nic;
 use crate::testing::{Facts, none_given};
 use crate::{Context, Scheme};
 use flowsieve_core::Time;
@@ -14,6 +13,7 @@ use flowsieve_core::taggers::level_cap::LevelCap;
 use flowsieve_core::{ControllerKind, Misuse, PortKind, TaggerSpec};
 use flowsieve_settings::SettingsError;
 use flowsieve_settings::{Place, Settings};
+use flowsieve_sim::scheme::Nic;
 use flowsieve_transport::TransportSpec;
 use flowsieve_transport::tcp::NicOrder;
 use flowsieve_transport::tcp::TcpRules;

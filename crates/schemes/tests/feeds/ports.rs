@@ -3,7 +3,7 @@
 use flowsieve_core::admission::Pool;
 use flowsieve_core::scheduler::{MAX_QUEUES, PortContext};
 use flowsieve_core::{Kind, Meta, NONE, Place, PortKind, PortScheduler, Tag, Time, Victims};
-use flowsieve_fabric::topology::Fabric;
+use flowsieve_sim::topology::Fabric;
 use flowsieve_workload::random::{Purpose, Xoshiro256PlusPlus, below, stream};
 
 use flowsieve_schemes::Scheme;

@@ -9,8 +9,8 @@ use flowsieve_core::message::Bounds;
 use flowsieve_core::readings::Reading;
 use flowsieve_core::tagger::FlowFacts;
 use flowsieve_core::{FlowEvent, Kind, Message, Misuse, Node, Tag, TaggerSpec, Time};
-use flowsieve_fabric::control::{Control, Follow};
-use flowsieve_fabric::topology::Fabric;
+use flowsieve_sim::control::{Control, Follow};
+use flowsieve_sim::topology::Fabric;
 
 use flowsieve_schemes::Scheme;
 use flowsieve_schemes::feeds::{Fact, Written};

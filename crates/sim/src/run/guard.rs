@@ -6,7 +6,7 @@ use super::Run;
 use crate::event::Key;
 use crate::measure;
 use crate::run_spec::SimError;
-use flowsieve_fabric::topology::{Fabric, Node};
+use crate::topology::{Fabric, Node};
 
 /// The most events per packet-hop: timers, since few are set per packet.
 const EVENTS_PER_HOP: u64 = 8;

@@ -12,7 +12,7 @@ use crate::build::Built;
 use crate::event::Key;
 use crate::prefetch_queue::PrefetchQueue;
 use crate::slab::unpack;
-use flowsieve_fabric::topology::{Fabric, Node};
+use crate::topology::{Fabric, Node};
 
 /// A link whose utilisation is sampled.
 struct Utilised {

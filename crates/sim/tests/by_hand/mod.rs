@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use flowsieve_core::Time;
 use flowsieve_core::coflow::Announcements;
-use flowsieve_fabric::topology::{FABRIC_SETTINGS, Fabric};
 use flowsieve_record::{PacketKind, PacketRow, PointResult, TraceSink};
 use flowsieve_schemes::{Context, Scheme, WorkloadFacts, registry};
 use flowsieve_settings::{Raw, Settings};
+use flowsieve_sim::topology::{FABRIC_SETTINGS, Fabric};
 use flowsieve_sim::trace::Tracing;
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec, run, run_traced};
 use flowsieve_workload::{Flow, Predict};

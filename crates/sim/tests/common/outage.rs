@@ -1,8 +1,8 @@
 //! Random runs in which a link fails and comes back.
 
 use flowsieve_core::Time;
-use flowsieve_fabric::topology::events::Event;
-use flowsieve_fabric::topology::{Fabric, Node};
+use flowsieve_sim::topology::events::Event;
+use flowsieve_sim::topology::{Fabric, Node};
 use proptest::prelude::*;
 use proptest::sample::Index;
 

@@ -1,6 +1,6 @@
 //! Points that a test writes out, where `mod common` makes random ones.
 
-use flowsieve_fabric::topology::Fabric;
+use flowsieve_sim::topology::Fabric;
 use flowsieve_sim::{FctEnd, Measure, Partitioning};
 use flowsieve_workload::Flow;
 

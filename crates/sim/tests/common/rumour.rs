@@ -4,8 +4,8 @@
 use flowsieve_core::controller::{Audience, Controller, Gauges, Hears, HostEvent, Publish, Published, Table};
 use flowsieve_core::tagger::{FlowFacts, TagPackets};
 use flowsieve_core::{ControllerKind, ControllerSpec, FlowEvent, Kind, Node, Tag, TaggerSpec, Time};
-use flowsieve_fabric::topology::Fabric;
 use flowsieve_schemes::Scheme;
+use flowsieve_sim::topology::Fabric;
 
 /// The controller of a host, or of the fabric.
 struct Rumour {

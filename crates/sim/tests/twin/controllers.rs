@@ -4,8 +4,8 @@
 use flowsieve_core::controller::{Audience, Controller, Gauges, Hears, HostEvent, Published};
 use flowsieve_core::readings::Reading;
 use flowsieve_core::{ControllerSpec, FlowEvent, Message, Node, PortScheduler, Time};
-use flowsieve_fabric::topology::Sites;
 use flowsieve_sim::RunSpec;
+use flowsieve_sim::topology::Sites;
 
 use crate::twin::engine::{Event, Twin};
 

@@ -12,8 +12,8 @@ use crate::common::{
     self, BY_THE_CLOCK, Case, NO_OWN_PARTS, PlainFlow, Rest, case, case_of, made, predictions, scheme, settings,
 };
 use flowsieve_core::Time;
-use flowsieve_fabric::topology::Fabric;
 use flowsieve_record::{FlowRow, LinkClass, PointResult, Step};
+use flowsieve_sim::topology::Fabric;
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec};
 use flowsieve_workload::{ClosedLoop, Flow, Mix, MixPairs, Offer, Pattern, Queries, Rounding, SizeDistribution, Think};
 use proptest::prelude::*;

@@ -2,8 +2,8 @@
 
 use flowsieve_core::program::Asked;
 use flowsieve_core::{Kind, Meta, NONE, PortScheduler, ProgramPacket, SwitchPorts, SwitchProgram, Tag, Time};
-use flowsieve_fabric::topology::{Node, Sites};
 use flowsieve_sim::RunSpec;
+use flowsieve_sim::topology::{Node, Sites};
 
 use crate::twin::engine::{Body, Event, Twin};
 

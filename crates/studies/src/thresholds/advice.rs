@@ -6,10 +6,10 @@ use super::paired::{self, MTU, Network, Simulated, Site, Trial};
 use super::text::{UNIT, cells_of};
 use super::{Asked, Expected, Method, Queue, Wanted, carried, passed, refused};
 use crate::configuration::{self, Configured, Ports};
+use flowsieve_core::thresholds::{background, background_time};
 use flowsieve_experiment::Error;
 use flowsieve_schemes::marking_rule;
 use flowsieve_settings::units::{format_rate, format_size, format_time};
-use flowsieve_thresholds::{background, background_time};
 use serde::Serialize;
 use std::fmt::Write;
 

@@ -1,5 +1,5 @@
 //! Demotion thresholds for a distribution of flow sizes: the content of each queue under them, and the completion times
-//! by the models of [`flowsieve_thresholds`].
+//! by the models of [`flowsieve_core::thresholds`].
 
 mod advice;
 pub(crate) mod paired;
@@ -9,6 +9,10 @@ mod text;
 
 pub(crate) use advice::dscp;
 pub use advice::{Advice, Deployment, Link, Marking, advice, advice_text};
+use flowsieve_core::thresholds::{
+    Phases, SizeLaw, ThresholdError, background, background_time, equal_split_of, tandem, tandem_time, two_level,
+    two_level_numeric,
+};
 use flowsieve_engines::built_in;
 use flowsieve_engines::workload::{CDF, FLOWS, LOAD, SIZES};
 use flowsieve_engines::workload::{Hosts, Workload};
@@ -16,10 +20,6 @@ use flowsieve_experiment::{Error, Folder};
 use flowsieve_schemes::parts::QUEUES;
 use flowsieve_schemes::{WorkloadFacts, pias};
 use flowsieve_settings::{Key, Origin, Raw, SettingsError, Table, units};
-use flowsieve_thresholds::{
-    Phases, SizeLaw, ThresholdError, background, background_time, equal_split_of, tandem, tandem_time, two_level,
-    two_level_numeric,
-};
 use flowsieve_workload::HostNames;
 pub use paired::{Network, Paired, Simulated, Trial};
 use serde::Serialize;

@@ -2,7 +2,7 @@
 
 use flowsieve_experiment::Error;
 use flowsieve_experiment::FileError;
-use flowsieve_files::{self as files, MOST_BYTES};
+use flowsieve_settings::files::{self as files, MOST_BYTES};
 use flowsieve_workload::samples;
 use std::io::BufReader;
 use std::path::PathBuf;

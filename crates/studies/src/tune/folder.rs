@@ -5,8 +5,8 @@
 
 use flowsieve_experiment::Error;
 use flowsieve_experiment::bundle::{failed, write_text};
-use flowsieve_files::Existing;
 use flowsieve_results::Alone;
+use flowsieve_settings::files::Existing;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
@@ -53,7 +53,7 @@ impl Taken {
         };
         let mut asked = Asked { question, written: BTreeMap::new() };
         let read = || {
-            let file = flowsieve_files::open_text(&path.join(REQUEST), MOST_BYTES).ok()?;
+            let file = flowsieve_settings::files::open_text(&path.join(REQUEST), MOST_BYTES).ok()?;
             serde_json::from_reader::<_, Asked>(file).ok()
         };
         // A process that has begun there has not written its request yet.

@@ -233,7 +233,8 @@ fn check(request: &Request) -> Result<(), Error> {
 /// Returns what is asked, as far as the answer depends on it: the effort adds to the same runs.
 fn question(request: &Request) -> Result<BTreeMap<String, String>, Error> {
     let digest = |path: &Path| {
-        let read = flowsieve_files::read(path, flowsieve_files::MOST_BYTES).map_err(failed(path))?;
+        let read =
+            flowsieve_settings::files::read(path, flowsieve_settings::files::MOST_BYTES).map_err(failed(path))?;
         Ok::<_, Error>(blake3::hash(&read).to_hex()[..16].to_owned())
     };
     let wanted = &request.wanted;

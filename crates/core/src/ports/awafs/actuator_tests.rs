@@ -1,6 +1,6 @@
 use super::*;
 use crate::awafs::completed::LARGEST;
-use flowsieve_thresholds::SizeLaw;
+use crate::thresholds::SizeLaw;
 use proptest::prelude::*;
 
 fn us(us: u64) -> Time {
@@ -111,7 +111,7 @@ struct Tandem;
 
 impl Solver for Tandem {
     fn thresholds(&self, sizes: &mut dyn Iterator<Item = (u64, u64)>, load: f64, queues: usize) -> Option<Vec<u64>> {
-        flowsieve_thresholds::tandem(&SizeLaw::from_counts(sizes).ok()?, load, queues).ok()
+        crate::thresholds::tandem(&SizeLaw::from_counts(sizes).ok()?, load, queues).ok()
     }
 }
 

@@ -4,7 +4,7 @@ use super::watch::{head, name};
 use flowsieve_engines::linux::named::Named;
 use flowsieve_engines::linux::requests::{self, Info, PortView, View};
 use flowsieve_experiment::Error;
-use flowsieve_files::for_terminal;
+use flowsieve_settings::files::for_terminal;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::stdio::{stdin, stdout};

@@ -1,3 +1,0 @@
-//! What tests this crate from outside, as one program: each links all that is under it.
-
-mod port;

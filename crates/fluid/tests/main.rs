@@ -1,4 +1,0 @@
-//! What tests this crate from outside, as one program: each links all that is under it.
-
-mod by_hand;
-mod naive;

@@ -1,0 +1,4 @@
+//! The flow level.
+
+mod by_hand;
+mod naive;
