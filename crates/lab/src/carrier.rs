@@ -16,11 +16,11 @@ use flowsieve_core::meta::Ecn;
 use flowsieve_core::{Meta, Tagger, Time};
 
 use crate::control::{Controllers, Followers};
-use crate::fabric::{Arrived, InMemory};
 use crate::hosts::{Begin, Hosts};
 use crate::io::PacketIo;
 use crate::lateness::Lateness;
 use crate::wire::{self, Content};
+use flowsieve_sim::in_memory::{Arrived, InMemory};
 
 /// Frames that are received, and sent, at once.
 const BATCH: usize = 64;
@@ -126,10 +126,9 @@ pub struct Carrier<I> {
 }
 
 impl<I: PacketIo> Carrier<I> {
-    /// Joins the parts; `frames` is the number of packets that the fabric was built for. Device h is host h's. Virtual time begins
-    /// now.
-    pub fn new(mut io: I, mut fabric: InMemory, hosts: Hosts, frames: usize, mtu: u16) -> Carrier<I> {
-        let base_ns = io.now_ns();
+    /// Joins the parts. Device h is host h's. Virtual time begins now.
+    pub fn new(mut io: I, mut fabric: InMemory, hosts: Hosts, mtu: u16) -> Carrier<I> {
+        let (base_ns, frames) = (io.now_ns(), fabric.places());
         let room = (0..BATCH).filter_map(|_| fabric.claim()).collect();
         let longest_sleep_ns = LONGEST_SLEEP_NS.min(fabric.least_crossing().0 / 1_000);
         Carrier {

@@ -19,7 +19,7 @@ use flowsieve_schemes::Scheme;
 use flowsieve_sim::control::{Control, Follow, HearsAtOnce, Periodic};
 use flowsieve_sim::topology::Fabric;
 
-use crate::{Arrived, InMemory};
+use flowsieve_sim::in_memory::{Arrived, InMemory};
 
 /// Why controllers cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -148,8 +148,7 @@ impl Controllers {
     /// Returns the first instant at which a controller may hear of an event that has not happened yet.
     fn first_surprise(&self, memory: &InMemory) -> Time {
         let Some(delay) = self.control.least_delay() else { return Time::NEVER };
-        let next = memory.next_event().into_iter().chain(memory.next_arrival()).min().unwrap_or(Time::NEVER);
-        Time(next.0.saturating_add(delay.0))
+        Time(memory.next().0.saturating_add(delay.0))
     }
 }
 
@@ -175,7 +174,7 @@ impl<H: Followers> View<'_, H> {
             Node::Host(host) => self.uplinks[host as usize],
             Node::Switch(switch) => self.ports[switch as usize][usize::from(port)],
         };
-        self.memory.port(link).scheduler()
+        self.memory.scheduler(link)
     }
 }
 
@@ -193,7 +192,7 @@ impl<H: Followers> Follow for View<'_, H> {
             Audience::Ports(place) => {
                 for (&of_port, link) in self.places.iter().zip(0..) {
                     if of_port == place {
-                        self.memory.port(link).scheduler().on_table(published);
+                        self.memory.scheduler(link).on_table(published);
                     }
                 }
             }

@@ -1,8 +1,7 @@
-//! The same ports, switches and balancers as in the simulator, for packets that are not the simulator's own.
+//! Real packets through the simulator's fabric.
 //!
-//! [`InMemory`] is a fabric without clock and I/O: its owner says what the time is and when a packet is at a host's port, and is
-//! told when it arrives at its destination. A test holds it equal to the simulator, departure by departure. [`control`] drives
-//! the controllers of a scheme at its side. [`hosts`] knows the messages that packets belong to, and tags packets; [`wire`] reads
+//! [`InMemory`](flowsieve_sim::in_memory::InMemory) has the ports, lines and switches. [`control`] drives the controllers of a
+//! scheme at its side. [`hosts`] knows the messages that packets belong to, and tags packets; [`wire`] reads
 //! frames of Ethernet, and marks them; [`carrier`] joins these with a clock and devices ([`io`]). [`linux`] is the lab: network
 //! namespaces, the kernel's TCP, and real packets. [`calls`] has what they need of the system.
 
@@ -25,7 +24,6 @@ pub mod calls;
 pub mod carrier;
 pub mod control;
 mod error;
-mod fabric;
 pub mod hosts;
 pub mod io;
 pub mod lateness;
@@ -34,4 +32,3 @@ pub mod linux;
 pub mod wire;
 
 pub use error::LabError;
-pub use fabric::{Arrived, Cause, Counts, Event, InMemory, Observer, PortCounts, ProgramCounts};

@@ -6,11 +6,11 @@ use crate::common::{ACK, DATA, Tcp, built, pias};
 use flowsieve_core::PortScheduler;
 use flowsieve_core::message::Message;
 use flowsieve_core::readings::{Gauge, Reading};
-use flowsieve_lab::InMemory;
 use flowsieve_lab::carrier::Carrier;
 use flowsieve_lab::control::Controllers;
 use flowsieve_lab::hosts::{Begin, Hosts, SET_UP};
 use flowsieve_lab::io::{PacketIo, Script};
+use flowsieve_sim::in_memory::InMemory;
 
 /// A carrier of a fabric with links of 12 Mbit/s and 100 us, and these arrivals.
 fn carrier(hosts: i64, arrivals: Vec<(u64, u16, Vec<u8>)>) -> Carrier<Script> {
@@ -18,7 +18,7 @@ fn carrier(hosts: i64, arrivals: Vec<(u64, u16, Vec<u8>)>) -> Carrier<Script> {
     let (fabric, scheme) = pias(hosts);
     let memory = InMemory::new(&fabric, &scheme, 0, 1, PACKETS);
     let hosts = Hosts::new(&fabric, &scheme, 1, 16);
-    Carrier::new(Script::new(arrivals), memory, hosts, PACKETS, 1_500)
+    Carrier::new(Script::new(arrivals), memory, hosts, 1_500)
 }
 
 /// Runs until all has arrived and nothing is inside.
@@ -181,7 +181,7 @@ fn turn__frames_of_a_coflow_wait_for_its_place() {
         (us(5_000), 0, data.frame()),
         (us(5_010), 1, ACK.frame()),
     ];
-    let carrier = Carrier::new(Script::new(arrivals), memory, hosts, PACKETS, 1_500);
+    let carrier = Carrier::new(Script::new(arrivals), memory, hosts, 1_500);
     let mut carrier = carrier.with_controllers(controllers);
     let message = Message { id: 7, to: 1, bytes: 1_460, coflow: Some(3), ..Message::default() };
     let connection = DATA.segment().connection;
@@ -214,8 +214,7 @@ fn restart__what_opened_a_connection_teaches_nothing() {
         (us(1_000), 0, opens.frame()),
         (us(2_000), 1, Tcp { acknowledges: 2, ..ACK }.frame()),
     ];
-    let mut carrier =
-        Carrier::new(Script::new(arrivals), memory(), Hosts::new(&fabric, &scheme, 1, 16), PACKETS, 1_500);
+    let mut carrier = Carrier::new(Script::new(arrivals), memory(), Hosts::new(&fabric, &scheme, 1, 16), 1_500);
     let begin = |at_ns, offset, id, bytes| {
         let message = Message { id, to: 1, bytes, ..Message::default() };
         Begin { at_ns, host: 0, connection: DATA.segment().connection, offset, message }
@@ -228,7 +227,7 @@ fn restart__what_opened_a_connection_teaches_nothing() {
     let listed = |carrier: &mut Carrier<Script>| {
         let mut flows = 0.0;
         for link in 0..fabric.links.len() as u32 {
-            carrier.fabric().port(link).scheduler().observe(&mut |reading| {
+            carrier.fabric().scheduler(link).observe(&mut |reading| {
                 if let Reading::Gauge(Gauge { name: "flows listed", value, .. }) = reading {
                     flows += value;
                 }

@@ -8,7 +8,7 @@ use flowsieve_core::Time;
 use flowsieve_core::message::Message;
 use flowsieve_lab::hosts::{Begin, Hosts};
 use flowsieve_lab::wire::{Connection, Protocol};
-use flowsieve_lab::{Event, InMemory};
+use flowsieve_sim::in_memory::{Event, InMemory};
 
 /// Hosts' own ports sort by level and age.
 const SORTED: (&str, &str) = ("nic_order", "tag, then age");
@@ -37,7 +37,7 @@ impl Host {
                 told.lock().expect("no panic").push((meta.dst, meta.tag.priority()));
             }
             Event::Dropped { .. } => panic!("{event:?}"),
-            _ => {}
+            Event::Sent { .. } => {}
         }));
         for to in 1..4 {
             hosts.packet(Time::ZERO, (0, to.into()), &Tcp { to, syn: true, payload: 0, ..DATA }.segment());
@@ -70,7 +70,7 @@ impl Host {
     /// Returns what its line has sent after all, and how many packets its port has marked.
     fn line(mut self) -> (Vec<(u16, u8)>, u64) {
         self.fabric.work_off(Time::from_us(10_000_000), |_, _| ());
-        let marked = self.fabric.port_counts().nth(self.uplink as usize).map_or(0, |counts| counts.marked);
+        let marked = self.fabric.port_counts()[self.uplink as usize].marked;
         let line = self.line.lock().expect("no panic").clone();
         (line, marked)
     }

@@ -23,6 +23,7 @@ use crate::prefetch_queue::PrefetchQueue;
 use crate::programs::{Program, Programs};
 use crate::run::Pace;
 use crate::run_spec::{RunSpec, SimError};
+use crate::scheme::Scheme;
 use crate::slab::Slab;
 use crate::source::Sources;
 use crate::topology::{self, Fabric, Node, Sites};
@@ -142,8 +143,19 @@ impl Numbers {
     }
 }
 
-/// Builds the partitions of a run.
-pub(crate) fn build<K: Key>(run_spec: &RunSpec<'_>) -> Result<Built<K>, SimError> {
+/// What is between the hosts of a run.
+pub(crate) struct Networks<K> {
+    /// By partition.
+    pub(crate) networks: Vec<Network<K>>,
+    /// By partition.
+    pub(crate) programs: Vec<Programs>,
+    cut: Cut,
+    placement: Placement,
+    outages: Option<Outages>,
+}
+
+/// Builds what is between the hosts of a run.
+pub(crate) fn networks<K: Key>(run_spec: &RunSpec<'_>) -> Result<Networks<K>, SimError> {
     let RunSpec { fabric, scheme, .. } = *run_spec;
     let sites = Sites::new(fabric, run_spec.seed);
     let racks = sites.racks();
@@ -154,7 +166,7 @@ pub(crate) fn build<K: Key>(run_spec: &RunSpec<'_>) -> Result<Built<K>, SimError
     // Programs may have timers.
     let timed = Place::ALL.iter().any(|&place| scheme.balancers.at(place).is_program());
     let least_delay = fabric.links.iter().map(|link| link.delay).min().unwrap_or(Time::ZERO);
-    let hear = scheme.classes.iter().any(|class| class.transport.facts().hears_departures);
+    let hear = hears_departures(scheme);
     let ways_home: Arc<[(u32, u32)]> = ways_home(fabric, racks, &placement).into();
     let mut networks = Vec::with_capacity(count);
     for partition in 0..count {
@@ -229,6 +241,16 @@ pub(crate) fn build<K: Key>(run_spec: &RunSpec<'_>) -> Result<Built<K>, SimError
         }
         programs[halves.up.0 as usize].push(program);
     }
+    let programs = programs.into_iter().map(Programs::new).collect();
+    Ok(Networks { networks, programs, cut, placement, outages })
+}
+
+/// Builds the partitions of a run.
+pub(crate) fn build<K: Key>(run_spec: &RunSpec<'_>) -> Result<Built<K>, SimError> {
+    let RunSpec { fabric, scheme, .. } = *run_spec;
+    let Networks { mut networks, programs, cut, placement, outages } = networks(run_spec)?;
+    let (sites, count) = (Sites::new(fabric, run_spec.seed), cut.count);
+    let hear = hears_departures(scheme);
     let tells = scheme.classes.iter().any(|class| class.transport.wants_round_trips());
     let told = tells.then(|| Arc::new(fabric.clone()));
     let mut hosts: Vec<(Vec<Host>, Vec<Side>)> = (0..count).map(|_| Default::default()).collect();
@@ -245,7 +267,7 @@ pub(crate) fn build<K: Key>(run_spec: &RunSpec<'_>) -> Result<Built<K>, SimError
     let mut partitions = Vec::with_capacity(count);
     for ((network, programs), (hosts, sides)) in networks.into_iter().zip(programs).zip(hosts) {
         let hosts = Hosts::new(rules.clone(), hosts, sides);
-        partitions.push(Partition::new(network, hosts, Programs::new(programs)));
+        partitions.push(Partition::new(network, hosts, programs));
     }
     let threads = cut.threads.iter().max().map_or(0, |&last| last as usize + 1);
     let is_cut = partitions.len() > 1;
@@ -268,6 +290,10 @@ pub(crate) fn build<K: Key>(run_spec: &RunSpec<'_>) -> Result<Built<K>, SimError
         built.outages = Some(outages);
     }
     Ok(built)
+}
+
+fn hears_departures(scheme: &Scheme) -> bool {
+    scheme.classes.iter().any(|class| class.transport.facts().hears_departures)
 }
 
 /// Adds a link to the partitions of its ends, but for a record at which nothing arrives: returns it with its partition.

@@ -20,6 +20,7 @@ use flowsieve_workload::{Flow, Predict};
 use crate::event::Key;
 use crate::following::Following;
 use crate::network::{Departure, Network};
+use crate::partition::Ends;
 use crate::records::{Awaited, Chunks, Received, Sent};
 use crate::round_trip::Exchange;
 use crate::run_spec::RunSpec;
@@ -196,6 +197,33 @@ impl<K: Key> Out for Port<'_, K> {
     }
 }
 
+impl<K: Key> Ends<K> for Hosts {
+    #[inline(always)]
+    fn on_packet(&mut self, network: &mut Network<K>, host: u32, packet: u32) {
+        network.last_arrival = network.now;
+        if network.slab.metas[packet as usize].dst == SWITCH {
+            return network.slab.remove(packet); // from a switch's program, which hosts do not hear
+        }
+        let class = usize::from(network.slab.bodies[packet as usize].class);
+        let (state, at) = (&mut self.hosts[host as usize], host as usize * self.rules.transports.len() + class);
+        let (side, now) = (&mut self.sides[at], network.now);
+        let out = &mut state.port(network, class);
+        match side.endpoint.receive(now, &mut side.tagger, out, |port| port.network.slab.take(packet)) {
+            Handled::Nothing { timer } => state.wake_at(network, timer),
+            Handled::Asks(effects) => self.carry_out(network, (host, class), effects),
+        }
+    }
+
+    fn on_timer(&mut self, network: &mut Network<K>, source: Source) {
+        match source {
+            Source::Messages => self.begin_messages(network),
+            Source::Departure(host) => self.on_departures(network, host),
+            Source::Host(host) => self.on_host_timer(network, host),
+            Source::Program(_) => debug_assert!(false, "switches have theirs"),
+        }
+    }
+}
+
 impl Hosts {
     pub(crate) fn new(rules: Rules, hosts: Vec<Host>, sides: Vec<Side>) -> Hosts {
         Hosts {
@@ -275,7 +303,7 @@ impl Hosts {
     }
 
     /// Begins every message that is due.
-    pub(crate) fn begin_messages<K: Key>(&mut self, network: &mut Network<K>) {
+    fn begin_messages<K: Key>(&mut self, network: &mut Network<K>) {
         if let Some(starts) = &mut self.starts {
             starts.push(network.now);
         }
@@ -310,25 +338,8 @@ impl Hosts {
         self.upcoming.take_first()
     }
 
-    /// Handles a packet that arrives at a host.
-    #[inline(always)]
-    pub(crate) fn on_packet<K: Key>(&mut self, network: &mut Network<K>, host: u32, packet: u32) {
-        network.last_arrival = network.now;
-        if network.slab.metas[packet as usize].dst == SWITCH {
-            return network.slab.remove(packet); // from a switch's program, which hosts do not hear
-        }
-        let class = usize::from(network.slab.bodies[packet as usize].class);
-        let (state, at) = (&mut self.hosts[host as usize], host as usize * self.rules.transports.len() + class);
-        let (side, now) = (&mut self.sides[at], network.now);
-        let out = &mut state.port(network, class);
-        match side.endpoint.receive(now, &mut side.tagger, out, |port| port.network.slab.take(packet)) {
-            Handled::Nothing { timer } => state.wake_at(network, timer),
-            Handled::Asks(effects) => self.carry_out(network, (host, class), effects),
-        }
-    }
-
     /// Tells endpoints what has left a host's port at this instant.
-    pub(crate) fn on_departures<K: Key>(&mut self, network: &mut Network<K>, host: u32) {
+    fn on_departures<K: Key>(&mut self, network: &mut Network<K>, host: u32) {
         let (nic, now) = (self.hosts[host as usize].nic, network.now);
         network.advance(nic, now);
         while let Some(Departure { meta, body, .. }) = network.take_departure(nic) {
@@ -427,7 +438,7 @@ impl Hosts {
     }
 
     /// Handles the host's timer.
-    pub(crate) fn on_timer<K: Key>(&mut self, network: &mut Network<K>, host: u32) {
+    fn on_host_timer<K: Key>(&mut self, network: &mut Network<K>, host: u32) {
         // All that is done here leaves the timer alone, which is set once at the end.
         self.hosts[host as usize].scheduled = Time::ZERO;
         let (of_host, now) = (self.sides_of(host), network.now);

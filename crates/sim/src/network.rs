@@ -197,6 +197,30 @@ impl<K> Network<K> {
 }
 
 impl<K: Key> Network<K> {
+    /// Prepares for at most `places` packets that come from elsewhere: what happens to them is recorded at every link, and
+    /// nothing is allocated from here on, unless a scheme's own part does.
+    pub(crate) fn make_ready(&mut self, places: usize) {
+        self.prefetch_queue = PrefetchQueue::none();
+        self.trace_span = Time::ZERO..Time::NEVER;
+        self.slab.bound(places);
+        for ((link, port), number) in self.links.iter_mut().zip(&mut self.ports).zip(0..) {
+            link.add_feature();
+            port.features.traced = Some(number);
+            port.scheduler.reserve(places);
+        }
+        let links = self.links.len();
+        self.traced.reserve(8 * links + (1 << 12));
+        self.tied.reserve(links);
+        self.switches.iter_mut().for_each(|switch| switch.due.reserve(links));
+        self.classes.iter_mut().for_each(|class| class.queued_before.reserve());
+    }
+
+    /// Returns when the next event is; [`Time::NEVER`]: there is none.
+    pub(crate) fn next_event(&self) -> Time {
+        let first = self.events.first();
+        if first == K::NEVER { Time::NEVER } else { first.time() }
+    }
+
     /// Returns the number of packet-hops.
     pub(crate) fn hops(&self) -> u64 {
         self.events_handled - self.events_without_arrival

@@ -16,15 +16,24 @@ use crate::network::Network;
 use crate::programs::Programs;
 use crate::source::Source;
 
+/// What is at the ends of a fabric: what arrives at hosts, and their timers.
+pub(crate) trait Ends<K> {
+    /// Handles a packet that arrives at a host of the partition.
+    fn on_packet(&mut self, network: &mut Network<K>, host: u32, packet: u32);
+
+    /// Handles a timer of theirs.
+    fn on_timer(&mut self, network: &mut Network<K>, source: Source);
+}
+
 /// A part of the fabric with its hosts.
-pub(crate) struct Partition<K> {
+pub(crate) struct Partition<K, E = Hosts> {
     pub(crate) network: Network<K>,
-    pub(crate) hosts: Hosts,
+    pub(crate) hosts: E,
     pub(crate) programs: Programs,
 }
 
-impl<K: Key> Partition<K> {
-    pub(crate) fn new(mut network: Network<K>, hosts: Hosts, mut programs: Programs) -> Partition<K> {
+impl<K: Key, E: Ends<K>> Partition<K, E> {
+    pub(crate) fn new(mut network: Network<K>, hosts: E, mut programs: Programs) -> Partition<K, E> {
         programs.arm(&mut network);
         Partition { network, hosts, programs }
     }
@@ -62,10 +71,8 @@ impl<K: Key> Partition<K> {
     fn on_timer(&mut self, number: u32) {
         self.network.events_without_arrival += 1;
         match self.network.sources.source(number) {
-            Source::Messages => self.hosts.begin_messages(&mut self.network),
-            Source::Departure(host) => self.hosts.on_departures(&mut self.network, host),
-            Source::Host(host) => self.hosts.on_timer(&mut self.network, host),
             Source::Program(switch) => self.programs.on_timer(&mut self.network, switch),
+            source => self.hosts.on_timer(&mut self.network, source),
         }
     }
 

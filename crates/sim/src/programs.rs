@@ -66,6 +66,11 @@ impl Programs {
         self.programs.iter().flatten().map(|program| program.ticks)
     }
 
+    /// Returns whether there are any.
+    pub(crate) fn are_there(&self) -> bool {
+        self.programs.iter().any(Option::is_some)
+    }
+
     /// Returns whether any program has its timer set.
     pub(crate) fn go_on(&self) -> bool {
         self.programs.iter().flatten().any(|program| program.own.next_timer() != Time::NEVER)
@@ -145,6 +150,9 @@ impl<K: Key> SwitchPorts for Ports<'_, K> {
     }
 
     fn send(&mut self, packet: ProgramPacket) {
+        if self.network.slab.is_full() {
+            return; // as many as there are places for are under way
+        }
         let (meta, body) = pack_program_packet(&packet);
         let sent = self.network.slab.insert(meta, body);
         self.network.enqueue(self.links[usize::from(packet.port)], sent);

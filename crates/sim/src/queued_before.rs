@@ -19,6 +19,11 @@ pub(crate) struct QueuedBefore {
 }
 
 impl QueuedBefore {
+    /// Allocates for every priority.
+    pub(crate) fn reserve(&mut self) {
+        self.counts.reserve_exact(SLOTS << u8::BITS);
+    }
+
     /// Counts a packet of a priority that arrives behind `bytes` bytes.
     #[inline(always)]
     pub(crate) fn count(&mut self, priority: u8, bytes: u64) {

@@ -181,9 +181,7 @@ fn run_with<K: Key>(
 
 /// Returns when something happens next in a partition.
 fn next_event<K: Key>(partition: &Partition<K>) -> Time {
-    let event = partition.network.events.first();
-    let event = if event == K::NEVER { Time::NEVER } else { event.time() };
-    event.min(partition.network.next_crossing())
+    partition.network.next_event().min(partition.network.next_crossing())
 }
 
 type Arrivals<'a> = std::iter::Peekable<Box<dyn Iterator<Item = Flow> + 'a>>;

@@ -78,11 +78,13 @@ pub(crate) struct Slab {
     pub(crate) bodies: Vec<Body>,
     /// Head of the list of free slots, linked through [`Meta::next`], or [`NONE`].
     free: u32,
+    /// Whether there are to be no more slots than there are.
+    is_bounded: bool,
 }
 
 impl Default for Slab {
     fn default() -> Slab {
-        Slab { metas: Vec::new(), bodies: Vec::new(), free: NONE }
+        Slab { metas: Vec::new(), bodies: Vec::new(), free: NONE, is_bounded: false }
     }
 }
 
@@ -100,6 +102,21 @@ impl Slab {
         *slot = Meta { next: slot.next, held: slot.held, ..meta };
         self.bodies[packet as usize] = body;
         packet
+    }
+
+    /// Adds this many slots, and no more from then on.
+    pub(crate) fn bound(&mut self, slots: usize) {
+        (0..slots).for_each(|_| {
+            let before = self.free;
+            self.grow();
+            self.metas[self.free as usize].next = before;
+        });
+        self.is_bounded = true;
+    }
+
+    /// Returns whether there is no place for another packet.
+    pub(crate) fn is_full(&self) -> bool {
+        self.is_bounded && self.free == NONE
     }
 
     /// Adds a slot. It does not take the packet, which can then be built in place.

@@ -20,7 +20,6 @@ mod own_congestion;
 mod own_parts;
 mod own_transport;
 mod partitions;
-mod port;
 mod qclimb;
 mod qclimb_steps;
 mod queries;

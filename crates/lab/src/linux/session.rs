@@ -25,10 +25,10 @@ use super::tallies::{LinkTally, Tallies};
 use crate::carrier::{Carried, Carrier};
 use crate::control::Controllers;
 use crate::error::{Doing, LabError};
-use crate::fabric::{Counts, InMemory, PortCounts};
 use crate::hosts::{Apart, Begin, HostCounts, Hosts, Seen};
 use crate::io::PacketIo;
 use crate::lateness::{Lateness, WINDOW_NS};
+use flowsieve_sim::in_memory::{Counts, InMemory, PortCounts};
 
 /// Packets inside at once.
 const PACKETS: usize = 65_536;
@@ -260,7 +260,7 @@ fn carry(
     let real_time = crate::calls::real_time(PRIORITIES.0).is_ok();
     let _ = pin(true);
     let mut carrier =
-        Carrier::new(devices, fabric, hosts, PACKETS, plan.host.mtu).with_controllers(controllers).with_dscp(plan.dscp);
+        Carrier::new(devices, fabric, hosts, plan.host.mtu).with_controllers(controllers).with_dscp(plan.dscp);
     ready.set(Some(true));
     let mut from = plan.own.map(|_| Mark::of(&mut carrier, &tallies));
     let (mut to, mut last_turns) = (None, None);
@@ -331,7 +331,7 @@ struct Mark {
 
 impl Mark {
     fn of<I: PacketIo>(carrier: &mut Carrier<I>, tallies: &Tallies) -> Mark {
-        let ports: Vec<PortCounts> = carrier.fabric().port_counts().collect();
+        let ports: Vec<PortCounts> = carrier.fabric().port_counts();
         Mark {
             at: Some(Instant::now()),
             now: carrier.fabric().now(),

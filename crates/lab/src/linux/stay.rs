@@ -15,8 +15,8 @@ use super::session::Plan;
 use super::tallies::{LinkTally, Tallies};
 use crate::carrier::Carrier;
 use crate::error::LabError;
-use crate::fabric::PortCounts;
 use crate::io::PacketIo;
+use flowsieve_sim::in_memory::PortCounts;
 
 /// How often requests are looked for.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -55,10 +55,10 @@ impl Live {
 pub(super) fn view<I: PacketIo>(carrier: &mut Carrier<I>, tallies: &Tallies) -> View {
     let (carried, messages) = (carrier.carried(), carrier.hosts().counts());
     let fabric = carrier.fabric();
-    let counts: Vec<PortCounts> = fabric.port_counts().collect();
+    let counts: Vec<PortCounts> = fabric.port_counts();
     let port = |((counts, tally), link): ((PortCounts, _), u32)| {
         let tally = LinkTally::of(counts, tally).since(None);
-        let scheduler = fabric.port(link).scheduler();
+        let scheduler = fabric.scheduler(link);
         let waiting = |queue| scheduler.waiting_in(queue).map(|waiting| u64::from(waiting.bytes));
         PortView {
             waiting_bytes: scheduler.backlog_bytes(),

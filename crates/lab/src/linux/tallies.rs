@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::fabric::{Event, Observer, PortCounts};
+use flowsieve_sim::in_memory::{Event, Observer, PortCounts};
 
 /// What a link sent, by the queue and by the priority of its packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use flowsieve_core::{Meta, PortScheduler, Time};
 
 use super::line::{Arrive, Leave, Line, Parameter, Parameters, TableArrives, Victim};
 use super::record::parameters;
-use flowsieve_lab::{Cause, Event, InMemory};
+use flowsieve_sim::in_memory::{Cause, Event, InMemory};
 
 /// What a port decides about a packet that arrives.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -216,14 +216,16 @@ impl<'a> Memory<'a> {
         self.numbers.resize(self.numbers.len().max(place + 1), (u32::MAX, false));
         self.numbers[place] = (arrive.packet, meta.ecn == Ecn::Marked);
         let Ok(mut seen) = self.seen.lock() else { return Decision::default() };
-        let mut decision =
-            Decision { queued: true, queue: meta.queue, marked: meta.ecn == Ecn::Marked, victims: Vec::new() };
+        // One that left at once has passed no queue, and counts for one.
+        let left = seen.left.back().filter(|left| left.1 == packet);
+        let queue = left.map_or(meta.queue, |&(_, _, queue, _)| queue);
+        let mut decision = Decision { queued: true, queue, marked: meta.ecn == Ecn::Marked, victims: Vec::new() };
         for (dropped, queue, cause) in seen.dropped.drain(..) {
             match cause {
                 Cause::Evicted => {
                     decision.victims.push(Victim { packet: self.numbers[dropped as usize].0, queue });
                 }
-                Cause::Buffer | Cause::Loss | Cause::NoPath => decision.queued = false,
+                Cause::Buffer | Cause::Loss => decision.queued = false,
             }
         }
         decision
@@ -232,6 +234,9 @@ impl<'a> Memory<'a> {
     /// The line is free, or becomes free: returns the packet that it takes, with its instant and queue.
     fn leave(&mut self, at: Time) -> Option<Leave> {
         self.work_off(at);
+        if let Some(fabric) = &mut self.fabric {
+            fabric.scheduler(self.link); // what is due has left
+        }
         let (at, packet, queue, has_mark) = self.seen.lock().ok()?.left.pop_front()?;
         let (packet, had_mark) = *self.numbers.get(packet as usize)?;
         Some(Leave { at: at.0, packet, queue, marked: has_mark && !had_mark, drawn: Vec::new() })
@@ -246,13 +251,13 @@ impl<'a> Memory<'a> {
         let name = name.ok_or_else(|| format!("the port follows no table named `{}`", table.name))?;
         let published = Published { version: table.version, table: Table { name, values: table.values.clone() } };
         if let Some(fabric) = &mut self.fabric {
-            fabric.port(self.link).scheduler().on_table(&published);
+            fabric.scheduler(self.link).on_table(&published);
         }
         Ok(())
     }
 
     /// Returns the port's own parameters, which must be those of the vectors.
     fn parameters(&mut self) -> Vec<Parameter> {
-        self.fabric.as_mut().map_or_else(Vec::new, |fabric| parameters(fabric.port(self.link).scheduler()))
+        self.fabric.as_mut().map_or_else(Vec::new, |fabric| parameters(fabric.scheduler(self.link)))
     }
 }
