@@ -3,7 +3,7 @@
 use crate::admission::{Admission, Limits};
 use crate::marker::{Marker, MarkerState, Waiting};
 use crate::meta::Meta;
-use crate::scheduler::{Gate, PortContext, Verdict};
+use crate::scheduler::{PortContext, Verdict};
 
 /// Drop-tail and ECN over all that is queued, counted as one queue.
 pub(crate) struct PortIntake {
@@ -35,8 +35,8 @@ impl PortIntake {
         Verdict::Accepted { queued_before }
     }
 
-    pub(crate) fn gate(&mut self) -> Option<Gate<'_>> {
-        Some(Gate { limits: &mut self.limits, marker: &mut self.marker })
+    pub(crate) fn limits(&self) -> Option<&Limits> {
+        Some(&self.limits)
     }
 
     /// Counts a packet that was taken and leaves.

@@ -9,7 +9,7 @@ use rand_core::Rng;
 
 use crate::admission::{Admission, Limits, Pool};
 use crate::controller::Published;
-use crate::marker::{Marker, MarkerState, Waiting};
+use crate::marker::{Marker, Waiting};
 use crate::meta::Meta;
 use crate::readings::Reading;
 use crate::units::{ByteTime, Time};
@@ -85,21 +85,6 @@ impl PortContext<'_> {
 /// The most queues of a port: a packet names its queue in eight bits.
 pub const MAX_QUEUES: usize = 256;
 
-/// The limit and the marks of a port that has both in one place.
-pub struct Gate<'a> {
-    pub(crate) limits: &'a mut Limits,
-    pub(crate) marker: &'a mut MarkerState,
-}
-
-impl Gate<'_> {
-    /// Returns whether the memory that the port shares, if it does, has room for a packet of `len` bytes in a queue of
-    /// `queue` bytes. With more free memory or in a shorter queue it has room, too.
-    #[inline(always)]
-    pub fn has_memory(&self, len: u16, queue: u64, pool: &Pool) -> bool {
-        self.limits.has_memory(len, queue, pool)
-    }
-}
-
 /// A queue discipline with everything that decides about its packets.
 ///
 /// While a packet is queued, its owner changes nothing of its [`Meta`], and the instants of [`PortContext::now`] never go
@@ -112,14 +97,8 @@ pub trait PortScheduler: Send {
     /// Returns the packet that leaves next, out of every list; `None` if nothing is queued. Work-conserving.
     fn dequeue(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>) -> Option<u32>;
 
-    /// Takes a packet that waited in the scheduler that was here before: as `enqueue` does, but without limit and marks,
-    /// which the packet has had. A custom scheduler without a [`Gate`] may still turn it away.
-    fn adopt(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
-        without_gate(self, metas, packet, context)
-    }
-
-    /// Returns its limit and marks, if they are the crate's own.
-    fn gate(&mut self) -> Option<Gate<'_>> {
+    /// Returns its limit, if it is the crate's own.
+    fn limits(&self) -> Option<&Limits> {
         None
     }
 
@@ -128,7 +107,7 @@ pub trait PortScheduler: Send {
     fn reserve(&mut self, _packets: usize) {}
 
     /// Returns a length: packets up to this length may skip `enqueue` and `dequeue` when the port is empty and the line
-    /// idle, and the memory that it may share has room ([`Gate::has_memory`]). They count for the queue of their priority,
+    /// idle, and the memory that it may share has room ([`Limits::has_memory`]). They count for the queue of their priority,
     /// or the last. 0: never skip.
     fn bypass_bytes(&self) -> u64 {
         0
@@ -155,25 +134,7 @@ pub trait PortScheduler: Send {
     fn queues(&self) -> usize;
 }
 
-/// Enqueues a packet with the port's limit and marks lifted.
-pub(crate) fn without_gate<P: PortScheduler + ?Sized>(
-    port: &mut P,
-    metas: &mut [Meta],
-    packet: u32,
-    context: &mut PortContext<'_>,
-) -> Verdict {
-    let lifted = port.gate().map(|Gate { limits, marker }| {
-        let limits = std::mem::replace(limits, Limits::new(Admission::Unlimited));
-        (limits, std::mem::replace(marker, MarkerState::new(Marker::Off, 1)))
-    });
-    let verdict = port.enqueue(metas, packet, context);
-    if let (Some(lifted), Some(gate)) = (lifted, port.gate()) {
-        (*gate.limits, *gate.marker) = lifted;
-    }
-    verdict
-}
-
-/// Passes methods of [`PortScheduler`] on to a part of the scheduler: `pass_on!(self, self.bank => gate, queues);`.
+/// Passes methods of [`PortScheduler`] on to a part of the scheduler: `pass_on!(self, self.bank => limits, queues);`.
 macro_rules! pass_on {
     ($self:ident, $to:expr => $($method:ident),*) => { $($crate::scheduler::pass_on!(@$method $self, $to);)* };
     (@enqueue $self:ident, $to:expr) => {
@@ -186,13 +147,8 @@ macro_rules! pass_on {
             $to.dequeue(metas, context)
         }
     };
-    (@adopt $self:ident, $to:expr) => {
-        fn adopt(&mut $self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
-            $to.adopt(metas, packet, context)
-        }
-    };
-    (@gate $self:ident, $to:expr) => {
-        fn gate(&mut $self) -> Option<$crate::scheduler::Gate<'_>> { $to.gate() }
+    (@limits $self:ident, $to:expr) => {
+        fn limits(&$self) -> Option<&$crate::admission::Limits> { $to.limits() }
     };
     (@waiting_in $self:ident, $to:expr) => {
         fn waiting_in(&$self, queue: usize) -> Option<$crate::marker::Waiting> { $to.waiting_in(queue) }
@@ -211,7 +167,7 @@ macro_rules! pass_on {
 pub(crate) use pass_on;
 
 impl<P: PortScheduler + ?Sized> PortScheduler for Box<P> {
-    pass_on!(self, **self => enqueue, dequeue, adopt, gate, reserve, bypass_bytes, backlog_bytes, waiting_in);
+    pass_on!(self, **self => enqueue, dequeue, limits, reserve, bypass_bytes, backlog_bytes, waiting_in);
     pass_on!(self, **self => observe, on_table, queues);
 }
 

@@ -216,40 +216,6 @@ impl Bench {
         }
         Ok(())
     }
-
-    /// Puts an empty port in the place of this one; what waits moves over in the order in which it would have left.
-    fn replace(&mut self, spec: &PortSpec) -> Result<(), TestCaseError> {
-        let mut old = std::mem::replace(self, Bench::new(spec));
-        let waiting = std::mem::take(&mut old.inside);
-        self.metas = std::mem::take(&mut old.metas);
-        for _ in 0..waiting.len() {
-            let Bench { port, metas, pool, victims, random, marks, .. } = self;
-            let mut context = PortContext { now: Time::ZERO, pool, victims, random, marks };
-            let packet = old.port.dequeue(metas, &mut context);
-            let Some(packet) = packet else { return Err(TestCaseError::fail("fewer wait than came")) };
-            let ecn = metas[packet as usize].ecn;
-            let verdict = port.adopt(metas, packet, &mut context);
-            prop_assert!(verdict.is_accepted() && victims.is_empty() && *marks == 0, "{verdict:?}");
-            prop_assert_eq!(metas[packet as usize].ecn, ecn);
-            if self.shares {
-                self.pool.take(self.metas[packet as usize].len);
-            }
-            self.inside.push(packet);
-        }
-        prop_assert_eq!(self.port.backlog_bytes(), self.bytes(|_| true));
-        self.look()
-    }
-}
-
-/// Plays packets at a port, and has another take its place in the middle.
-fn reload(specs: [&PortSpec; 2], arrivals: &[(Time, Meta)]) -> Result<(), TestCaseError> {
-    let mut bench = Bench::new(specs[0]);
-    let (before, after) = arrivals.split_at(arrivals.len() / 2);
-    for &(_, meta) in before {
-        bench.arrive(Time::ZERO, meta)?;
-    }
-    bench.replace(specs[1])?;
-    bench.play(after)
 }
 
 fn play(spec: &PortSpec, arrivals: &[(Time, Meta)]) -> Result<(), TestCaseError> {
@@ -264,18 +230,6 @@ fn every_port__conserves_packets_and_order() {
         let mut runner = TestRunner::new(Config { cases: 12, failure_persistence: None, ..Config::default() });
         let outcome = runner.run(&prop::collection::vec(arrival(), 1..250), |arrivals| play(spec, &arrivals));
         outcome.unwrap_or_else(|failure| panic!("{name}: {failure}"));
-    }
-}
-
-/// A reload loses nothing, marks nothing, and packets go on as in any port; each port replaces one of another kind.
-#[test]
-fn every_port__takes_over_what_waits_in_another() {
-    let ports: Vec<_> = ports().into_iter().collect();
-    for (index, (name, spec)) in ports.iter().enumerate() {
-        let (old_name, old) = &ports[(index + ports.len() / 3) % ports.len()];
-        let mut runner = TestRunner::new(Config { cases: 6, failure_persistence: None, ..Config::default() });
-        let outcome = runner.run(&prop::collection::vec(arrival(), 1..150), |arrivals| reload([old, spec], &arrivals));
-        outcome.unwrap_or_else(|failure| panic!("{name} in the place of {old_name}: {failure}"));
     }
 }
 

@@ -179,9 +179,9 @@ impl Port {
 
     /// Returns whether the memory that it shares has room for a packet of `len` bytes in any of its queues.
     #[inline(always)]
-    pub(crate) fn has_memory(&mut self, len: u16, pool: &Pool) -> bool {
+    pub(crate) fn has_memory(&self, len: u16, pool: &Pool) -> bool {
         let backlog = self.scheduler.backlog_bytes();
-        self.scheduler.gate().is_some_and(|gate| gate.has_memory(len, backlog, pool))
+        self.scheduler.limits().is_some_and(|limits| limits.has_memory(len, backlog, pool))
     }
 
     /// Calls [`PortScheduler::dequeue`] with the port's own context.

@@ -20,7 +20,7 @@ use crate::discipline::Discipline;
 use crate::hash::{mix, reduce};
 use crate::marker::Marker;
 use crate::meta::Meta;
-use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict, pass_on, without_gate};
+use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict, pass_on};
 
 /// Where the bids of flows are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -193,7 +193,7 @@ impl Afq {
 }
 
 impl PortScheduler for Afq {
-    pass_on!(self, self.bank => gate, backlog_bytes, waiting_in, queues);
+    pass_on!(self, self.bank => limits, backlog_bytes, waiting_in, queues);
 
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let meta = &mut metas[packet as usize];
@@ -215,13 +215,6 @@ impl PortScheduler for Afq {
         let rounds = (0..queues).find(|&rounds| !self.bank.queue(self.queue_in(rounds)).is_empty())?;
         self.round += rounds;
         self.bank.dequeue_from(self.queue_in(0), metas)
-    }
-
-    fn adopt(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
-        let beyond = std::mem::replace(&mut self.beyond, Beyond::LastQueue);
-        let verdict = without_gate(self, metas, packet, context);
-        self.beyond = beyond;
-        verdict
     }
 
     fn reserve(&mut self, packets: usize) {

@@ -10,7 +10,7 @@ use crate::discipline::{Discipline, Group, Turn};
 use crate::fifo::Fifo;
 use crate::marker::{Marker, MarkerState, Waiting};
 use crate::meta::Meta;
-use crate::scheduler::{Gate, PortContext, PortRules, PortScheduler, PortSite, Verdict};
+use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict};
 
 /// FIFO queues behind a DSCP map, with drop-tail admission, a marker and a service order.
 ///
@@ -199,8 +199,8 @@ impl PortScheduler for FifoBank {
         self.dequeue_from(index, metas)
     }
 
-    fn gate(&mut self) -> Option<Gate<'_>> {
-        Some(Gate { limits: &mut self.limits, marker: &mut self.marker })
+    fn limits(&self) -> Option<&Limits> {
+        Some(&self.limits)
     }
 
     fn bypass_bytes(&self) -> u64 {

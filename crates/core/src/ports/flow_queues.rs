@@ -230,7 +230,7 @@ impl FlowScheduler {
 }
 
 impl PortScheduler for FlowScheduler {
-    pass_on!(self, self.intake => gate, backlog_bytes, bypass_bytes);
+    pass_on!(self, self.intake => limits, backlog_bytes, bypass_bytes);
 
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let meta = &mut metas[packet as usize];

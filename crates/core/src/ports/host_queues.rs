@@ -45,7 +45,7 @@ impl HostQueues {
 }
 
 impl PortScheduler for HostQueues {
-    pass_on!(self, self.bank => dequeue, gate, backlog_bytes, waiting_in, queues);
+    pass_on!(self, self.bank => dequeue, limits, backlog_bytes, waiting_in, queues);
 
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let level = self.level(&metas[packet as usize]);

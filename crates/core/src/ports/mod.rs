@@ -18,6 +18,7 @@ pub mod sp_pifo;
 use std::sync::Arc;
 
 use crate::admission::Admission;
+use crate::admission::Limits;
 use crate::bank::FifoBank;
 use crate::catalogue::{Custom, catalogue};
 use crate::controller::Published;
@@ -25,7 +26,7 @@ use crate::discipline::Discipline;
 use crate::marker::{Marker, Waiting};
 use crate::meta::Meta;
 use crate::readings::Reading;
-use crate::scheduler::{Gate, MAX_QUEUES, PortContext, PortRules, PortScheduler, PortSite, Verdict};
+use crate::scheduler::{MAX_QUEUES, PortContext, PortRules, PortScheduler, PortSite, Verdict};
 use crate::site::Site;
 
 catalogue! {
@@ -156,12 +157,8 @@ impl PortScheduler for Scheduler {
         }
     }
 
-    fn adopt(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
-        each!(part self, port => port.adopt(metas, packet, context))
-    }
-
-    fn gate(&mut self) -> Option<Gate<'_>> {
-        each!(part self, port => port.gate())
+    fn limits(&self) -> Option<&Limits> {
+        each!(part self, port => port.limits())
     }
 
     fn reserve(&mut self, packets: usize) {

@@ -297,7 +297,7 @@ impl PcoflowPort {
 }
 
 impl PortScheduler for PcoflowPort {
-    pass_on!(self, self.bank => gate, bypass_bytes, backlog_bytes, waiting_in, queues);
+    pass_on!(self, self.bank => limits, bypass_bytes, backlog_bytes, waiting_in, queues);
 
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let meta = &metas[packet as usize];

@@ -55,7 +55,7 @@ impl PcoflowSpPifo {
 }
 
 impl PortScheduler for PcoflowSpPifo {
-    pass_on!(self, self.queue => gate, backlog_bytes, waiting_in, queues);
+    pass_on!(self, self.queue => limits, backlog_bytes, waiting_in, queues);
 
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let meta = &metas[packet as usize];

@@ -175,13 +175,6 @@ impl PortScheduler for PfabricPool {
         Some(packet)
     }
 
-    fn adopt(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
-        let limit = std::mem::replace(&mut self.limit, MOST_BYTES);
-        let verdict = self.enqueue(metas, packet, context);
-        self.limit = limit;
-        verdict
-    }
-
     fn reserve(&mut self, packets: usize) {
         self.flows.reserve(packets);
         self.worst.reserve(packets);

@@ -46,7 +46,7 @@ impl Pifo {
 }
 
 impl PortScheduler for Pifo {
-    pass_on!(self, self.intake => gate, backlog_bytes);
+    pass_on!(self, self.intake => limits, backlog_bytes);
 
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let meta = &mut metas[packet as usize];

@@ -78,7 +78,7 @@ impl SpPifo {
 }
 
 impl PortScheduler for SpPifo {
-    pass_on!(self, self.bank => dequeue, gate, backlog_bytes, waiting_in, queues);
+    pass_on!(self, self.bank => dequeue, limits, backlog_bytes, waiting_in, queues);
 
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let rank = metas[packet as usize].tag.rank();

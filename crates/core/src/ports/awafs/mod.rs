@@ -159,7 +159,7 @@ impl AwafsPort {
 }
 
 impl PortScheduler for AwafsPort {
-    pass_on!(self, self.bank => dequeue, gate, backlog_bytes, waiting_in, queues);
+    pass_on!(self, self.bank => dequeue, limits, backlog_bytes, waiting_in, queues);
 
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let now = context.now;

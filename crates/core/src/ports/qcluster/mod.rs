@@ -248,7 +248,7 @@ impl ClusterPort {
 }
 
 impl PortScheduler for ClusterPort {
-    pass_on!(self, self.bank => gate, backlog_bytes, waiting_in, queues);
+    pass_on!(self, self.bank => limits, backlog_bytes, waiting_in, queues);
 
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let queued_before = self.bank.backlog_bytes();
