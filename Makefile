@@ -12,14 +12,14 @@ run: ## build, run experiments/quickstart.toml and show what came out
 	$(CARGO) build --locked --profile quick -p flowsieve
 	$(CARGO) run --locked --profile quick --quiet -p flowsieve -- run experiments/quickstart.toml --out results/quickstart
 
-lab: ## run experiments/lab/demonstration.toml on the TCP of this machine's Linux, as root, and show the times of short messages
+lab: ## run papers/lab/demonstration.toml on the TCP of this machine's Linux, as root, and show the times of short messages
 	@scripts/setup.sh lab
 	$(CARGO) build --locked --release -p flowsieve
-	$(CARGO) run --locked --release --quiet -p flowsieve -- lab run experiments/lab/demonstration.toml --out results/lab --replace
+	$(CARGO) run --locked --release --quiet -p flowsieve -- lab run papers/lab/demonstration.toml --out results/lab --replace
 
 lab-compare: ## compare the simulator with the TCP of this machine's Linux, flow by flow: four schemes, ten minutes, as root
 	@scripts/setup.sh lab
-	$(CARGO) run --locked --release --quiet -p flowsieve -- lab compare experiments/lab/agreement.toml \
+	$(CARGO) run --locked --release --quiet -p flowsieve -- lab compare papers/lab/agreement.toml \
 		--set scheme=dctcp,pias,qc-las,nos2 --out results/lab-compare --replace
 
 lab-applications: ## show what schedulers do to memcached and nginx between network namespaces of this machine, as root: a quarter of an hour

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes experiments/pcoflow/model.txt: a coflow trace in the place of pCoflow's, which was not published.
+"""Writes papers/pcoflow/model.txt: a coflow trace in the place of pCoflow's, which was not published.
 
 What is known of that one (ICIN 2021, SIV): 150 coflows, 2,086 flows, 32.8 + 25.4 GB, made with Sincronia's workload
 generator after the Facebook trace. The five public traces of that generator for 16 ports have 9 to 11 flows a coflow, of
@@ -8,7 +8,7 @@ generator after the Facebook trace. The five public traces of that generator for
 tenths up to 14, and the largest join all 15 other ports with all. Half have one or two senders, nine tenths one or two
 receivers. Here these figures are met by enumeration: no random number, and no line of those files.
 
-    scripts/coflow-model.py > experiments/pcoflow/model.txt
+    scripts/coflow-model.py > papers/pcoflow/model.txt
 """
 
 from itertools import cycle

@@ -23,7 +23,7 @@ fi
 # What a target starts from in addition to the inputs that it has found before.
 examples() {
     case $1 in
-        experiment) echo experiments ;;
+        experiment) echo experiments papers ;;
         coflow_trace) echo crates/flowsieve/tests/golden ;;
         cdf) echo crates/workload/data ;;
         convert) echo crates/workload/tests/samples ;;

@@ -3,7 +3,7 @@
 
     scripts/homa_means.py W4 results/w4/summary.csv
 
-The result is one of experiments/homa/, of `run` or of `reproduce`. Its classes of size are whole groups of the
+The result is one of papers/homa/, of `run` or of `reproduce`. Its classes of size are whole groups of the
 authors' sizes. A class counts by its share of messages, in the result and in the publication alike. The smallest half
 are the classes up to the one with which half of the messages is passed.
 """
@@ -12,7 +12,7 @@ import csv
 import sys
 from pathlib import Path
 
-PUBLISHED = Path(__file__).parent.parent / "experiments/homa/sigcomm18_slowdown.csv"
+PUBLISHED = Path(__file__).parent.parent / "papers/homa/sigcomm18_slowdown.csv"
 NAMES = {"homa": "Homa", "pfabric": "pFabric", "pias": "PIAS"}
 # What the authors multiply the nominal load by, for headers and grants.
 FACTORS = {"W1": 0.657, "W2": 0.796, "W3": 0.887, "W4": 0.898, "W5": 0.898}

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 HERE = pathlib.Path(__file__).resolve().parent
 FABRIC = HERE / "lab-applications" / "fabric.toml"
-WEB_SEARCH = HERE.parent / "experiments" / "lab" / "web-search-5.csv"
+WEB_SEARCH = HERE.parent / "papers" / "lab" / "web-search-5.csv"
 SCHEMES = ["fifo", "pias", "qc-las", "fifo-dctcp", "pias-dctcp", "qc-las-dctcp"]
 NAMES = {"fifo": "FIFO", "pias": "PIAS", "qc-las": "QC-LAS"}
 # Web search traffic has a load of 0.4, for as long as the queries take at most.

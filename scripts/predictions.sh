@@ -1,11 +1,11 @@
 #!/bin/sh
-# Makes experiments/qclimb/predictions again: trains a forest for each row of forests.csv there on the first four fifths of a
+# Makes papers/qclimb/predictions again: trains a forest for each row of forests.csv there on the first four fifths of a
 # stand-in, and writes what it predicts of the last fifth. On x86_64 Linux they are the same bytes.
 # OUT=DIR writes them elsewhere.
 set -eu
 cd "$(dirname "$0")/.."
 
-predictions=experiments/qclimb/predictions
+predictions=papers/qclimb/predictions
 out=${OUT:-$predictions}
 jobs=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 

@@ -21,7 +21,7 @@ lab='lab_clean__ lab_compare__ lab_doctor__ lab_run__ lab_up__'
 } >"$log" 2>&1 &
 python=$!
 passed=${CARGO_TARGET_DIR:-target}/catalogues-passed
-run='crates experiments Cargo.toml Cargo.lock'
+run='crates experiments papers Cargo.toml Cargo.lock'
 # shellcheck disable=SC2086 # several names
 now=$(git status --porcelain $run && git rev-parse $(printf 'HEAD:%s ' $run)) || now=unknown
 skipped=$lab

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What the program is built from.
-const SOURCES: [&str; 6] =
-    ["crates/*/src", "crates/*/data", "crates/*/Cargo.toml", "Cargo.toml", "Cargo.lock", "experiments"];
+const SOURCES: [&str; 7] =
+    ["crates/*/src", "crates/*/data", "crates/*/Cargo.toml", "Cargo.toml", "Cargo.lock", "experiments", "papers"];
 
 /// Digits of the commit that `--version` shows.
 const SHORT: usize = 12;

@@ -1,22 +1,31 @@
-//! Lists every file of the folder `experiments`, so that the program carries them.
+//! Lists every file of the folders `experiments` and `papers`, so that the program carries them.
 
 use std::fmt::Write;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// The folders, at the root of the repository. A file is named by its path in one of them, so no two may have one path.
+const FOLDERS: [&str; 2] = ["experiments", "papers"];
+
 /// What experiments consist of. Whatever else lies there, such as an editor's copy, stays out.
 const EXTENSIONS: [&str; 5] = ["csv", "json", "md", "toml", "txt"];
 
 fn main() -> io::Result<()> {
     let variable = |name: &str| std::env::var_os(name).map(PathBuf::from).ok_or_else(|| io::Error::other(name));
-    let root = variable("CARGO_MANIFEST_DIR")?.join("../../experiments").canonicalize()?;
-    println!("cargo::rerun-if-changed={}", root.display());
-    let mut files = Vec::new();
-    collect(&root, &mut files)?;
-    let mut text = String::from("&[\n");
-    let mut names: Vec<(String, PathBuf)> = files.into_iter().map(|path| (name(&root, &path), path)).collect();
+    let mut names: Vec<(String, PathBuf)> = Vec::new();
+    for folder in FOLDERS {
+        let root = variable("CARGO_MANIFEST_DIR")?.join("../..").join(folder).canonicalize()?;
+        println!("cargo::rerun-if-changed={}", root.display());
+        let mut files = Vec::new();
+        collect(&root, &mut files)?;
+        names.extend(files.into_iter().map(|path| (name(&root, &path), path)));
+    }
     names.sort();
+    if let Some(twice) = names.windows(2).find(|two| two[0].0 == two[1].0) {
+        return Err(io::Error::other(format!("{} and {}", twice[0].1.display(), twice[1].1.display())));
+    }
+    let mut text = String::from("&[\n");
     for (name, path) in names {
         let _ = writeln!(text, "    ({name:?}, include_bytes!({:?})),", path.display().to_string());
     }

@@ -59,7 +59,7 @@ def list_topologies(word: str | None = None) -> ListTable:
 
 
 def list_experiments(word: str | None = None, folder: PathLike | None = None) -> ListTable:
-    """The experiments of a folder [default: ``experiments`` if it exists, else those of the package].
+    """The experiments of a folder [default: ``experiments`` and ``papers``, if they exist, else those of the package].
 
     >>> import flowsieve as fs
     >>> "nos2/fig06" in [experiment["file"] for experiment in fs.list_experiments(folder="built-in:")]

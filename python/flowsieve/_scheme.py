@@ -31,7 +31,7 @@ class Scheme:
 
     A callable that is a class is instantiated: a tagger for each host, a controller for each run. Times are texts with a unit,
     or seconds. A callable must return the same for the same arguments: runs are made on several threads, and finished runs are
-    kept. See docs/extend/python.md.
+    kept. See docs/guide/python.md.
 
     >>> import flowsieve as fs
     >>> def by_size(flow):

@@ -9,7 +9,7 @@ import pytest
 
 from flowsieve_forest.command import main
 
-PREDICTIONS = Path(__file__).resolve().parents[2] / "experiments/qclimb/predictions"
+PREDICTIONS = Path(__file__).resolve().parents[2] / "papers/qclimb/predictions"
 ROWS = list(csv.DictReader((PREDICTIONS / "forests.csv").read_text().splitlines()))
 FOREST = ["trained_on", "calibration", "depth", "trees"]
 #: Bytes of all lists together: they are kept in the repository, and in the program.

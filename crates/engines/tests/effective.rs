@@ -52,7 +52,7 @@ fn sweep(takes_coflows: bool) -> String {
 #[test]
 fn effective__what_each_scheme_is_under_each_parameter_set() {
     let (engines, packets) = (built_in(), Packets::default());
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/pcoflow");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers/pcoflow");
     let short = |text: &str| blake3::hash(text.as_bytes()).to_hex()[..16].to_owned();
     let mut all = String::new();
     for set in ["ns2", "rfc", "scaled", "linux"] {

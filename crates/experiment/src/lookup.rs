@@ -9,8 +9,8 @@ pub use flowsieve_settings::files::builtin::{ROOT, is_builtin};
 use flowsieve_settings::{Origin, SettingsError};
 use std::path::{Path, PathBuf};
 
-/// The first place to look for catalogues: in the current directory.
-const FOLDER: &str = "experiments";
+/// The first places to look for experiments: in the current directory.
+const FOLDERS: [&str; 2] = ["experiments", "papers"];
 
 /// How deep folders are searched for experiments.
 const DEPTH: usize = 3;
@@ -35,7 +35,8 @@ pub fn experiment(named: &Path) -> Result<PathBuf, Error> {
         return Err(Error::File { path: named.display().to_string(), problem: "is not a file".to_owned() });
     }
     let names: Vec<String> = found(Path::new(ROOT)).iter().map(|path| name(path)).collect();
-    let given = named.strip_prefix(FOLDER).unwrap_or(named).with_extension("").display().to_string();
+    let inner = FOLDERS.iter().find_map(|folder| named.strip_prefix(folder).ok()).unwrap_or(named);
+    let given = inner.with_extension("").display().to_string();
     let problem = format!("there is no file {}, and no built-in experiment of that name", named.display());
     Err(SettingsError::new(Origin::Default, problem)
         .expected("an experiment file, or a built-in one (see `flowsieve list experiments --folder built-in:`)")
@@ -52,10 +53,21 @@ pub fn text(name: &str) -> Result<String, Error> {
     Ok(experiment_text::read(&path)?.text.to_string())
 }
 
-/// Returns where the catalogue is: in the given folder, else in `experiments`, else built in.
-pub fn catalogue(given: Option<&Path>) -> PathBuf {
-    let folder = given.unwrap_or(Path::new(FOLDER));
-    if given.is_some() || folder.is_dir() { folder.to_owned() } else { ROOT.into() }
+/// Returns where experiments are: in the given folder, else in `experiments` and `papers`, else built in. A folder `papers`
+/// may be one of other papers: it counts if it holds an experiment.
+pub fn folders(given: Option<&Path>) -> Vec<PathBuf> {
+    let [experiments, papers] = FOLDERS.map(PathBuf::from);
+    let own = experiments.is_dir().then_some(experiments).into_iter();
+    let own = own.chain((!found(&papers).is_empty()).then_some(papers));
+    let folders: Vec<PathBuf> = given.map_or_else(|| own.collect(), |given| vec![given.to_owned()]);
+    if folders.is_empty() { vec![ROOT.into()] } else { folders }
+}
+
+/// Returns where the catalogue of `PAPER` or `PAPER/FIGURE` is: the one of [`folders`] that has it, else the last.
+pub fn catalogue(given: Option<&Path>, what: &str) -> PathBuf {
+    let (mut folders, paper) = (folders(given), what.split('/').next().unwrap_or_default());
+    let has = folders.iter().position(|folder| flowsieve_settings::files::builtin::is_dir(&folder.join(paper)));
+    folders.swap_remove(has.unwrap_or(folders.len() - 1))
 }
 
 /// Lists the experiment files below a folder, sorted.
@@ -107,9 +119,11 @@ mod tests {
 
     #[test]
     fn experiment__that_is_nowhere_is_named_with_the_nearest() {
-        for (named, nearest) in
-            [("quickstrat", "quickstart"), ("experiments/quickstart.toml", "quickstart"), ("nos2/fig6", "nos2/fig06")]
-        {
+        for (named, nearest) in [
+            ("quickstrat", "quickstart"),
+            ("experiments/quickstart.toml", "quickstart"),
+            ("papers/nos2/fig6", "nos2/fig06"),
+        ] {
             let refused = of(named).unwrap_err();
             assert!(refused.contains(&format!("did you mean `{nearest}`?")), "{refused}");
             assert!(refused.contains(&format!("there is no file {named}")), "{refused}");

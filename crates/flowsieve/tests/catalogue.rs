@@ -9,13 +9,13 @@ use flowsieve_papers::reproduce::{self, Figure, Reproduction, Take};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-fn experiments() -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments"))
+fn papers() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../papers"))
 }
 
 fn planned(paper: &str, scale: Scale) -> Reproduction {
     let changes = Changes { scale, ..Changes::default() };
-    reproduce::read(&experiments(), paper, &changes, Take::None, &built_in().reading(TABLES))
+    reproduce::read(&papers(), paper, &changes, Take::None, &built_in().reading(TABLES))
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -77,7 +77,7 @@ fn lab__repeats_claims_of_the_papers() {
     let folder = tempfile::tempdir().unwrap();
     let page = folder.path().join("page.md");
     let mut command = Command::cargo_bin("flowsieve").unwrap();
-    command.args(["reproduce", "pcoflow", "--scale", "quick", "--from-measured", "--folder"]).arg(experiments());
+    command.args(["reproduce", "pcoflow", "--scale", "quick", "--from-measured", "--folder"]).arg(papers());
     command.arg("--out").arg(folder.path()).arg("--page").arg(&page).assert().success();
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.contains("| claim | where | what | claimed | measured | on Linux | verdict |"), "{page}");
@@ -171,7 +171,7 @@ fn reproduced(paper: &str) -> String {
         .unwrap()
         .current_dir(folder.path())
         .args(["reproduce", paper, "--scale", "smoke", "--out", "out", "--folder"])
-        .arg(experiments())
+        .arg(papers())
         .output()
         .unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));

@@ -870,7 +870,8 @@ fn flows__are_those_of_a_run_and_can_be_replayed() {
 
 #[test]
 fn every_experiment_of_the_project_is_one() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
-    let done = flowsieve(&folder, &["list", "experiments", "--folder", "."]);
-    assert!(done.out.contains("quickstart.toml") && !done.out.contains("not an experiment"), "{}", done.out);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let done = flowsieve(&folder, &["list", "experiments"]);
+    assert!(["  experiments/quickstart.toml", "  papers/nos2/fig06.toml"].iter().all(|name| done.out.contains(name)));
+    assert!(!done.out.contains("not an experiment"), "{}", done.out);
 }

@@ -166,7 +166,7 @@ fn links_between_documents_lead_somewhere() {
 }
 
 /// The folders at the root that a path in a document may begin with.
-const FOLDERS: [&str; 6] = ["crates/", "docs/", "experiments/", "scripts/", "python/", "fuzz/"];
+const FOLDERS: [&str; 7] = ["crates/", "docs/", "experiments/", "papers/", "scripts/", "python/", "fuzz/"];
 
 /// Every Rust file below a folder.
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -227,7 +227,7 @@ fn paths_in_documents_lead_somewhere() {
     let wrong: Vec<String> = pages.flat_map(|(name, text)| wrong_paths(&name, &text, &found)).collect();
     assert!(wrong.is_empty(), "these paths lead nowhere:\n{}", wrong.join("\n"));
 
-    let made_up = "In `docs/compare.md`, [docs](docs/gone.md#load), `scripts/venv.sh python` and `experiments/PAPER/checks.md`.\n\
+    let made_up = "In `docs/compare.md`, [docs](docs/gone.md#load), `scripts/venv.sh python` and `papers/PAPER/checks.md`.\n\
         ```\ncrates/fenced/src\n```\n\
         `flowsieve/tests/docs.rs`, `nowhere/docs.rs`, `crates/gone/*.rs` and `x.org/docs/gone.md`.\n\
         \n    flowsieve run experiments/mine.toml\n";

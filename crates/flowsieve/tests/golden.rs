@@ -1,5 +1,5 @@
 //! Golden results: every scheme under both parameter sets, through the command. Their bytes may change, but not unnoticed:
-//! a change needs a reason in `golden/REASONS.md` (`docs/reference/compatibility.md` says what else).
+//! a change needs a reason in `golden/REASONS.md` (`docs/reference/validation.md` says what else).
 //!
 //!     GOLDEN_REASON="why they differ" cargo test -p flowsieve --test flowsieve_tests golden
 //!

@@ -70,7 +70,14 @@ fn list__experiments_are_those_of_the_folder_or_else_built_in() {
     std::fs::create_dir(folder.path().join("experiments")).unwrap();
     std::fs::write(folder.path().join("experiments/own.toml"), "title = \"My own\"\n").unwrap();
     assert_eq!(of(&[]), "  experiments/own.toml  My own\n");
+    // A folder `papers` may be of other papers.
+    std::fs::create_dir_all(folder.path().join("papers/nos2")).unwrap();
+    assert_eq!(of(&[]), "  experiments/own.toml  My own\n");
+    std::fs::write(folder.path().join("papers/nos2/fig.toml"), "title = \"A figure\"\n").unwrap();
+    assert_eq!(of(&[]), "  experiments/own.toml  My own\n  papers/nos2/fig.toml  A figure\n");
     assert_eq!(of(&["--folder", "built-in:"]), built_in);
+    let refused = flowsieve(folder.path(), &["reproduce", "nos2/fig06"]);
+    assert!(refused.err.contains("there is no figure `fig06` in papers/nos2"), "{}", refused.err);
     assert!(of(&["quickstart", "--folder", "built-in:"]).starts_with("  quickstart "));
 }
 
@@ -119,19 +126,27 @@ fn plan__of_each_built_in_experiment_as_it_is() {
 /// Experiments with files next to them: lists, coflow traces and predictions, also of other folders.
 #[test]
 fn plan__of_a_built_in_experiment_is_that_of_its_file() {
-    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments"));
+    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let changes = Changes { scale: Scale::Smoke, ..Changes::default() };
     let keys = |plan: Plan| plan.runs.into_iter().map(|run| run.key).collect::<Vec<_>>();
-    for name in ["quickstart", "nos2/fig01", "coflows/fidelity", "stand-ins", "qclimb/fig26", "pcoflow/fig01-02"] {
+    for (folder, name) in [
+        ("experiments", "quickstart"),
+        ("papers", "nos2/fig01"),
+        ("papers", "coflows/fidelity"),
+        ("papers", "stand-ins"),
+        ("papers", "qclimb/fig26"),
+        ("papers", "pcoflow/fig01-02"),
+    ] {
         let carried = plan::read(&lookup::experiment(Path::new(name)).unwrap(), &changes, &built_in().reading(TABLES));
-        let file = plan::read(&root.join(format!("{name}.toml")), &changes, &built_in().reading(TABLES)).unwrap();
+        let file =
+            plan::read(&root.join(format!("{folder}/{name}.toml")), &changes, &built_in().reading(TABLES)).unwrap();
         assert_eq!(keys(carried.unwrap()), keys(file), "{name}");
     }
     let read = |folder: &Path| {
         let changes = Changes { scale: Scale::Quick, ..Changes::default() };
         reproduce::read(folder, "nos2", &changes, Take::OfAny, &built_in().reading(TABLES)).unwrap()
     };
-    let (built_in, file) = (read(&lookup::catalogue(Some(Path::new("built-in:")))), read(root));
+    let (built_in, file) = (read(Path::new("built-in:")), read(&root.join("papers")));
     assert!(built_in.checks == file.checks && !file.checks.is_empty());
     let path = |figure: &flowsieve_papers::reproduce::Figure| figure.name.clone();
     assert_eq!(built_in.page(&path), file.page(&path));

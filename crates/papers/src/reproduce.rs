@@ -5,10 +5,10 @@
 //! back when a reproduction continues.
 //!
 //! ```text
-//! experiments/PAPER/FIGURE.toml
-//! experiments/PAPER/measured/FIGURE.quick.json    what was measured of its runs at a scale
-//! experiments/PAPER/summary.md                    what holds, in a few sentences: the beginning of the page
-//! experiments/PAPER/checks.md                     what was checked where a claim and the measured value disagree
+//! papers/PAPER/FIGURE.toml
+//! papers/PAPER/measured/FIGURE.quick.json    what was measured of its runs at a scale
+//! papers/PAPER/summary.md                    what holds, in a few sentences: the beginning of the page
+//! papers/PAPER/checks.md                     what was checked where a claim and the measured value disagree
 //! ```
 
 use crate::claim::{Claim, Claims};

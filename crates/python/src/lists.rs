@@ -34,8 +34,8 @@ pub(crate) fn list_of(py: Python<'_>, what: &str, word: Option<String>, folder: 
         "formats" => What::Formats,
         other => return Err(wrong(py, &format!("there is no list of {other:?}"))),
     };
-    let folder = lookup::catalogue(folder.as_deref());
-    let list = working(py, || catalogue::json(what, word.as_deref(), &built_in().reading(TABLES), &folder))?;
+    let folders = lookup::folders(folder.as_deref());
+    let list = working(py, || catalogue::json(what, word.as_deref(), &built_in().reading(TABLES), &folders))?;
     json(py, &list)
 }
 

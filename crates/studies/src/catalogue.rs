@@ -32,17 +32,17 @@ pub enum What {
     Formats,
 }
 
-/// Returns a list as text. Experiments are looked for in `folder`. With a word, the list has only entries with the word
+/// Returns a list as text. Experiments are looked for in `folders`. With a word, the list has only entries with the word
 /// in their name or description.
 ///
 /// # Errors
 /// Fails if no entry has the word.
-pub fn text(what: What, word: Option<&str>, engines: &Engines, folder: &Path) -> Result<String, Error> {
+pub fn text(what: What, word: Option<&str>, engines: &Engines, folders: &[PathBuf]) -> Result<String, Error> {
     let mut groups = match what {
         What::Schemes => schemes(engines),
         What::Workloads => workloads(),
         What::Topologies => topologies()?,
-        What::Experiments => experiments(folder, engines),
+        What::Experiments => experiments(folders, engines),
         What::Settings if word.is_none() => once(most_changed(engines)).chain(settings(engines)).collect(),
         What::Settings => settings(engines),
         What::Formats => formats(),
@@ -72,7 +72,7 @@ pub fn text(what: What, word: Option<&str>, engines: &Engines, folder: &Path) ->
     if word.is_none() {
         text.push_str(&note(what));
         if items().next().is_none() {
-            let folder = folder.display();
+            let folder = folders.first().map(|folder| folder.display().to_string()).unwrap_or_default();
             text = format!(
                 "No experiment in {folder}. Name another folder, or use --folder built-in: for the program's own.\n"
             );
@@ -280,17 +280,18 @@ fn formats() -> Vec<Group> {
     [Gives::Flows, Gives::Topology, Gives::Sizes, Gives::Experiment].map(of).into()
 }
 
-/// Lists every experiment in `folder`, with its title.
-fn experiments(folder: &Path, engines: &Engines) -> Vec<Group> {
-    let of = |path: &PathBuf| Item::new(&lookup::name(path), [title(path, engines)]);
-    vec![Group { title: String::new(), items: lookup::found(folder).iter().map(of).collect() }]
+/// Lists every experiment in `folders`, with its title.
+fn experiments(folders: &[PathBuf], engines: &Engines) -> Vec<Group> {
+    let of = |path: PathBuf| Item::new(&lookup::name(&path), [title(&path, engines)]);
+    let found = folders.iter().flat_map(|folder| lookup::found(folder));
+    vec![Group { title: String::new(), items: found.map(of).collect() }]
 }
 
 /// Returns the same lists as data.
 ///
 /// # Errors
 /// Fails if no entry has the word.
-pub fn json(what: What, word: Option<&str>, engines: &Engines, folder: &Path) -> Result<Value, Error> {
+pub fn json(what: What, word: Option<&str>, engines: &Engines, folders: &[PathBuf]) -> Result<Value, Error> {
     let mut list: Vec<Value> = match what {
         What::Schemes => {
             let of = |scheme: &SchemeInfo| {
@@ -350,7 +351,7 @@ pub fn json(what: What, word: Option<&str>, engines: &Engines, folder: &Path) ->
                     Err(error) => json!({ "file": name, "title": null, "error": error.to_string() }),
                 }
             };
-            lookup::found(folder).into_iter().map(of).collect()
+            folders.iter().flat_map(|folder| lookup::found(folder)).map(of).collect()
         }
     };
     if let Some(word) = word {
@@ -393,7 +394,7 @@ mod tests {
     use flowsieve_engines::built_in;
 
     fn list(what: What) -> String {
-        text(what, None, &built_in(), Path::new("")).unwrap()
+        text(what, None, &built_in(), &[]).unwrap()
     }
 
     #[test]
@@ -414,7 +415,7 @@ mod tests {
 
     #[test]
     fn json__of_workloads_has_what_the_text_has() {
-        let list = json(What::Workloads, None, &built_in(), Path::new("")).unwrap();
+        let list = json(What::Workloads, None, &built_in(), &[]).unwrap();
         let entries = list.as_array().unwrap();
         assert_eq!(entries.len(), builtins().len());
         for (entry, builtin) in entries.iter().zip(builtins()) {
@@ -434,7 +435,7 @@ mod tests {
         std::fs::create_dir(folder.path().join("paper")).unwrap();
         std::fs::write(folder.path().join("paper/a.toml"), "title = \"The first\"\n").unwrap();
         std::fs::write(folder.path().join("b.toml"), "colour = 1\n").unwrap();
-        let experiments = |folder: &Path| text(What::Experiments, None, &built_in(), folder).unwrap();
+        let experiments = |folder: &Path| text(What::Experiments, None, &built_in(), &[folder.to_owned()]).unwrap();
         let text = experiments(folder.path());
         assert!(text.contains("The first") && text.contains("not an experiment"), "{text}");
         assert!(experiments(&folder.path().join("none")).starts_with("No experiment"));
@@ -442,7 +443,7 @@ mod tests {
 
     #[test]
     fn text__and_json_of_a_word_have_what_has_it() {
-        let of = |what, word| text(what, Some(word), &built_in(), Path::new("")).unwrap();
+        let of = |what, word| text(what, Some(word), &built_in(), &[]).unwrap();
         let thresholds = of(What::Settings, "ECN");
         assert!(thresholds.contains("ecn_threshold") && !thresholds.contains("flow_records"), "{thresholds}");
         // Only headings with entries below them, and no general remarks.
@@ -453,7 +454,7 @@ mod tests {
             found.lines().count() < list(What::Schemes).lines().count() / 2 && found.contains("pfabric"),
             "{found}"
         );
-        let list = json(What::Settings, Some("ecn"), &built_in(), Path::new("")).unwrap();
+        let list = json(What::Settings, Some("ecn"), &built_in(), &[]).unwrap();
         let names: Vec<&str> = list.as_array().unwrap().iter().map(|of| of["name"].as_str().unwrap()).collect();
         assert!(names.contains(&"ecn_threshold") && names.len() < 30, "{names:?}");
         for name in &names {
@@ -463,9 +464,9 @@ mod tests {
 
     #[test]
     fn text__of_a_word_that_nothing_has_is_refused_with_the_nearest_name() {
-        let of = |word| text(What::Settings, Some(word), &built_in(), Path::new("")).unwrap_err().details();
+        let of = |word| text(What::Settings, Some(word), &built_in(), &[]).unwrap_err().details();
         assert_eq!(of("quues").nearest.as_deref(), Some("queues"));
-        let data = json(What::Topologies, Some("ring"), &built_in(), Path::new("")).unwrap_err();
+        let data = json(What::Topologies, Some("ring"), &built_in(), &[]).unwrap_err();
         assert!(data.to_string().contains("no entry has `ring`"), "{data}");
     }
 }

@@ -148,7 +148,7 @@ fn experiments__can_be_planned() {
         ..Changes::default()
     };
     for name in ["coordinator", "fidelity", "levels"] {
-        let path = project(&format!("experiments/coflows/{name}.toml"));
+        let path = project(&format!("papers/coflows/{name}.toml"));
         let planned = flowsieve_experiment::plan::read(&path, &changes(&[]), &built_in());
         assert!(planned.is_ok(), "{name}: {}", planned.unwrap_err());
     }
@@ -158,7 +158,7 @@ fn experiments__can_be_planned() {
     std::fs::write(&trace, "150 1\n1 0 2 0 1 1 2:3\n").unwrap();
     let set = format!("coflows={}", trace.display());
     for (name, points) in [("facebook", 9), ("coflowsim", 8)] {
-        let path = project(&format!("experiments/coflows/{name}.toml"));
+        let path = project(&format!("papers/coflows/{name}.toml"));
         let planned = flowsieve_experiment::plan::read(&path, &changes(&[&set]), &built_in());
         assert_eq!(planned.unwrap_or_else(|error| panic!("{error}")).points.len(), points);
     }

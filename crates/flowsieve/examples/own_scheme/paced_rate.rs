@@ -15,7 +15,7 @@ pub(crate) const ENTRY: Entry = Entry {
 base = "dctcp"
 label = "Paced rate"
 summary = "TCP that is paced at a rate, which marks lower; one FIFO queue with per-port ECN"
-paper = "docs/extend/congestion-control.md"
+paper = "docs/extend/transport.md"
 knows = "nothing"
 "#,
     own: Some(|context: &Context<'_>| {

@@ -20,8 +20,8 @@ pub(crate) struct List {
     what: What,
     /// Only entries with this word in their name or description
     word: Option<String>,
-    /// Where to look for experiments; built-in: has those of the program [default: experiments if it exists, else
-    /// built-in:]
+    /// Where to look for experiments; built-in: has those of the program [default: experiments and papers, if they
+    /// exist, else built-in:]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     folder: Option<PathBuf>,
     /// Print JSON
@@ -60,10 +60,10 @@ impl From<What> for catalogue::What {
 }
 
 pub(crate) fn list(args: &List, engines: &Engines) -> Result<(), Error> {
-    let folder = lookup::catalogue(args.folder.as_deref());
+    let folders = lookup::folders(args.folder.as_deref());
     let (what, word) = (args.what.into(), args.word.as_deref());
     if args.json {
-        return print_json(&catalogue::json(what, word, engines, &folder)?);
+        return print_json(&catalogue::json(what, word, engines, &folders)?);
     }
-    print(&catalogue::text(what, word, engines, &folder)?)
+    print(&catalogue::text(what, word, engines, &folders)?)
 }

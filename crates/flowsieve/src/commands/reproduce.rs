@@ -44,7 +44,7 @@ pub(crate) struct Reproduce {
     /// A paper's folder in the catalogue, or one of its figures: PAPER or PAPER/FIGURE
     #[arg(value_name = "PAPER[/FIGURE]")]
     what: String,
-    /// Folder of the catalogue [default: experiments if it exists, else built in]
+    /// Folder of the catalogue [default: experiments or papers, if they exist, else built in]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     folder: Option<PathBuf>,
     #[command(flatten)]
@@ -85,7 +85,7 @@ pub(crate) struct Reproduce {
 pub(crate) fn reproduce(args: &Reproduce, engines: &Engines) -> Result<(), Error> {
     let begun = Instant::now();
     interruption::answer()?;
-    let folder = lookup::catalogue(args.folder.as_deref());
+    let folder = lookup::catalogue(args.folder.as_deref(), &args.what);
     let changes =
         Changes { sets: Vec::new(), seeds: args.change.seeds, scale: args.change.scale.into(), resolve: args.resolve };
     if args.from_measured {

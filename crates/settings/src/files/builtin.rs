@@ -102,8 +102,10 @@ mod tests {
     #[test]
     fn contents__are_those_of_the_repository() {
         let mut found = Vec::new();
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
-        of_repository(&folder, Path::new(ROOT), &mut found);
+        for folder in ["experiments", "papers"] {
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
+            of_repository(&folder, Path::new(ROOT), &mut found);
+        }
         assert!(found.len() > 200);
         for (inner, file) in &found {
             assert!(contents(inner) == Some(&fs::read(file).unwrap()), "{}", inner.display());

@@ -20,7 +20,7 @@ const ABSENT: [(&[&str], &str, &str); 19] = [
     (
         &["swift", "timely", "vegas"],
         "a congestion control by delay",
-        "`transport = \"dctcp\"`; docs/extend/congestion-control.md",
+        "`transport = \"dctcp\"`; docs/extend/transport.md",
     ),
     (
         &["hpcc", "powertcp", "telemetry"],
@@ -40,7 +40,7 @@ const ABSENT: [(&[&str], &str, &str); 19] = [
     (&["mptcp", "multipath"], "a transport over several paths", "`load_balancing = \"spray\"`"),
     (&["pie", "codel", "fq-codel"], "active queue management by delay", "`marking = \"red\"`"),
     (&["lstf"], "packets in the order of their slack", "`pfabric-edf`; docs/extend/scheme.md"),
-    (&["pacing"], "packets that a host spaces out", "docs/extend/congestion-control.md"),
+    (&["pacing"], "packets that a host spaces out", "docs/extend/transport.md"),
     (&["qos", "shaping", "policer", "token-bucket"], "rates for tenants", "`min_rate` of `qc-min-rate`"),
     (
         &["dragonfly", "bcube", "camcube", "multi-homed", "valiant"],
