@@ -1,4 +1,4 @@
-//! Lists every file of the folders `experiments` and `papers`, so that the program carries them.
+//! Compresses every file of the folders `experiments` and `papers`, so that the program carries them.
 
 use std::fmt::Write;
 use std::fs;
@@ -25,11 +25,15 @@ fn main() -> io::Result<()> {
     if let Some(twice) = names.windows(2).find(|two| two[0].0 == two[1].0) {
         return Err(io::Error::other(format!("{} and {}", twice[0].1.display(), twice[1].1.display())));
     }
-    let mut text = String::from("&[\n");
+    let out = variable("OUT_DIR")?;
+    let (mut text, mut all) = (String::from("&[\n"), Vec::new());
     for (name, path) in names {
-        let _ = writeln!(text, "    ({name:?}, include_bytes!({:?})),", path.display().to_string());
+        let begin = all.len();
+        all.extend(snap::raw::Encoder::new().compress_vec(&fs::read(path)?)?);
+        let _ = writeln!(text, "    ({name:?}, {begin}..{}),", all.len());
     }
-    fs::write(variable("OUT_DIR")?.join("files.rs"), text + "]\n")
+    fs::write(out.join("files"), all)?;
+    fs::write(out.join("files.rs"), text + "]\n")
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {

@@ -27,7 +27,7 @@ pub fn experiment(named: &Path) -> Result<PathBuf, Error> {
     let inner = Path::new(ROOT).join(named);
     let with_extension = PathBuf::from(format!("{}.toml", inner.display()));
     if let Some(found) =
-        [with_extension, inner].into_iter().find(|path| flowsieve_settings::files::builtin::contents(path).is_some())
+        [with_extension, inner].into_iter().find(|path| flowsieve_settings::files::builtin::is_file(path))
     {
         return Ok(found);
     }

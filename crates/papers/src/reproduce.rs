@@ -182,7 +182,7 @@ fn read_text(path: &Path) -> Result<String, Error> {
 /// Reads measured values from a file, of the file system or built in; empty if there is none.
 fn read_kept(path: &Path, experiment: &Experiment, claims: &Claims) -> Result<Kept, ResultError> {
     let text = match flowsieve_settings::files::builtin::contents(path) {
-        Some(contents) => String::from_utf8_lossy(contents).into_owned(),
+        Some(contents) => String::from_utf8_lossy(&contents).into_owned(),
         None if !is_builtin(path) && path.try_exists().map_err(ResultError::io("read", path))? => read_file(path)?,
         None => return Ok(Kept::none(experiment, claims)),
     };

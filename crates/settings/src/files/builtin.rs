@@ -4,7 +4,8 @@
 //! shown like any other, so that an experiment finds the files next to it.
 
 use std::fs;
-use std::io::{self, Read};
+use std::io::{self, Cursor, Read};
+use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 
 use crate::files::MOST_BYTES;
@@ -12,8 +13,11 @@ use crate::files::MOST_BYTES;
 /// The folder of all built-in files.
 pub const ROOT: &str = "built-in:";
 
-/// Files by name, sorted: the path after [`ROOT`].
-static FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/files.rs"));
+/// Files by name, sorted: the path after [`ROOT`], and where in [`COMPRESSED`] the file is.
+static FILES: &[(&str, Range<usize>)] = include!(concat!(env!("OUT_DIR"), "/files.rs"));
+
+/// All files, each compressed by Snappy.
+static COMPRESSED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/files"));
 
 /// Returns whether the path is a built-in one, whether or not it exists.
 pub fn is_builtin(path: &Path) -> bool {
@@ -36,11 +40,16 @@ fn name(path: &Path) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// Returns the contents of a built-in file.
-pub fn contents(path: &Path) -> Option<&'static [u8]> {
+/// Finds a built-in file.
+fn find(path: &Path) -> Option<&'static [u8]> {
     let name = name(path)?;
     let at = FILES.binary_search_by(|(other, _)| (*other).cmp(&name)).ok()?;
-    Some(FILES[at].1)
+    Some(&COMPRESSED[FILES[at].1.clone()])
+}
+
+/// Returns the contents of a built-in file.
+pub fn contents(path: &Path) -> Option<Vec<u8>> {
+    snap::raw::Decoder::new().decompress_vec(find(path)?).ok()
 }
 
 /// Opens a regular file of at most [`MOST_BYTES`], or a built-in file.
@@ -49,7 +58,7 @@ pub fn contents(path: &Path) -> Option<&'static [u8]> {
 /// Fails as [`crate::files::open`] does; an unknown built-in file is not found.
 pub fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
     if let Some(contents) = contents(path) {
-        return Ok(Box::new(contents));
+        return Ok(Box::new(Cursor::new(contents)));
     }
     if is_builtin(path) {
         let problem = "is not built in; give your own file by its absolute path";
@@ -60,7 +69,7 @@ pub fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
 
 /// Returns whether it is a file.
 pub fn is_file(path: &Path) -> bool {
-    if is_builtin(path) { contents(path).is_some() } else { path.is_file() }
+    if is_builtin(path) { find(path).is_some() } else { path.is_file() }
 }
 
 /// Returns whether it is a folder.
@@ -108,7 +117,7 @@ mod tests {
         }
         assert!(found.len() > 200);
         for (inner, file) in &found {
-            assert!(contents(inner) == Some(&fs::read(file).unwrap()), "{}", inner.display());
+            assert!(contents(inner) == Some(fs::read(file).unwrap()), "{}", inner.display());
             let mut bytes = Vec::new();
             open(inner).unwrap().read_to_end(&mut bytes).unwrap();
             assert!(bytes == fs::read(file).unwrap(), "{}", inner.display());
