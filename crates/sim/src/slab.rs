@@ -198,6 +198,18 @@ mod tests {
     }
 
     #[test]
+    fn bound__is_full_when_every_place_is_taken() {
+        let mut slab = Slab::default();
+        assert!(!slab.is_full(), "it grows");
+        slab.bound(2);
+        let packets = [0, 1].map(|_| slab.insert(Meta::default(), Body::default()));
+        assert!(slab.is_full() && packets[0] != packets[1] && slab.metas.len() == 2);
+        slab.remove(packets[0]);
+        assert!(!slab.is_full());
+        assert_eq!(slab.insert(Meta::default(), Body::default()), packets[0]);
+    }
+
+    #[test]
     fn insert__reuses_places() {
         let mut slab = Slab::default();
         let packets: Vec<u32> = (0..3).map(|_| slab.insert(Meta::default(), Body::default())).collect();
