@@ -24,6 +24,7 @@ pub mod further;
 pub mod joining;
 pub mod lookup;
 pub mod machine;
+pub mod model;
 pub mod overrides;
 pub mod plan;
 mod points;

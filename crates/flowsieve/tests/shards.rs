@@ -2,7 +2,7 @@
 //! of one local run.
 
 use crate::command::{bytes, flowsieve, folder, small_result};
-use flowsieve_experiment::plan::MODEL;
+use flowsieve_experiment::model::MODEL;
 use std::fs;
 use std::path::Path;
 

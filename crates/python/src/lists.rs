@@ -9,7 +9,7 @@ use flowsieve::options::{self, Distribution, ModelOptions, TuneOptions};
 use flowsieve::papers::TABLES;
 use flowsieve_engines::built_in;
 use flowsieve_experiment::bundle::failed;
-use flowsieve_experiment::{Error, lookup, plan};
+use flowsieve_experiment::{Error, lookup, model};
 use flowsieve_report::looks;
 use flowsieve_settings::files::{MOST_BYTES, digest_of};
 use flowsieve_studies::catalogue::{self, What};
@@ -99,7 +99,7 @@ pub(crate) fn tune(
 /// Version of the program, number of its model, and commit: results of other models may differ.
 #[pyfunction]
 pub(crate) fn program() -> (&'static str, u32, &'static str) {
-    (env!("CARGO_PKG_VERSION"), plan::MODEL, flowsieve::COMMIT)
+    (env!("CARGO_PKG_VERSION"), model::MODEL, flowsieve::COMMIT)
 }
 
 /// Colour, symbol and dash of a scheme in the report's figures, by its number in the sweep.
