@@ -142,12 +142,12 @@ pub(crate) fn run(subject: &mut impl Subject, script: impl Script) {
         println!("{line}");
         let words: Vec<&str> = line.split_whitespace().collect();
         let is_mark = |word: &&str| matches!(*word, ">" | "=");
-        let end = words.iter().position(|word| is_mark(word)).unwrap_or(words.len());
+        let end = words.iter().position(is_mark).unwrap_or(words.len());
         subject.happen(us(words[0]), &words[1..end]);
         let mut expected = String::new();
         let mut rest = &words[end..];
         while let Some((&mark, after)) = rest.split_first() {
-            let end = after.iter().position(|word| is_mark(word)).unwrap_or(after.len());
+            let end = after.iter().position(is_mark).unwrap_or(after.len());
             match mark {
                 ">" => expected = after[..end].join(" "),
                 _ => {

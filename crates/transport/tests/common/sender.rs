@@ -96,8 +96,8 @@ impl Subject for Sender {
             "effort" => {
                 let effort = self.tcp.span(number(words[1])).expect("an unfinished message").effort;
                 let value = |name: &str| match name {
-                    "timeouts" => effort.timeouts.into(),
-                    "again" => effort.retransmissions.into(),
+                    "timeouts" => effort.timeouts,
+                    "again" => effort.retransmissions,
                     "unanswered" => effort.unanswered_us,
                     other => panic!("no such effort: {other}"),
                 };
