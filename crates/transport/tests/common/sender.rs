@@ -60,7 +60,11 @@ impl Subject for Sender {
             [] => return,
             ["push", segments, due @ ..] => {
                 let bytes = u64::from(SEGMENT) * number::<u64>(segments);
-                let deadline = due.get(1).map(|at| us(at));
+                let deadline = match due {
+                    [] => None,
+                    ["due", at] => Some(us(at)),
+                    other => panic!("no deadline: {other:?}"),
+                };
                 let message = Message { id: self.messages, bytes, deadline, ..Message::default() };
                 self.tcp.push(at, message, &self.params);
                 self.messages += 1;
