@@ -20,8 +20,9 @@ use flowsieve_experiment::execute::{How, execute};
 use flowsieve_experiment::plan::{self, Changes};
 use flowsieve_report as report;
 use flowsieve_results::ResultDir;
+use flowsieve_schemes::Context;
 use flowsieve_schemes::Entry;
-use flowsieve_schemes::{Context, WorkloadFacts};
+use flowsieve_schemes::bare::Facts;
 use flowsieve_sim::topology::{Fabric, Sites};
 use flowsieve_studies::explain::{self, Detail};
 use std::path::{Path, PathBuf};
@@ -224,26 +225,10 @@ fn congestion_control__that_a_scheme_brings_paces_its_connections() {
     assert!(result.flows.iter().all(|flow| flow.fct_ps.is_some()), "every flow ends");
 }
 
-struct Median(u64);
-
-impl WorkloadFacts for Median {
-    fn distribution(&self) -> Option<&str> {
-        None
-    }
-
-    fn load(&self) -> Option<f64> {
-        None
-    }
-
-    fn quantile_bytes(&self, p: f64) -> Option<u64> {
-        (p == 0.5).then_some(self.0)
-    }
-}
-
 #[test]
 fn tagger__puts_messages_up_to_the_median_first() {
     let settings = ENGINES.keys().none_given();
-    let context = Context { scope: settings.scheme("shortest-first"), workload: &Median(10_000) };
+    let context = Context { scope: settings.scheme("shortest-first"), workload: &Facts::uniform(20_000, 0.6) };
     let scheme = shortest_first::ENTRY.scheme(&context).unwrap();
     assert!(matches!(scheme.classes[0].tagger, TaggerSpec::Custom(_)));
     let fabric = Fabric::from_settings(&settings).unwrap();

@@ -9,21 +9,15 @@
 //!
 //! Like a driver's ring, a few hundred frames are written anew again and again, so each is in the cache when it is read.
 
-#[path = "../tests/common/mod.rs"]
-mod common;
-
 use std::hint::black_box;
 
-use common::Unknown;
 use etherparse::{IpEcn, Ipv4Header, PacketBuilder};
 use flowsieve_core::admission::Pool;
 use flowsieve_core::meta::Ecn;
 use flowsieve_core::scheduler::{Line, PortSite};
 use flowsieve_core::{Meta, Place, PortContext, PortScheduler, Rate, Scheduler, Tag, Time, Victims};
 use flowsieve_lab::wire::{self, Content, FlowKeys};
-use flowsieve_schemes::{Context, registry};
-use flowsieve_settings::Settings;
-use flowsieve_sim::topology::FABRIC_SETTINGS;
+use flowsieve_schemes::bare::{self, Facts};
 use flowsieve_workload::random::{Purpose, below, stream};
 use rand_core::Rng;
 use rustix::time::{ClockId, clock_gettime};
@@ -57,18 +51,18 @@ fn cpu_seconds() -> f64 {
 
 /// Builds a switch's port of a scheme.
 fn port(scheme: &str, own: &[(&str, &str)]) -> Scheduler {
-    let mut settings = Settings::of([flowsieve_schemes::SETTINGS, FABRIC_SETTINGS].concat().concat())
-        .with(None, "parameters", "rfc")
-        .with(None, "buffer", "360KB")
-        .with(Some("pias"), "thresholds", ["10KB", "30KB", "100KB", "300KB", "1MB", "3MB", "10MB"].as_slice());
+    let mut settings = bare::none_given().with(None, "parameters", "rfc").with(None, "buffer", "360KB").with(
+        Some("pias"),
+        "thresholds",
+        ["10KB", "30KB", "100KB", "300KB", "1MB", "3MB", "10MB"].as_slice(),
+    );
     if scheme == "awafs" {
         settings = settings.with(Some("awafs"), "flow_table", 1 << 17);
     }
     for (name, value) in own {
         settings = settings.with(Some(scheme), name, *value);
     }
-    let entry = registry::find(scheme).expect("a scheme");
-    let scheme = entry.scheme(&Context { scope: settings.scheme(scheme), workload: &Unknown }).expect("it is built");
+    let scheme = bare::scheme(scheme, &settings, &Facts::NONE).expect("it is built");
     let spec = scheme.ports.at(Place::Leaf);
     let rate = Rate::new(10_000_000_000).expect("a rate");
     let line = Line { byte_time: rate.byte_time(), overhead: 38 };

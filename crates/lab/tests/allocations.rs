@@ -1,18 +1,16 @@
 //! Nothing is allocated in the fabric after set-up, switches' programs included: on real packets, memory that grows is a
 //! pause.
 
-use crate::common::Unknown;
 use flowsieve_core::{Kind, Meta, Time};
-use flowsieve_schemes::{Context, registry};
-use flowsieve_settings::Settings;
+use flowsieve_schemes::bare::{self, Facts};
 use flowsieve_sim::in_memory::InMemory;
-use flowsieve_sim::topology::{FABRIC_SETTINGS, Fabric};
+use flowsieve_sim::topology::Fabric;
 use flowsieve_workload::random::{Purpose, below, stream};
 
 /// Half a million packets between random hosts over HULA's paths, and its probes beside them.
 #[test]
 fn in_memory__allocates_nothing_under_hula() {
-    let settings = Settings::of([flowsieve_schemes::SETTINGS, FABRIC_SETTINGS].concat().concat())
+    let settings = bare::none_given()
         .with(None, "kind", "leaf-spine")
         .with(None, "leaves", 3)
         .with(None, "spines", 2)
@@ -20,8 +18,7 @@ fn in_memory__allocates_nothing_under_hula() {
         .with(None, "host_link", "1Gbps")
         .with(None, "load_balancing", "hula")
         .with(None, "probe_interval", "100us");
-    let entry = registry::find("dctcp").expect("a scheme");
-    let scheme = entry.scheme(&Context { scope: settings.scheme("dctcp"), workload: &Unknown }).expect("it is built");
+    let scheme = bare::scheme("dctcp", &settings, &Facts::NONE).expect("it is built");
     let fabric = Fabric::from_settings(&settings).expect("a fabric");
     let mut memory = InMemory::new(&fabric, &scheme, 24, 1, 1 << 13);
     let mut random = stream(1, Purpose::OwnPart, 5);

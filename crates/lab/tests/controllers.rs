@@ -9,13 +9,13 @@ use flowsieve_core::readings::Reading;
 use flowsieve_core::{FlowEvent, Node, Place, PortKind, Site, TaggerSpec, Time};
 use flowsieve_lab::control::{ControlError, Controllers};
 use flowsieve_schemes::scheme::PortSpec;
-use flowsieve_schemes::{Context, Scheme, registry};
+use flowsieve_schemes::{Scheme, bare};
 use flowsieve_settings::Raw;
 use flowsieve_sim::topology::Fabric;
 use flowsieve_transport::TransportSpec;
 use flowsieve_workload::random::{Purpose, stream};
 
-use crate::fabrics::{FULL, SHAPES, Uniform, compare, flows, in_memory, settings, settings_with, simulated};
+use crate::fabrics::{FULL, SHAPES, UNIFORM, compare, flows, in_memory, settings, settings_with, simulated};
 use crate::limited::Limited;
 
 /// The time between two pairs of flows.
@@ -31,9 +31,7 @@ fn plays(name: &str, given: &[(&str, Raw)], change: impl Fn(&Fabric, &mut Scheme
         for (key, value) in given {
             settings = settings.with(Some(name), key, value.clone());
         }
-        let entry = registry::find(name).expect("a scheme");
-        let context = Context { scope: settings.scheme(name), workload: &Uniform };
-        let mut scheme = entry.scheme(&context).unwrap_or_else(|error| panic!("{name}: {error:?}"));
+        let mut scheme = bare::scheme(name, &settings, &UNIFORM).unwrap_or_else(|error| panic!("{name}: {error:?}"));
         // AWAFS refuses open-loop senders, from whose ends a host learns nothing of the network. Here they are heard.
         let rules = flowsieve_transport::open_loop::OpenLoopRules { segment: 1_460, header: 40 };
         for class in &mut scheme.classes {
@@ -162,9 +160,7 @@ fn controllers__none_hears_at_once() {
     let mut random = stream(1, Purpose::OwnPart, 97);
     let settings = settings(&SHAPES[0], "dctcp", &mut random);
     let fabric = Fabric::from_settings(&settings).expect("a fabric");
-    let entry = registry::find("dctcp").expect("a scheme");
-    let context = Context { scope: settings.scheme("dctcp"), workload: &Uniform };
-    let mut scheme = entry.scheme(&context).expect("it is built");
+    let mut scheme = bare::scheme("dctcp", &settings, &UNIFORM).expect("it is built");
     let built = |scheme: &Scheme| Controllers::new(&fabric, scheme, &Arc::default(), 1).map(|it| it.is_some());
     assert_eq!(built(&scheme), Ok(false), "a scheme without controllers");
     scheme.controllers.push(watchful(&fabric, Hears::AsItHappens(Time::ZERO)));

@@ -5,12 +5,12 @@ use std::convert::Infallible;
 
 use flowsieve_core::program::{Asked, Counted, Watches};
 use flowsieve_core::{BalancerSpec, Meta, ProgramPacket, Site, SwitchPorts, SwitchProgram, Time};
-use flowsieve_schemes::{Context, REGISTRY};
+use flowsieve_schemes::{REGISTRY, bare};
 use flowsieve_sim::topology::Fabric;
 use flowsieve_transport::TransportSpec;
 use flowsieve_workload::random::{Purpose, stream};
 
-use crate::fabrics::{FULL, SHAPES, Uniform, compare, flows, in_memory, settings, settings_with, simulated};
+use crate::fabrics::{FULL, SHAPES, UNIFORM, compare, flows, in_memory, settings, settings_with, simulated};
 
 /// Every scheme of the registry that may have open-loop senders.
 #[test]
@@ -21,8 +21,7 @@ fn in_memory__is_equal_to_the_simulator_departure_by_departure() {
         for (shape, seed) in SHAPES.iter().zip(1..) {
             let mut random = stream(seed, Purpose::OwnPart, 99);
             let settings = settings(shape, entry.name.as_str(), &mut random);
-            let context = Context { scope: settings.scheme(entry.name.as_str()), workload: &Uniform };
-            let Ok(scheme) = entry.scheme(&context) else { continue };
+            let Ok(scheme) = bare::scheme(entry.name.as_str(), &settings, &UNIFORM) else { continue };
             // Homa's hosts are always its own.
             if scheme.classes.iter().any(|class| !matches!(class.transport, TransportSpec::OpenLoop(_))) {
                 continue;
@@ -109,9 +108,7 @@ fn in_memory__a_program_of_ones_own_sees_what_it_sees_in_the_simulator() {
     for (shape, seed) in SHAPES.iter().zip(1..).filter(|(shape, _)| !shape.name.contains("HULA")) {
         let mut random = stream(seed, Purpose::OwnPart, 98);
         let settings = settings_with(shape, "pias", (100, 100), &mut random);
-        let context = Context { scope: settings.scheme("pias"), workload: &Uniform };
-        let entry = REGISTRY.iter().find(|entry| entry.name == "pias").expect("pias");
-        let mut scheme = entry.scheme(&context).expect("a scheme");
+        let mut scheme = bare::scheme("pias", &settings, &UNIFORM).expect("a scheme");
         let own = |_, _: &BalancerSpec| Ok::<_, Infallible>(BalancerSpec::custom(Gossip::new));
         scheme.balancers = scheme.balancers.try_map(own).expect("balancers");
         let fabric = Fabric::from_settings(&settings).expect("a fabric");

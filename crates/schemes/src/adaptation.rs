@@ -330,14 +330,15 @@ pub(crate) fn known(context: &Context<'_>, rule: Rule, levels: usize) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bare::{Facts, none_given};
     use crate::registry::find;
-    use crate::testing::{Facts, network, none_given};
+    use crate::tests::network;
     use flowsieve_core::observed::SizeSketch;
     use flowsieve_core::survival::SurvivalSketch;
     use flowsieve_settings::Settings;
     use proptest::prelude::*;
 
-    const UNIFORM: Facts = Facts { name: None, load: Some(0.8), uniform_to: Some(8_000) };
+    const UNIFORM: Facts = Facts::uniform(8_000, 0.8);
 
     fn built(scheme: &str, settings: &Settings, facts: &Facts) -> Result<Scheme, SettingsError> {
         find(scheme).unwrap().scheme(&Context { scope: settings.scheme(scheme), workload: facts })
@@ -360,7 +361,7 @@ mod tests {
             let (spec, controller) = network(&built_of).unwrap();
             assert_eq!((controller.levels, spec.publishes_after), (8, Time::from_us(3_000)));
             assert_eq!(format!("{:?}", controller.rule), "Optimal");
-            let unknown = Facts { name: None, load: None, uniform_to: None };
+            let unknown = Facts::NONE;
             assert!(levels(scheme, &settings, &unknown).network.is_empty());
             assert_eq!(settings.effective()["scheme.thresholds"], "unknown");
             assert!(built(scheme, &none_given(), &unknown).is_err(), "without a controller nothing will be known");

@@ -223,12 +223,12 @@ fn percentiles(scope: &Scope<'_>, queues: usize) -> Result<Vec<u32>, SettingsErr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Facts, none_given};
+    use crate::bare::{Facts, none_given};
     use flowsieve_core::bank::BankRules;
     use flowsieve_settings::{Origin, Place, Raw, Settings};
 
     fn scheme(settings: &Settings) -> Result<Scheme, String> {
-        let workload = Facts { name: None, load: Some(0.9), uniform_to: None };
+        let workload = Facts { load: Some(0.9), ..Facts::NONE };
         let context = Context { scope: settings.scheme("awafs"), workload: &workload };
         crate::registry::find("awafs").unwrap().scheme(&context).map_err(|error| error.to_string())
     }

@@ -296,10 +296,10 @@ fn wrong(line: &Line, expected: impl Into<String>) -> SettingsError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Facts, none_given};
+    use crate::bare::{Facts, none_given};
     use proptest::prelude::*;
 
-    const FACTS: Facts = Facts { name: None, load: Some(0.6), uniform_to: Some(1_000_000) };
+    const FACTS: Facts = Facts::uniform(1_000_000, 0.6);
 
     fn read(text: &str) -> Result<SchemeFile, SettingsError> {
         let find = |name: &str| registry::all().find(|scheme| scheme.name == name).cloned();

@@ -165,7 +165,7 @@ fn spreads(scope: &Scope<'_>) -> Result<bool, SettingsError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::none_given;
+    use crate::bare::none_given;
     use flowsieve_settings::Settings;
 
     fn read(name: &str, settings: &Settings) -> Result<FlowLevel, SettingsError> {

@@ -385,10 +385,10 @@ fn size_shares(context: &Context<'_>) -> Result<Vec<SizeShare>, SettingsError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Facts, none_given};
+    use crate::bare::{Facts, none_given};
     use flowsieve_settings::Settings;
 
-    const UNIFORM: Facts = Facts { name: None, load: None, uniform_to: Some(20_000) };
+    const UNIFORM: Facts = Facts { uniform_to: Some(20_000), ..Facts::NONE };
 
     fn levels_of(settings: &Settings, facts: &Facts) -> Result<Levels, SettingsError> {
         levels_after(settings, facts, None)
@@ -421,7 +421,7 @@ mod tests {
     #[test]
     fn levels__equal_parts_until_receivers_have_seen_enough() {
         let of = |settings: &Settings, facts: &Facts| levels_after(settings, facts, Some(9_000));
-        let unknown = Facts { name: None, load: None, uniform_to: None };
+        let unknown = Facts::NONE;
         let given = none_given().with(None, "overcommitment", 5);
         assert_eq!(of(&given, &unknown).unwrap().cutoffs(), [3_000, 6_000]);
         assert_eq!(of(&none_given(), &UNIFORM).unwrap().scheduled_count(), 2, "as many as from the law");
@@ -431,31 +431,10 @@ mod tests {
         assert_eq!(of(&many, &unknown).unwrap_err().key(), Some("cutoffs"), "a packet has room for eight");
     }
 
-    /// Messages of UNIFORM's sizes. Some begin when others have ended.
-    struct Following(Follows);
-
-    impl crate::entry::WorkloadFacts for Following {
-        fn distribution(&self) -> Option<&str> {
-            None
-        }
-
-        fn load(&self) -> Option<f64> {
-            None
-        }
-
-        fn quantile_bytes(&self, p: f64) -> Option<u64> {
-            UNIFORM.quantile_bytes(p)
-        }
-
-        fn follows(&self) -> Follows {
-            self.0
-        }
-    }
-
     #[test]
     fn replies__for_closed_loops_and_incast__for_queries() {
         let read = |settings: &Settings, follows| {
-            let workload = Following(follows);
+            let workload = Facts { follows, ..UNIFORM };
             let context = Context { scope: settings.scheme("homa"), workload: &workload };
             Ok::<_, SettingsError>((replies(&context, context.scope.read(&ASKS)?)?, incast(&context)?))
         };
@@ -479,7 +458,7 @@ mod tests {
         assert!(of("queues", 1).unwrap_err().to_string().contains("at least 2"));
         assert!(of("overcommitment", 8).unwrap_err().to_string().contains("at most 7"));
         let given = none_given().with(None, "thresholds", &["300B", "2KB"][..]);
-        let unknown = Facts { name: None, load: None, uniform_to: None };
+        let unknown = Facts::NONE;
         let levels = levels_of(&given, &unknown).unwrap();
         assert_eq!((levels.scheduled_count(), levels.cutoffs()), (5, &[300, 2_000][..]));
         for wrong in [&["2KB", "300B"][..], &["1B", "2B", "3B", "4B", "5B", "6B", "7B"]] {

@@ -4,6 +4,7 @@
 mod adaptation;
 pub mod afq;
 pub mod awafs;
+pub mod bare;
 pub mod coflows;
 mod entry;
 mod fabric_values;
@@ -22,8 +23,6 @@ pub mod qclimb;
 pub mod qcluster;
 pub mod registry;
 pub mod sets;
-#[cfg(test)]
-mod testing;
 #[cfg(test)]
 mod tests;
 pub mod thresholds;

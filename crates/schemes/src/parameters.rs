@@ -121,7 +121,7 @@ pub fn segment(scope: &Scope<'_>) -> Result<NonZeroU16, SettingsError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::none_given;
+    use crate::bare::none_given;
 
     #[test]
     fn packets__as_each_set_has_them() {

@@ -256,7 +256,7 @@ const PUBLISHED: [Table; 6] = [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Facts, none_given};
+    use crate::bare::{Facts, none_given};
     use flowsieve_settings::Settings;
 
     fn thresholds_of(settings: &Settings, facts: &Facts) -> Result<Vec<u64>, SettingsError> {
@@ -266,11 +266,11 @@ mod tests {
 
     #[test]
     fn thresholds__published_for_the_nearest_load() {
-        let web_search = Facts { name: Some("web-search"), load: Some(0.82), uniform_to: None };
+        let web_search = Facts { name: Some("web-search"), load: Some(0.82), ..Facts::NONE };
         let found = thresholds_of(&none_given(), &web_search).unwrap();
         assert_eq!(found[0], 1_327_140);
         assert_eq!(found[6], 3_626_640);
-        let w4 = Facts { name: Some("qcluster-w4"), load: Some(0.5), uniform_to: None };
+        let w4 = Facts { name: Some("qcluster-w4"), load: Some(0.5), ..Facts::NONE };
         assert_eq!(thresholds_of(&none_given(), &w4).unwrap()[0], 45_646);
         for row in PUBLISHED.iter().flat_map(|(_, _, table)| table) {
             assert!(row.is_sorted_by(|a, b| a < b), "{row:?}");
@@ -279,14 +279,14 @@ mod tests {
 
     #[test]
     fn thresholds__equal_split_of_an_unknown_distribution() {
-        let uniform = Facts { name: None, load: Some(0.8), uniform_to: Some(8_000) };
+        let uniform = Facts::uniform(8_000, 0.8);
         let found = thresholds_of(&none_given(), &uniform).unwrap();
         assert_eq!(found, [1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 7_000]);
     }
 
     #[test]
     fn thresholds__published_for_another_workload() {
-        let uniform = Facts { name: None, load: Some(0.8), uniform_to: Some(8_000) };
+        let uniform = Facts::uniform(8_000, 0.8);
         let of = |name: &str| thresholds_of(&none_given().with(Some("pias"), "published_for", name), &uniform);
         assert_eq!(of("web-search").unwrap()[0], 909 * 1_460);
         assert_eq!(of("qcluster-w4").unwrap()[0], 39_976);
@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn thresholds__refused_where_they_cannot_be() {
-        let unknown = Facts { name: None, load: None, uniform_to: None };
+        let unknown = Facts::NONE;
         assert_eq!(thresholds_of(&none_given(), &unknown).unwrap_err().key(), Some("thresholds"));
         let settings = none_given().with(Some("pias"), "thresholds", "published");
         assert!(thresholds_of(&settings, &unknown).is_err());

@@ -209,14 +209,14 @@ fn sketch(context: &Context<'_>) -> Result<SketchParams, SettingsError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Facts, none_given};
+    use crate::bare::{Facts, none_given};
     use flowsieve_core::qcluster::sketch::Keep;
     use flowsieve_core::qcluster::weights::{ClusterSize, ThresholdRule};
     use flowsieve_core::qcluster::{ClusterGroup, Service};
     use flowsieve_core::taggers::cluster::Left;
     use flowsieve_settings::{Origin, Place, Raw, Settings};
 
-    const W4: Facts = Facts { name: Some("qcluster-w4"), load: Some(0.6), uniform_to: None };
+    const W4: Facts = Facts { name: Some("qcluster-w4"), load: Some(0.6), ..Facts::NONE };
 
     fn params(name: &str, settings: &Settings) -> Result<ClusterParams, String> {
         let entry = crate::registry::find(name).unwrap();

@@ -123,7 +123,7 @@ fn worst(queues: usize) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Facts, none_given};
+    use crate::bare::{Facts, none_given};
 
     fn computed(rule: Computed, queues: usize, facts: &Facts) -> Result<Vec<u64>, String> {
         let settings = none_given();
@@ -132,7 +132,7 @@ mod tests {
     }
 
     fn uniform(load: Option<f64>) -> Facts {
-        Facts { name: None, load, uniform_to: Some(1_000_000) }
+        Facts { load, uniform_to: Some(1_000_000), ..Facts::NONE }
     }
 
     /// With uniform sizes up to 1, a share 2a − a² of the bytes lies before the offset a.
@@ -172,7 +172,7 @@ mod tests {
             assert!(refused(rule, 8, Some(1.2)).contains("a load of 1.2; expected more than 0 and less than 1"));
         }
         assert!(refused(Computed::TwoLevel, 8, Some(0.5)).contains("`queues` = 2"));
-        let unknown = Facts { name: None, load: Some(0.5), uniform_to: None };
+        let unknown = Facts { load: Some(0.5), ..Facts::NONE };
         assert!(computed(Computed::Optimal, 8, &unknown).unwrap_err().contains("are not known"));
     }
 }

@@ -1,36 +1,18 @@
 //! What feeds tags, and what ports read: what is declared, held against trials.
 
+use flowsieve_schemes::bare::{self, Facts};
 use flowsieve_schemes::feeds::{Fact, Feeds, Field};
-use flowsieve_schemes::{Context, REGISTRY, Scheme, WorkloadFacts, registry};
+use flowsieve_schemes::{REGISTRY, Scheme};
 use flowsieve_settings::{Place, Settings};
 use flowsieve_sim::topology::{FABRIC_SETTINGS, Fabric};
 
 mod ports;
 mod taggers;
 
-struct Uniform;
-
-impl WorkloadFacts for Uniform {
-    fn distribution(&self) -> Option<&str> {
-        None
-    }
-
-    fn load(&self) -> Option<f64> {
-        Some(0.6)
-    }
-
-    fn quantile_bytes(&self, p: f64) -> Option<u64> {
-        Some((p * 1e6).round() as u64)
-    }
-}
-
 fn scheme(name: &str, other: &[(&str, &str)]) -> Scheme {
-    let settings = other.iter().fold(
-        Settings::of([flowsieve_schemes::SETTINGS, FABRIC_SETTINGS].concat().concat()),
-        |settings, (key, value)| settings.with(Some(name), key, *value),
-    );
-    let entry = registry::find(name).expect("a scheme");
-    entry.scheme(&Context { scope: settings.scheme(name), workload: &Uniform }).expect("it is built")
+    let settings =
+        other.iter().fold(bare::none_given(), |settings, (key, value)| settings.with(Some(name), key, *value));
+    bare::scheme(name, &settings, &Facts::uniform(1_000_000, 0.6)).expect("it is built")
 }
 
 /// What trials of a scheme show.

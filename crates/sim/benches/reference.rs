@@ -15,10 +15,10 @@
 //! times. A turn counts if its threads had a core each: its processor time is at least 0.9 N times its wall time, but
 //! for what threads wait for each other. With one thread (`--threads 1`) only the cut runs are made.
 
-use flowsieve_schemes::{Context, Knows, Scheme, WorkloadFacts, registry};
+use flowsieve_schemes::{Knows, Scheme, WorkloadFacts, bare, registry};
 use flowsieve_settings::Settings;
-use flowsieve_sim::topology::{FABRIC_SETTINGS, Fabric};
-use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec, WORTH_A_MEETING};
+use flowsieve_sim::topology::Fabric;
+use flowsieve_sim::{FctEnd, Flows, Partitioning, RunSpec, WORTH_A_MEETING};
 use flowsieve_workload::{
     BoundsLaw, DrawnBounds, Generator, LoadCounts, Predict, SizeDistribution, arrival_rate_per_host, builtin,
 };
@@ -116,7 +116,7 @@ fn options() -> Options {
 }
 
 fn settings(options: &Options) -> Settings {
-    let settings = Settings::of([flowsieve_schemes::SETTINGS, FABRIC_SETTINGS].concat().concat());
+    let settings = bare::none_given();
     match options.fabric {
         FabricKind::LeafSpine => settings
             .with(None, "kind", "leaf-spine")
@@ -167,9 +167,8 @@ fn main() {
         Box::new(all.take(options.flows))
     };
     let built = options.schemes.iter().map(|name| {
-        let entry = registry::find(name).expect("a scheme");
-        let scheme = entry.scheme(&Context { scope: settings.scheme(name), workload: &web_search }).expect("built");
-        (name, entry.knows == Knows::Bounds, scheme)
+        let knows = registry::find(name).expect("a scheme").knows;
+        (name, knows == Knows::Bounds, bare::scheme(name, &settings, &web_search).expect("built"))
     });
     let schemes: Vec<(&String, bool, Scheme)> = built.collect();
     let mut rates: Vec<Vec<f64>> = vec![Vec::new(); schemes.len()];
@@ -179,20 +178,10 @@ fn main() {
             // Flows without ACKs end when they have arrived. That has no part in the event loop.
             let acknowledges = scheme.classes.iter().all(|class| class.transport.facts().acknowledges);
             let run_spec = RunSpec {
-                fabric: &fabric,
-                scheme,
-                wire_overhead: 0,
-                flows: Flows::Given(&flows),
                 predictions: has_bounds.then_some(&bounds),
-                announcements: None,
-                measure: Measure::All,
                 fct_end: if acknowledges { FctEnd::Ack } else { FctEnd::Arrival },
-                seed: 1,
-                max_time: None,
                 partitioning: options.stages().unwrap_or(Partitioning::Whole),
-                most_packet_hops: None,
-                fruitless_timeouts: None,
-                most_under_way: None,
+                ..RunSpec::new(&fabric, scheme, Flows::Given(&flows))
             };
             if let Some(stages) = options.stages().filter(|_| options.threads > Some(1)) {
                 if run == 0 {

@@ -44,6 +44,28 @@ pub struct RunSpec<'a> {
     pub most_under_way: Option<u64>,
 }
 
+impl<'a> RunSpec<'a> {
+    /// Returns the run of these flows until the fabric is empty, each until it has arrived, from seed 1 and without limits.
+    pub fn new(fabric: &'a Fabric, scheme: &'a Scheme, flows: Flows<'a>) -> RunSpec<'a> {
+        RunSpec {
+            fabric,
+            scheme,
+            wire_overhead: 0,
+            flows,
+            predictions: None,
+            announcements: None,
+            measure: Measure::All,
+            fct_end: FctEnd::Arrival,
+            seed: 1,
+            max_time: None,
+            partitioning: Partitioning::Whole,
+            most_packet_hops: None,
+            fruitless_timeouts: None,
+            most_under_way: None,
+        }
+    }
+}
+
 /// Where flows come from.
 #[derive(Clone, Copy)]
 pub enum Flows<'a> {

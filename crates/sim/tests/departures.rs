@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::by_hand::{Nothing, Trial, fcts, flow, rack, scheme};
+use crate::by_hand::{Trial, fcts, flow, rack, scheme};
 use flowsieve_core::readings::Reading;
 use flowsieve_core::tagger::FlowEvent;
 use flowsieve_core::{Message, Tagger, Time};
 use flowsieve_record::PointResult;
+use flowsieve_schemes::bare::Facts;
 use flowsieve_schemes::parts::{Own, packet_facts};
 use flowsieve_schemes::scheme::{Class, Scheme};
 use flowsieve_schemes::{Context, parts, registry};
@@ -83,7 +84,7 @@ impl Endpoint for Delays {
 
 /// A scheme with this transport, whose endpoints hear departures or not.
 fn delays(settings: &Settings, one_by_one: bool, hears_departures: bool) -> Scheme {
-    let context = Context { scope: settings.scheme("delays"), workload: &Nothing };
+    let context = Context { scope: settings.scheme("delays"), workload: &Facts::NONE };
     let facts = TransportFacts { hears_departures, ..packet_facts(&context.scope, None).expect("facts") };
     let transport = TransportSpec::custom(facts, Constants::NONE, move |_| Delays {
         segment: facts.segment.into(),

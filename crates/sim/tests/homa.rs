@@ -5,7 +5,8 @@
 use crate::by_hand::{Trial, fcts, flow, marks_and_drops, rack, scheme};
 use flowsieve_core::Time;
 use flowsieve_record::PointResult;
-use flowsieve_schemes::{Context, Follows, Scheme, WorkloadFacts, registry};
+use flowsieve_schemes::bare::{self, Facts};
+use flowsieve_schemes::{Follows, Scheme};
 use flowsieve_settings::Settings;
 use flowsieve_sim::{Flows, Partitioning};
 use flowsieve_workload::{ClosedLoop, Flow, Offer, Pattern, Queries, Rounding, SizeDistribution, Think};
@@ -105,30 +106,8 @@ fn closed_loops_and_losses__every_message_ends_or_is_given_up() {
     assert!(result.warnings.iter().any(|text| text.starts_with("2 flows were given up: ")), "{:?}", result.warnings);
 }
 
-/// A workload whose messages follow others.
-struct Following(Follows);
-
-impl WorkloadFacts for Following {
-    fn distribution(&self) -> Option<&str> {
-        None
-    }
-
-    fn load(&self) -> Option<f64> {
-        None
-    }
-
-    fn quantile_bytes(&self, _: f64) -> Option<u64> {
-        None
-    }
-
-    fn follows(&self) -> Follows {
-        self.0
-    }
-}
-
 fn homa_for(settings: &Settings, follows: Follows) -> Scheme {
-    let entry = registry::find("homa").expect("a scheme");
-    entry.scheme(&Context { scope: settings.scheme("homa"), workload: &Following(follows) }).expect("settings that fit")
+    bare::scheme("homa", settings, &Facts { follows, ..Facts::NONE }).expect("settings that fit")
 }
 
 /// The same however the fabric is cut.

@@ -3,7 +3,8 @@
 use std::num::NonZeroU64;
 use std::sync::{Arc, Mutex};
 
-use crate::by_hand::{Nothing, Trial, fcts, flow, rack};
+use crate::by_hand::{Trial, fcts, flow, rack};
+use flowsieve_schemes::bare::Facts;
 use flowsieve_schemes::parts::{self, Own};
 use flowsieve_schemes::scheme::{Nic, Scheme};
 use flowsieve_schemes::{Context, registry};
@@ -58,7 +59,7 @@ impl CongestionControl for Constant {
 
 fn with(settings: &Settings, control: Constant) -> Scheme {
     let congestion = Some(CongestionSpec::custom(move |_| control.clone()));
-    let context = Context { scope: settings.scheme("constant"), workload: &Nothing };
+    let context = Context { scope: settings.scheme("constant"), workload: &Facts::NONE };
     let within = registry::find("dctcp").expect("a scheme").within(&context).expect("settings that go together");
     parts::build(&within, Own { congestion, ..Own::default() }).expect("settings that go together")
 }

@@ -4,14 +4,15 @@
 #[path = "../../flowsieve/examples/own_scheme/credits.rs"]
 mod credits;
 
-use crate::by_hand::{Nothing, Trial, fcts, flow, marks_and_drops, rack, scheme};
+use crate::by_hand::{Trial, fcts, flow, marks_and_drops, rack, scheme};
 use credits::{ENTRY, with_credits};
+use flowsieve_schemes::bare::Facts;
 use flowsieve_schemes::scheme::{Nic, Scheme};
 use flowsieve_schemes::{Context, registry};
 use flowsieve_settings::Settings;
 
 fn context(settings: &Settings) -> Context<'_> {
-    Context { scope: settings.scheme(ENTRY.name), workload: &Nothing }
+    Context { scope: settings.scheme(ENTRY.name), workload: &Facts::NONE }
 }
 
 #[test]

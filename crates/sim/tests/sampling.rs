@@ -7,7 +7,7 @@ use flowsieve_core::Time;
 use flowsieve_record::{PointResult, Series};
 use flowsieve_sim::sample::{GOODPUT, LEAST_BACKLOG, MOST_BACKLOG, MOST_VALUES, Sampling, UTILISATION};
 use flowsieve_sim::topology::Fabric;
-use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec, run, run_sampled};
+use flowsieve_sim::{Flows, Partitioning, RunSpec, run, run_sampled};
 use flowsieve_transport::tcp::congestion::{ALPHA, WINDOW};
 use flowsieve_workload::Flow;
 use proptest::prelude::*;
@@ -19,22 +19,8 @@ fn sampled_as(hosts: u32, flows: &[Flow], sampling: impl Fn(&Fabric) -> Sampling
     let numbered = || -> Box<dyn Iterator<Item = Flow>> {
         Box::new((0..).zip(flows).map(|(id, flow)| Flow { id, ..*flow }).collect::<Vec<_>>().into_iter())
     };
-    let run_spec = RunSpec {
-        fabric: &fabric,
-        scheme: &scheme("dctcp", &settings),
-        wire_overhead: 0,
-        flows: Flows::Given(&numbered),
-        predictions: None,
-        announcements: None,
-        measure: Measure::All,
-        fct_end: FctEnd::Arrival,
-        seed: 1,
-        max_time: None,
-        partitioning: Partitioning::Whole,
-        most_packet_hops: None,
-        fruitless_timeouts: None,
-        most_under_way: None,
-    };
+    let scheme = scheme("dctcp", &settings);
+    let run_spec = RunSpec::new(&fabric, &scheme, Flows::Given(&numbered));
     run_sampled(&run_spec, &sampling(&fabric), &mut flowsieve_sim::go_on).unwrap()
 }
 

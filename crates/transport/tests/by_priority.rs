@@ -1,12 +1,11 @@
 //! Losses found by the priorities around a gap (QCLIMB, NSDI 2024, §3.2): what the receiver says of its first gap, what the
 //! sender makes of it, and both over one path. Times are computed by hand. The last tests are of any gap, too.
 
-use crate::common;
-use crate::common::arrivals::{EACH, SECOND, acks_of};
+use crate::common::arrivals::{EACH, SECOND};
 use crate::common::host::{Host, Seen, tcp};
 use crate::common::path::Path;
 use crate::common::random::{CLEAR, Weather};
-use crate::common::{SEGMENT, ns2, rfc, trace};
+use crate::common::{SEGMENT, ns2, rfc, traces};
 use flowsieve_core::{Kind, Message, NONE, Tag, Time};
 use flowsieve_transport::tcp::params::{Gaps, LossDetection, RtoRule};
 use flowsieve_transport::tcp::receiver::AckRule;
@@ -18,205 +17,164 @@ fn by_priority(params: TcpParams) -> TcpParams {
     TcpParams { loss_detection: LossDetection::ByPriority(Gaps::First), ..params }
 }
 
-/// What each arrival is answered with.
-fn acks(rule: AckRule, arrivals: &str) -> Vec<String> {
-    acks_of(Gaps::First, rule, arrivals)
+/// One microsecond a packet at either port, ten for an ACK, an RTO of 2 ms.
+fn path(initial_window: u32) -> Path {
+    Path::new(&by_priority(TcpParams { initial_window, ..ns2() }), [1, 1])
 }
 
-#[test]
-fn receiver__equal_priorities_around_a_gap_are_a_loss() {
-    assert_eq!(acks(EACH, "0@2 2@2 3@1"), ["1", "1[2-2]!", "1[2-3]!"]);
-}
+traces! {
+    receiver__equal_priorities_around_a_gap_are_a_loss: (Gaps::First, EACH),
+        "0 < 0@2 2@2 3@1  > 1 1[2-2]x 1[2-3]x";
 
-#[test]
-fn receiver__other_priorities_are_none() {
-    assert_eq!(acks(EACH, "0@2 2@1 3@1"), ["1", "1[2-2]?", "1[2-3]?"]);
-    assert_eq!(acks(EACH, "0@1 2@2"), ["1", "1[2-2]?"]);
-}
+    receiver__other_priorities_are_none: (Gaps::First, EACH),
+        "0 < 0@2 2@1 3@1  > 1 1[2-2]? 1[2-3]?",
+        "0 < 0@1 2@2      > 1 1[2-2]?";
 
-#[test]
-fn receiver__before_the_first_segment_nothing_is_known() {
-    assert_eq!(acks(EACH, "1@2 2@2 0@2"), ["0[1-1]?", "0[1-2]?", "3"]);
-}
+    receiver__before_the_first_segment_nothing_is_known: (Gaps::First, EACH),
+        "0 < 1@2 2@2 0@2  > 0[1-1]? 0[1-2]? 3";
 
-#[test]
-fn receiver__a_climb_arrives_from_its_top() {
-    assert_eq!(acks(EACH, "3@1 2@2 0@3 1@3 4@0"), ["0[3-3]?", "0[2-3]?", "1?", "4", "5"]);
-}
+    receiver__a_climb_arrives_from_its_top: (Gaps::First, EACH),
+        "0 < 3@1 2@2 0@3 1@3 4@0  > 0[3-3]? 0[2-3]? 1? 4 5";
 
-#[test]
-fn receiver__each_hole_is_asked_for_when_the_one_before_is_filled() {
-    assert_eq!(acks(EACH, "0@2 4@2 1@0r 2@0r 3@0r"), ["1", "1[4-4]!", "2!", "3!", "5"]);
-}
+    receiver__each_hole_is_asked_for_when_the_one_before_is_filled: (Gaps::First, EACH),
+        "0 < 0@2 4@2 1@0r 2@0r 3@0r  > 1 1[4-4]x 2x 3x 5";
 
-#[test]
-fn receiver__the_first_of_two_gaps_speaks() {
-    assert_eq!(acks(EACH, "0@2 2@2 4@2 1@0r 3@0r"), ["1", "1[2-2]!", "1[4-4]!", "3!", "5"]);
-    assert_eq!(acks(EACH, "0@2 2@2 4@1 1@0r 3@2"), ["1", "1[2-2]!", "1[4-4]!", "3?", "5"]);
-    assert_eq!(acks(EACH, "0@3 2@2 4@2 1@3"), ["1", "1[2-2]?", "1[4-4]?", "3!"], "3 is lost, 1 was under way");
-}
+    receiver__the_first_of_two_gaps_speaks: (Gaps::First, EACH),
+        "0 < 0@2 2@2 4@2 1@0r 3@0r  > 1 1[2-2]x 1[4-4]x 3x 5",
+        "0 < 0@2 2@2 4@1 1@0r 3@2   > 1 1[2-2]x 1[4-4]x 3? 5",
+        // 3 is lost, 1 was under way.
+        "0 < 0@3 2@2 4@2 1@3        > 1 1[2-2]? 1[4-4]? 3x";
 
-#[test]
-fn receiver__a_retransmission_leaves_the_side_as_it_was() {
     // Sent again too early, 1 arrives at the highest priority, as 3 does; 2 is under way at priority 1.
-    assert_eq!(acks(EACH, "0@2 1@0r 3@0 2@1 1@2"), ["1", "2", "2[3-3]?", "4", "4d"]);
-    // 2 and 3 of priority 1 or 2: which of them climbed first is not known.
-    assert_eq!(acks(EACH, "0@2 4@1 1@0r 2@0r"), ["1", "1[4-4]?", "2?", "3?"]);
-}
+    receiver__a_retransmission_leaves_the_side_as_it_was: (Gaps::First, EACH),
+        "0 < 0@2 1@0r 3@0 2@1 1@2  > 1 2 2[3-3]? 4 4d",
+        // 2 and 3 of priority 1 or 2: which of them climbed first is not known.
+        "0 < 0@2 4@1 1@0r 2@0r     > 1 1[4-4]? 2? 3?";
 
-#[test]
-fn receiver__a_retransmission_beyond_the_edge_equals_nothing() {
     // Its neighbour of the same priority was sent for the first time, and tells.
-    assert_eq!(acks(EACH, "0@0 2@0r 4@0 3@0"), ["1", "1[2-2]?", "1[4-4]?", "1[2-4]!"]);
-    assert_eq!(acks(EACH, "0@1 3@1 2@0r"), ["1", "1[3-3]!", "1[2-3]!"]);
-    assert_eq!(acks(EACH, "0@1 2@1 3@0r 5@1 1@0r"), ["1", "1[2-2]!", "1[2-3]!", "1[5-5]!", "4!"]);
-}
+    receiver__a_retransmission_beyond_the_edge_equals_nothing: (Gaps::First, EACH),
+        "0 < 0@0 2@0r 4@0 3@0       > 1 1[2-2]? 1[4-4]? 1[2-4]x",
+        "0 < 0@1 3@1 2@0r           > 1 1[3-3]x 1[2-3]x",
+        "0 < 0@1 2@1 3@0r 5@1 1@0r  > 1 1[2-2]x 1[2-3]x 1[5-5]x 4x";
 
-#[test]
-fn receiver__between_messages_nothing_is_known() {
-    assert_eq!(acks(EACH, "0@1. 2@1m1 1@1m1 4@1m1"), ["1", "1[2-2]?", "3", "3[4-4]!"]);
-    assert_eq!(acks(EACH, "0@1 2@1m1"), ["1", "1[2-2]?"], "the end of the first is missing");
-}
+    receiver__between_messages_nothing_is_known: (Gaps::First, EACH),
+        "0 < 0@1. 2@1m1 1@1m1 4@1m1  > 1 1[2-2]? 3 3[4-4]x",
+        // The end of the first is missing.
+        "0 < 0@1 2@1m1               > 1 1[2-2]?";
 
-#[test]
-fn receiver__duplicates_speak_of_the_gap_too() {
-    assert_eq!(acks(EACH, "0@2 2@2 2@0r 0@0r 1@2 1@0r"), ["1", "1[2-2]!", "1[2-2]d!", "1d!", "3", "3d"]);
-}
+    receiver__duplicates_speak_of_the_gap_too: (Gaps::First, EACH),
+        "0 < 0@2 2@2 2@0r 0@0r 1@2 1@0r  > 1 1[2-2]x 1[2-2]dx 1dx 3 3d";
 
-#[test]
-fn receiver__in_order_acks_are_delayed_as_ever() {
-    assert_eq!(acks(SECOND, "0@1 1@1 2@1 4@1 3@0r 5@1"), ["", "2", "", "3[4-4]!", "5", ""]);
-}
+    receiver__in_order_acks_are_delayed_as_ever: (Gaps::First, SECOND),
+        "0 < 0@1 1@1 2@1 4@1 3@0r 5@1  > - 2 - 3[4-4]x 5 -";
 
-#[test]
-fn receiver__farther_segments_leave_no_trace() {
-    let rule = AckRule { span: 3, ..EACH };
-    assert_eq!(acks(rule, "0@1 4@1 3@2 4@1 1@1"), ["1", "1", "1[3-3]?", "1?", "2?"]);
-}
+    receiver__farther_segments_leave_no_trace: (Gaps::First, AckRule { span: 3, ..EACH }),
+        "0 < 0@1 4@1 3@2 4@1 1@1  > 1 1 1[3-3]? 1? 2?";
 
-#[test]
-fn sender__an_update_is_a_delivery_like_any_other() {
     // Nothing is sent again, and the window grows as if segments had arrived in order.
-    trace(
-        &by_priority(rfc()),
-        "0   push 100
-         0   > 0-9
-         100 < ack 0 sack 4-9 update
-         100 > 10-21
-         100 = cwnd 16
-         101 < ack 10
-         101 > 22-29
-         101 = cwnd 20
-         101 = flight 20",
-    );
-}
+    sender__an_update_is_a_delivery_like_any_other: by_priority(rfc()), "
+        0   push 100                 > 0-9
+        100 < ack 0 sack 4-9 update  > 10-21  = cwnd 16
+        101 < ack 10                 > 22-29  = cwnd 20  = flight 20";
 
-#[test]
-fn sender__a_loss_is_sent_again_once_and_halves_the_window_once() {
-    trace(
-        &by_priority(rfc()),
-        "0   push 10
-         0   > 0-9
-         100 < ack 1
-         101 < ack 1 sack 2-2 retransmit
-         101 > r1
-         101 = cwnd 4.5
-         101 = found 1
-         102 < ack 1 sack 2-3 retransmit
-         103 < ack 1 sack 5-9 retransmit
-         103 = flight 2
-         201 < ack 4 retransmit
-         201 > r4
-         201 = cwnd 4.5
-         201 = found 2
-         301 < ack 10
-         301 done 10",
-    );
-}
+    sender__a_loss_is_sent_again_once_and_halves_the_window_once: by_priority(rfc()), "
+        0   push 10                      > 0-9
+        100 < ack 1
+        101 < ack 1 sack 2-2 retransmit  > r1  = cwnd 4.5  = found 1
+        102 < ack 1 sack 2-3 retransmit
+        103 < ack 1 sack 5-9 retransmit        = flight 2
+        201 < ack 4 retransmit           > r4  = cwnd 4.5  = found 2
+        301 < ack 10                           = done 10";
 
-#[test]
-fn sender__the_receiver_asks_past_the_window() {
     // Segments 2 to 10 are lost, too, and fill the halved window.
-    let params = by_priority(TcpParams { initial_window: 12, ..rfc() });
-    trace(
-        &params,
-        "0   push 12
-         0   > 0-11
-         100 < ack 1
-         101 < ack 1 sack 11-11 retransmit
-         101 > r1
-         101 = cwnd 5.5
-         101 = flight 10
-         201 < ack 2 retransmit
-         201 > r2
-         201 = cwnd 5.5",
-    );
-}
+    sender__the_receiver_asks_past_the_window: by_priority(TcpParams { initial_window: 12, ..rfc() }), "
+        0   push 12                        > 0-11
+        100 < ack 1
+        101 < ack 1 sack 11-11 retransmit  > r1  = cwnd 5.5  = flight 10
+        201 < ack 2 retransmit             > r2  = cwnd 5.5";
 
-#[test]
-fn sender__a_lost_retransmission_waits_for_the_timer() {
-    trace(
-        &by_priority(rfc()),
-        "0     push 10
-         0     > 0-9
-         100   < ack 1 sack 2-8 retransmit
-         100   > r1
-         150   < ack 1 sack 2-9 retransmit
-         10100 timer
-         10100 > r1
-         10100 = found 1
-         10200 < ack 10
-         10200 done 10",
-    );
-}
+    sender__a_lost_retransmission_waits_for_the_timer: by_priority(rfc()), "
+        0     push 10                      > 0-9
+        100   < ack 1 sack 2-8 retransmit  > r1
+        150   < ack 1 sack 2-9 retransmit
+        10100 timer                        > r1  = found 1
+        10200 < ack 10                           = done 10";
 
-#[test]
-fn sender__after_a_timeout_only_what_is_new_is_asked_for() {
-    trace(
-        &by_priority(rfc()),
-        "0     push 16
-         0     > 0-9
-         100   < ack 1 sack 5-9 update
-         100   > 10-15
-         10100 timer
-         10100 > r1
-         10200 < ack 2 retransmit
-         10200 > r2-3
-         10300 < ack 4
-         10300 > r4 r10-12
-         10400 < ack 13 retransmit
-         10400 > r13-15
-         10400 = found 0
-         10500 < ack 16
-         10500 done 16
-         10500 push 4
-         10500 > 16-19
-         10600 < ack 17 sack 18-18 retransmit
-         10600 > r17
-         10600 = found 1
-         10700 < ack 20
-         10700 done 4",
-    );
-}
+    sender__after_a_timeout_only_what_is_new_is_asked_for: by_priority(rfc()), "
+        0     push 16                         > 0-9
+        100   < ack 1 sack 5-9 update         > 10-15
+        10100 timer                           > r1
+        10200 < ack 2 retransmit              > r2-3
+        10300 < ack 4                         > r4 r10-12
+        10400 < ack 13 retransmit             > r13-15  = found 0
+        10500 < ack 16                                  = done 16
+        10500 push 4                          > 16-19
+        10600 < ack 17 sack 18-18 retransmit  > r17     = found 1
+        10700 < ack 20                                  = done 4";
 
-#[test]
-fn sender__flags_that_make_no_sense_do_nothing() {
-    trace(
-        &by_priority(rfc()),
-        "0   < ack 0 retransmit
-         0   push 10
-         0   > 0-9
-         50  < ack 3 sack 20-21 retransmit
-         60  < ack 11 retransmit
-         100 < ack 5
-         101 < ack 4 sack 7-7 retransmit
-         102 < ack 5 sack 5-6 retransmit
-         102 = found 0
-         103 < ack 10 retransmit
-         103 = cwnd 10
-         103 = flight 0
-         103 done 10",
-    );
+    sender__flags_that_make_no_sense_do_nothing: by_priority(rfc()), "
+        0   < ack 0 retransmit
+        0   push 10                      > 0-9
+        50  < ack 3 sack 20-21 retransmit
+        60  < ack 11 retransmit
+        100 < ack 5
+        101 < ack 4 sack 7-7 retransmit
+        102 < ack 5 sack 5-6 retransmit  = found 0
+        103 < ack 10 retransmit          = cwnd 10  = flight 0  = done 10";
+
+    // Segment n + 1 arrives at n + 3, and its ACK at n + 13; each hole takes a round trip of 12.
+    losses_in_a_row__one_is_repaired_without_the_timer_where_one_segment_follows: path(3), "
+        0       push 2 2x 2
+        1000000              = finished 26  = timeouts none  = found 1  = sent 1 2 1";
+
+    losses_in_a_row__two_are_repaired_without_the_timer_where_one_segment_follows: path(4), "
+        0       push 2 2x 2x 2
+        1000000                 = finished 39  = timeouts none  = found 2  = sent 1 2 2 1";
+
+    // The ACK of 0 made the window 13.
+    losses_in_a_row__ten_are_repaired_likewise_and_halve_the_window_once: path(12), "
+        0       push 2 2x 2x 2x 2x 2x 2x 2x 2x 2x 2x 2
+        140                     = cwnd 6.5  = found 0
+        1000000                 = finished 143  = timeouts none  = found 10  = sent 1 2 2 2 2 2 2 2 2 2 2 1";
+
+    // 0, 4, 2, 3 arrive at 2 to 5; the ACK of 0 at 12 sets the timer.
+    loss__where_a_priority_ends_is_left_to_the_timer: path(10), "
+        0       push 2 2x 1 1 0
+        1000000                  = timeouts 2012/1  = finished 2024  = sent 1 2 1 1 1  = found 0";
+
+    // 0, 3 and 5 arrive at 2, 3 and 5, 1 and 2 at 6 and 7. Then the ACK asks for 4, at 17.
+    loss__is_found_when_the_edge_comes_to_it: path(10), "
+        0       push 3 3 3 2 2x 2
+        1000000                    = timeouts none  = finished 29  = sent 1 1 1 1 2 1  = found 1";
+
+    // 2 arrives at 4 and asks for 1, which arrives at 16 and asks for 3.
+    loss__of_two_gaps_one_after_the_other: path(10), "
+        0       push 2 2x 2 2x 2 2
+        1000000                     = timeouts none  = finished 38  = sent 1 2 1 2 1 1  = found 2";
+
+    // 2 arrives at 4; what is sent again at 14 is lost, and again at 2,014.
+    loss__of_a_retransmission_is_left_to_the_timer: path(10), "
+        0       push 2 2xx 2 2
+        1000000                 = timeouts 2014/1  = finished 2026  = sent 1 3 1 1  = found 1";
+
+    // The last of the climb arrives first but one. The ninth leaves at 12. Three ACKs move the edge, and the window.
+    overtaking__is_no_loss: path(8), "
+        0       push 3 3 2 2 1 1 0 0 4
+        1000000                         = sent 1 1 1 1 1 1 1 1 1  = timeouts none  = finished 24  = cwnd 11";
+
+    // 0 of the first and 2 of the second have one priority, and 1 is under way at a lower one.
+    messages__one_overtakes_another_without_loss: path(8), "
+        0       push 1
+        0       push 2 1
+        1000000           = sent 1 1 1  = timeouts none  = finished 12 14";
+
+    messages__a_loss_between_them_is_left_to_the_timer: path(8), "
+        0       push 0 0 0x
+        0       push 0 0 0
+        1000000              = timeouts 2013/2  = found 0", "
+        0       push 0 0 0
+        0       push 0x 0 0
+        1000000              = timeouts 2014/3  = found 0";
 }
 
 fn host() -> Host {
@@ -257,113 +215,6 @@ fn endpoint__sends_what_an_ack_asks_for() {
     assert_eq!([0, 32, 96].map(|flag| answer(flag, 1)), [vec![], vec![], vec![]]);
     let again = Said::Data { segment: 1, last: false, retransmission: true };
     assert_eq!(answer(64, 1), [(again, 0)]);
-}
-
-/// One microsecond a packet at either port, ten for an ACK, an RTO of 2 ms.
-fn path(initial_window: u32) -> Path {
-    Path::new(&by_priority(TcpParams { initial_window, ..ns2() }), [1, 1])
-}
-
-const SECOND_LATER: Time = Time::from_us(1_000_000);
-
-#[test]
-fn losses_in_a_row__are_repaired_without_the_timer_where_one_segment_follows() {
-    // Segment n + 1 arrives at n + 3, and its ACK at n + 13; each hole takes a round trip of 12.
-    for n in [1, 2, 10] {
-        let mut path = path(n + 2);
-        path.lose = (1..=n).map(|seq| (seq, 0)).collect();
-        path.push(0, &vec![2; n as usize + 2]);
-        path.run_until(SECOND_LATER);
-        assert_eq!((path.finished, path.timeouts), (vec![u64::from(n + 13 + 12 * n)], vec![]));
-        assert_eq!(path.found_lost, n);
-        assert_eq!(path.sent.iter().sum::<u32>(), 2 * n + 2);
-    }
-}
-
-#[test]
-fn losses_in_a_row__halve_the_window_once() {
-    let mut path = path(12);
-    path.lose = (1..=10).map(|seq| (seq, 0)).collect();
-    path.push(0, &[2; 12]);
-    // The ACK of 0 made it 13.
-    path.run_until(Time::from_us(140));
-    assert_eq!((common::window(&path.tcp), path.found_lost), (6.5, 0));
-}
-
-#[test]
-fn loss__where_a_priority_ends_is_left_to_the_timer() {
-    // 0, 4, 2, 3 arrive at 2 to 5; the ACK of 0 at 12 sets the timer.
-    let mut path = path(10);
-    path.lose = [(1, 0)].into();
-    path.push(0, &[2, 2, 1, 1, 0]);
-    path.run_until(SECOND_LATER);
-    assert_eq!((path.timeouts, path.finished), (vec![(2_012, 1)], vec![2_024]));
-    assert_eq!((path.sent, path.found_lost), (vec![1, 2, 1, 1, 1], 0));
-}
-
-#[test]
-fn loss__is_found_when_the_edge_comes_to_it() {
-    // 0, 3 and 5 arrive at 2, 3 and 5, 1 and 2 at 6 and 7. Then the ACK asks for 4, at 17.
-    let mut path = path(10);
-    path.lose = [(4, 0)].into();
-    path.push(0, &[3, 3, 3, 2, 2, 2]);
-    path.run_until(SECOND_LATER);
-    assert_eq!((path.timeouts, path.finished), (vec![], vec![29]));
-    assert_eq!((path.sent, path.found_lost), (vec![1, 1, 1, 1, 2, 1], 1));
-}
-
-#[test]
-fn loss__of_two_gaps_one_after_the_other() {
-    // 2 arrives at 4 and asks for 1, which arrives at 16 and asks for 3.
-    let mut path = path(10);
-    path.lose = [(1, 0), (3, 0)].into();
-    path.push(0, &[2; 6]);
-    path.run_until(SECOND_LATER);
-    assert_eq!((path.timeouts, path.finished), (vec![], vec![38]));
-    assert_eq!((path.sent, path.found_lost), (vec![1, 2, 1, 2, 1, 1], 2));
-}
-
-#[test]
-fn loss__of_a_retransmission_is_left_to_the_timer() {
-    // 2 arrives at 4; what is sent again at 14 is lost, and again at 2,014.
-    let mut path = path(10);
-    path.lose = [(1, 0), (1, 1)].into();
-    path.push(0, &[2; 4]);
-    path.run_until(SECOND_LATER);
-    assert_eq!((path.timeouts, path.finished), (vec![(2_014, 1)], vec![2_026]));
-    assert_eq!((path.sent, path.found_lost), (vec![1, 3, 1, 1], 1));
-}
-
-#[test]
-fn overtaking__is_no_loss() {
-    // The last of the climb arrives first but one; all have arrived at 10, and the window has grown with each ACK.
-    let mut path = path(8);
-    path.push(0, &[3, 3, 2, 2, 1, 1, 0, 0, 4]);
-    path.run_until(SECOND_LATER);
-    assert_eq!((path.sent, path.timeouts, path.finished.len()), (vec![1; 9], vec![], 1));
-    assert!(common::window(&path.tcp) > 8.0);
-}
-
-#[test]
-fn messages__one_overtakes_another_without_loss() {
-    // 0 of the first and 2 of the second have one priority, and 1 is under way at a lower one.
-    let mut path = path(8);
-    path.push(0, &[1]);
-    path.push(1, &[2, 1]);
-    path.run_until(SECOND_LATER);
-    assert_eq!((path.sent, path.timeouts, path.finished), (vec![1; 3], vec![], vec![12, 14]));
-}
-
-#[test]
-fn messages__a_loss_between_them_is_left_to_the_timer() {
-    for (lost, acked) in [(2, 13), (3, 14)] {
-        let mut path = path(8);
-        path.lose = [(lost, 0)].into();
-        path.push(0, &[0; 3]);
-        path.push(1, &[0; 3]);
-        path.run_until(SECOND_LATER);
-        assert_eq!((path.timeouts, path.found_lost), (vec![(2_000 + acked, lost)], 0));
-    }
 }
 
 /// Priorities of a message: they climb and then fall.

@@ -4,7 +4,7 @@
 use std::num::NonZeroU64;
 
 use crate::common::host::{Host, Seen, tcp, unanswered};
-use crate::common::{SEGMENT, rfc};
+use crate::common::{SEGMENT, rfc, traces};
 use flowsieve_core::message::Bounds;
 use flowsieve_core::meta::Ecn;
 use flowsieve_core::tagger::{FlowEvent, FlowFacts};
@@ -25,47 +25,43 @@ fn delayed() -> TcpParams {
     TcpParams { ack_every: 2, delayed_ack: Time::from_us(500), ..params() }
 }
 
-fn per_flow(params: TcpParams, pauses: bool) -> Host {
-    Host::new(&tcp(params, Connections::PerFlow, Handshake::Never), pauses)
+/// A timer of at least 200 us, which is less than any timeout here.
+fn estimates() -> TcpParams {
+    TcpParams { rto: RtoRule::Rfc6298 { min: Time::from_us(200), initial: RtoRule::RFC_INITIAL }, ..params() }
 }
 
-#[test]
-fn events__reach_the_tagger_in_their_place_among_its_packets() {
+fn shared(connections: Connections, params: TcpParams, pauses: bool) -> Host {
+    Host::new(&tcp(params, connections, Handshake::Never), pauses)
+}
+
+fn per_flow(params: TcpParams, pauses: bool) -> Host {
+    shared(Connections::PerFlow, params, pauses)
+}
+
+/// Hosts are as many times 100 us away as their number says.
+fn warm(params: TcpParams) -> Host {
+    let spec = tcp(params, Connections::Warm, Handshake::Never);
+    Host::told(&spec, false, Some(Box::new(|peer| Time::from_us(100 * u64::from(peer)))))
+}
+
+traces! {
     // A message begins before its first packet is tagged and ends before the next one's; a timeout comes before what is
     // sent for it, a delivery before its ACK.
-    let mut host = Host::new(&tcp(params(), Connections::Persistent, Handshake::Never), false);
-    host.run(
-        "0    begin 7 to 1 of 10
-         0    > begins 7 first, 7/0-9.
-         10   begin 8 to 1 of 2
-         10   > begins 8 on 7 after 10
-         100  < 7 ack 10
-         100  > ends 7, 7/10-11m8.
-         150  < 5/0.
-         150  > arrives 5, 5 ack 1
-         2100 timer
-         2100 > timeout 7, 7/10m8r
-         2200 < 7 ack 11
-         2200 > 7/11m8r.
-         2300 < 7 ack 12
-         2300 > ends 8 on 7 again 2 timeouts 1
-         9000 = timer never",
-    );
-}
+    events__reach_the_tagger_in_their_place_among_its_packets: shared(Connections::Persistent, params(), false), "
+        0    begin 7 to 1 of 10  > begins 7 first, 7/0-9.
+        10   begin 8 to 1 of 2   > begins 8 on 7 after 10
+        100  < 7 ack 10          > ends 7, 7/10-11m8.
+        150  < 5/0.              > arrives 5, 5 ack 1
+        2100 timer               > timeout 7, 7/10m8r
+        2200 < 7 ack 11          > 7/11m8r.
+        2300 < 7 ack 12          > ends 8 on 7 again 2 timeouts 1
+        9000                     = timer never";
 
-#[test]
-fn events__deliveries_are_told_with_their_reordering() {
-    let mut host = per_flow(params(), false);
-    host.run(
-        "0 < 7/1
-         0 > 7 ack 0 sack 1-1
-         1 < 7/2.
-         1 > 7 ack 0 sack 1-2
-         2 < 7/0
-         2 > held 7 2920 4380000, arrives 7 late 1, 7 ack 3
-         3 < 7/0
-         3 > again 7, 7 ack 3 dup",
-    );
+    events__deliveries_are_told_with_their_reordering: per_flow(params(), false), "
+        0 < 7/1   > 7 ack 0 sack 1-1
+        1 < 7/2.  > 7 ack 0 sack 1-2
+        2 < 7/0   > held 7 2920 4380000, arrives 7 late 1, 7 ack 3
+        3 < 7/0   > again 7, 7 ack 3 dup";
 }
 
 #[test]
@@ -90,7 +86,11 @@ fn tags__know_their_packet_and_its_message() {
         matches!(seen[0], Seen::Told(FlowEvent::MessageStart { flow: 7, message: m, idle: i }) if (m, i) == (message, idle))
     );
     // The first is acknowledged at 105 us; the second is sent again after the RTO from then.
-    host.run("105 < 7 ack 1\n 2105 timer\n 2105 > timeout 7, 7/1r.");
+    host.run(
+        "
+        105  < 7 ack 1
+        2105 timer  > timeout 7, 7/1r.",
+    );
     let first = FlowFacts {
         flow: 7,
         now: Time::from_us(5),
@@ -113,7 +113,11 @@ fn tags__know_their_packet_and_its_message() {
 #[test]
 fn tags__of_answers_have_no_message() {
     let mut host = per_flow(params(), false);
-    host.run("9 < 7/0. marked from 4\n 9 > arrives 7, 7 ack 1 marked\n 9 < 8 syn\n 9 > 8 syn-ack");
+    host.run(
+        "
+        9 < 7/0. marked from 4  > arrives 7, 7 ack 1 marked
+        9 < 8 syn               > 8 syn-ack",
+    );
     assert_eq!(host.facts[0], FlowFacts::control(7, Kind::Ack, Time::from_us(9)));
     assert_eq!(host.facts[1], FlowFacts::control(8, Kind::Control, Time::from_us(9)));
     let packet = host.last(7);
@@ -125,277 +129,156 @@ fn tags__of_answers_have_no_message() {
 fn answers__can_be_marked_where_acks_can() {
     let ecn_of_acks = |ecn_acks| {
         let mut host = per_flow(TcpParams { ecn_acks, ..params() }, false);
-        host.run("10 < 7 syn\n 10 > 7 syn-ack\n 20 < 7/0\n 20 > 7 ack 1");
+        host.run(
+            "
+        10 < 7 syn  > 7 syn-ack
+        20 < 7/0    > 7 ack 1",
+        );
         host.last(7).ecn
     };
     assert_eq!([false, true].map(ecn_of_acks), [Ecn::NotCapable, Ecn::Capable]);
 }
 
-#[test]
-fn answers__leave_within_the_call_though_the_host_pauses() {
-    let mut host = per_flow(delayed(), true);
-    host.run(
-        "0   begin 9 to 1 of 1
-         0   > begins 9 first
-         10  < 7 syn
-         10  > 7 syn-ack
-         20  < 7/0
-         20  = timer 520 receiver 7
-         30  < 7/1
-         30  > 7 ack 2
-         40  < 7/2
-         50  < 7 probe
-         50  > 7 ack 3
-         60  < 7/3
-         560 timer
-         560 > 7 ack 4
-         560 = turns 1",
-    );
-}
+traces! {
+    answers__leave_within_the_call_though_the_host_pauses: per_flow(delayed(), true), "
+        0   begin 9 to 1 of 1  > begins 9 first
+        10  < 7 syn            > 7 syn-ack
+        20  < 7/0                         = timer 520 receiver 7
+        30  < 7/1              > 7 ack 2
+        40  < 7/2
+        50  < 7 probe          > 7 ack 3
+        60  < 7/3
+        560 timer              > 7 ack 4  = turns 1";
 
-#[test]
-fn turns__data_waits_for_them() {
-    let mut host = per_flow(params(), true);
-    host.run(
-        "0    begin 7 to 1 of 11
-         0    > begins 7 first
-         0    = turns 1
-         0    = timer never
-         50   turn
-         50   > 7/0
-         50   = timer 2050 sender 7
-         60   < 7 ack 1
-         60   = timer 2050 sender 7
-         70   turn
-         70   > 7/1
-         2070 timer
-         2070 > timeout 7
-         2070 = turns 1
-         2080 turn
-         2080 > 7/1r
-         2080 turn unused
-         2080 = turns 0
-         2090 < 7 ack 2
-         2090 = turns 1
-         2090 turn
-         2090 > 7/2
-         2090 turn
-         2090 > 7/3
-         2090 turn unused",
-    );
-}
+    turns__data_waits_for_them: per_flow(params(), true), "
+        0    begin 7 to 1 of 11  > begins 7 first  = turns 1  = timer never
+        50   turn                > 7/0             = timer 2050 sender 7
+        60   < 7 ack 1                             = timer 2050 sender 7
+        70   turn                > 7/1
+        2070 timer               > timeout 7       = turns 1
+        2080 turn                > 7/1r
+        2080 turn unused                           = turns 0
+        2090 < 7 ack 2                             = turns 1
+        2090 turn                > 7/2
+        2090 turn                > 7/3
+        2090 turn unused";
 
-#[test]
-fn turns__are_among_connections_a_packet_each() {
-    let mut host = per_flow(params(), true);
-    host.run(
-        "0 begin 9 to 1 of 2
-         0 > begins 9 first
-         0 begin 7 to 2 of 3
-         0 > begins 7 first
-         0 begin 8 to 1 of 1
-         0 > begins 8 first
-         0 = turns 3
-         0 turn
-         0 > 9/0
-         0 turn
-         0 > 7/0
-         0 turn
-         0 > 8/0.
-         1 turn
-         1 > 9/1.
-         1 turn
-         1 > 7/1
-         1 turn unused
-         1 = turns 2
-         1 turn unused
-         1 = turns 1
-         1 turn
-         1 > 7/2.
-         1 turn unused
-         1 = turns 0",
-    );
-}
+    turns__are_among_connections_a_packet_each: per_flow(params(), true), "
+        0 begin 9 to 1 of 2  > begins 9 first
+        0 begin 7 to 2 of 3  > begins 7 first
+        0 begin 8 to 1 of 1  > begins 8 first  = turns 3
+        0 turn               > 9/0
+        0 turn               > 7/0
+        0 turn               > 8/0.
+        1 turn               > 9/1.
+        1 turn               > 7/1
+        1 turn unused                          = turns 2
+        1 turn unused                          = turns 1
+        1 turn               > 7/2.
+        1 turn unused                          = turns 0";
 
-#[test]
-fn turns__are_in_the_order_in_which_connections_became_ready() {
-    let mut host =
-        Host::new(&tcp(TcpParams { initial_window: 1, ..params() }, Connections::Pool, Handshake::Never), true);
-    host.run(
-        "0   begin 7 to 1 of 9
-         0   > begins 7 first
-         0   begin 8 to 2 of 9
-         0   > begins 8 first
-         0   turn
-         0   > 7/0
-         0   turn
-         0   > 8/0
-         0   turn unused
-         0   turn unused
-         100 < 8 ack 1
-         101 < 7 ack 1
-         102 < 8 ack 1 dup
-         102 = turns 2
-         103 turn
-         103 > 8/1
-         103 turn
-         103 > 7/1
-         103 turn
-         103 > 8/2
-         103 turn
-         103 > 7/2
-         103 turn unused
-         103 = turns 1
-         104 begin 9 to 1 of 1
-         104 > begins 9 first
-         104 turn unused
-         104 turn
-         104 > 9/0.",
-    );
-}
+    turns__are_in_the_order_in_which_connections_became_ready:
+        shared(Connections::Pool, TcpParams { initial_window: 1, ..params() }, true), "
+        0   begin 7 to 1 of 9  > begins 7 first
+        0   begin 8 to 2 of 9  > begins 8 first
+        0   turn               > 7/0
+        0   turn               > 8/0
+        0   turn unused
+        0   turn unused
+        100 < 8 ack 1
+        101 < 7 ack 1
+        102 < 8 ack 1 dup      = turns 2
+        103 turn               > 8/1
+        103 turn               > 7/1
+        103 turn               > 8/2
+        103 turn               > 7/2
+        103 turn unused        = turns 1
+        104 begin 9 to 1 of 1  > begins 9 first
+        104 turn unused
+        104 turn               > 9/0.";
 
-#[test]
-fn turns__a_connection_that_stands_in_line_is_not_closed() {
-    let mut host = per_flow(params(), true);
-    host.run(
-        "0   begin 7 to 1 of 1
-         0   > begins 7 first
-         0   turn
-         0   > 7/0.
-         100 < 7 ack 1
-         100 > ends 7
-         100 = turns 1
-         110 begin 8 to 1 of 1
-         110 > begins 8 first
-         120 < 7 ack 1 dup
-         120 = turns 2
-         130 turn unused
-         130 turn
-         130 > 8/0.
-         140 < 7 ack 1 dup at 0
-         140 = turns 1
-         150 begin 9 to 1 of 1
-         150 > begins 9 first
-         150 turn unused
-         150 turn
-         150 > 9/0.
-         150 turn unused",
-    );
-    // 7 kept its place until its turn came; 9 has it now.
-    assert_eq!([7, 8, 9].map(|flow| host.places(flow)[0]), [0, 1, 0]);
-}
+    // 7 keeps its place until its turn comes; then 9 has it.
+    turns__a_connection_that_stands_in_line_is_not_closed: per_flow(params(), true), "
+        0   begin 7 to 1 of 1   > begins 7 first
+        0   turn                > 7/0.
+        100 < 7 ack 1           > ends 7  = turns 1
+        110 begin 8 to 1 of 1   > begins 8 first
+        120 < 7 ack 1 dup                 = turns 2
+        130 turn unused
+        130 turn                > 8/0.
+        140 < 7 ack 1 dup at 0            = turns 1
+        150 begin 9 to 1 of 1   > begins 9 first
+        150 turn unused
+        150 turn                > 9/0.
+        150 turn unused         = places 7 0 none  = places 8 1 none  = places 9 0 none";
 
-#[test]
-fn turns__of_a_connection_that_stays_idle_end() {
-    let mut host = Host::new(&tcp(params(), Connections::Pool, Handshake::Never), true);
-    host.run(
-        "0   begin 7 to 1 of 1
-         0   > begins 7 first
-         0   turn
-         0   > 7/0.
-         100 < 7 ack 1
-         100 > ends 7
-         110 begin 8 to 1 of 1
-         110 > begins 8 on 7 after 110
-         110 = turns 1
-         110 turn
-         110 > 7/1m8.
-         110 turn unused
-         110 = turns 0",
-    );
-}
+    turns__of_a_connection_that_stays_idle_end: shared(Connections::Pool, params(), true), "
+        0   begin 7 to 1 of 1  > begins 7 first
+        0   turn               > 7/0.
+        100 < 7 ack 1          > ends 7
+        110 begin 8 to 1 of 1  > begins 8 on 7 after 110  = turns 1
+        110 turn               > 7/1m8.
+        110 turn unused                                   = turns 0";
 
-#[test]
-fn timers__of_one_instant_senders_by_flow_then_receivers_by_flow() {
-    let mut host = per_flow(delayed(), false);
     // Flow 9 has place 0. The receivers of flows 3 and 2 hold ACKs back until 2,000, as the senders' timers run.
-    host.run(
-        "0    begin 9 to 1 of 1
-         0    > begins 9 first, 9/0.
-         0    begin 7 to 1 of 1
-         0    > begins 7 first, 7/0.
-         0    begin 8 to 1 of 1
-         0    > begins 8 first, 8/0.
-         1500 < 3/0
-         1500 < 2/0
-         2000 = timer 2000 sender 7
-         2000 timer
-         2000 > timeout 7, 7/0r.
-         2000 = timer 2000 sender 8
-         2000 timer
-         2000 > timeout 8, 8/0r.
-         2000 timer
-         2000 > timeout 9, 9/0r.
-         2000 = timer 2000 receiver 2
-         2000 timer
-         2000 > 2 ack 1
-         2000 = timer 2000 receiver 3
-         2000 timer
-         2000 > 3 ack 1
-         2000 = timer 4000 sender 7",
-    );
+    timers__of_one_instant_senders_by_flow_then_receivers_by_flow: per_flow(delayed(), false), "
+        0    begin 9 to 1 of 1  > begins 9 first, 9/0.
+        0    begin 7 to 1 of 1  > begins 7 first, 7/0.
+        0    begin 8 to 1 of 1  > begins 8 first, 8/0.
+        1500 < 3/0
+        1500 < 2/0
+        2000                                        = timer 2000 sender 7
+        2000 timer              > timeout 7, 7/0r.  = timer 2000 sender 8
+        2000 timer              > timeout 8, 8/0r.
+        2000 timer              > timeout 9, 9/0r.  = timer 2000 receiver 2
+        2000 timer              > 2 ack 1           = timer 2000 receiver 3
+        2000 timer              > 3 ack 1           = timer 4000 sender 7";
+
+    // Before a round trip is measured the timer is for 1 s; one of 100 us makes it 300 us from then.
+    timers__of_a_connection_that_waits_for_its_turn: per_flow(estimates(), true), "
+        0   begin 7 to 1 of 2  > begins 7 first
+        0   turn               > 7/0
+        0   turn               > 7/1.       = timer 1000000 sender 7
+        10  begin 8 to 1 of 1  > begins 8 first
+        100 < 7 ack 1                       = timer 400 sender 7
+        400 timer              > timeout 7  = timer 1000 sender 7";
+
+    // To host 1 there are 100 us, so that the timer is for 100 + 4 · 50; to host 2 twice as long.
+    timers__of_a_warm_connection_begin_with_the_base_round_trip: warm(estimates()), "
+        0   begin 7 to 1 of 1  > begins 7 first, 7/0.  = timer 300 sender 7
+        0   begin 8 to 2 of 1  > begins 8 first, 8/0.
+        300 timer              > timeout 7, 7/0r.      = timer 600 sender 8";
+
+    // It has nothing to learn.
+    timers__of_a_warm_connection_may_be_constant: warm(params()), "
+        0 begin 7 to 1 of 1  > begins 7 first, 7/0.  = timer 2000 sender 7";
+}
+
+#[test]
+fn timer__senders_go_before_receivers() {
     assert!(Timer::sender(u32::MAX) < Timer::receiver(0));
 }
 
 #[test]
 fn timers__too_early_and_too_often_do_nothing() {
     let mut host = per_flow(params(), true);
-    host.run("0 begin 7 to 1 of 1\n 0 > begins 7 first\n 0 turn\n 0 > 7/0.\n 0 turn unused");
+    host.run(
+        "
+        0 begin 7 to 1 of 1  > begins 7 first
+        0 turn               > 7/0.
+        0 turn unused",
+    );
     host.now = Time(1_999_999_999);
     assert_eq!(host.on_timer(), Effects::NONE);
     host.now = Time::from_us(2_000);
     assert_eq!(host.on_timer(), Effects { events: true, turns: true });
     assert_eq!(host.on_timer(), Effects::NONE);
-    host.run("2000 > timeout 7\n 2000 turn\n 2000 > 7/0r.\n 2000 turn unused\n 2000 = turns 0");
-}
-
-#[test]
-fn timers__of_a_connection_that_waits_for_its_turn() {
-    // Before a round trip is measured the timer is for 1 s; one of 100 us makes it 300 us from then.
-    let mut host = per_flow(
-        TcpParams { rto: RtoRule::Rfc6298 { min: Time::from_us(200), initial: RtoRule::RFC_INITIAL }, ..params() },
-        true,
-    );
     host.run(
-        "0   begin 7 to 1 of 2
-         0   > begins 7 first
-         0   turn
-         0   > 7/0
-         0   turn
-         0   > 7/1.
-         0   = timer 1000000 sender 7
-         10  begin 8 to 1 of 1
-         10  > begins 8 first
-         100 < 7 ack 1
-         100 = timer 400 sender 7
-         400 timer
-         400 > timeout 7
-         400 = timer 1000 sender 7",
+        "
+        2000              > timeout 7
+        2000 turn         > 7/0r.
+        2000 turn unused  = turns 0",
     );
-}
-
-#[test]
-fn timers__of_a_warm_connection_begin_with_the_base_round_trip() {
-    let rto = RtoRule::Rfc6298 { min: Time::from_us(200), initial: RtoRule::RFC_INITIAL };
-    let params = TcpParams { rto, ..params() };
-    let warm = |params| tcp(params, Connections::Warm, Handshake::Never);
-    let mut host =
-        Host::told(&warm(params.clone()), false, Some(Box::new(|peer| Time::from_us(100 * u64::from(peer)))));
-    // To host 1 there are 100 us, so that the timer is for 100 + 4 · 50; to host 2 twice as long.
-    host.run(
-        "0   begin 7 to 1 of 1
-         0   > begins 7 first, 7/0.
-         0   = timer 300 sender 7
-         0   begin 8 to 2 of 1
-         0   > begins 8 first, 8/0.
-         300 timer
-         300 > timeout 7, 7/0r.
-         300 = timer 600 sender 8",
-    );
-    // A constant timer has nothing to learn.
-    let constant = TcpParams { rto: RtoRule::Constant(Time::from_us(2_000)), ..params };
-    let mut host = Host::told(&warm(constant), false, Some(Box::new(|_| Time::from_us(100))));
-    host.run("0 begin 7 to 1 of 1\n 0 > begins 7 first, 7/0.\n 0 = timer 2000 sender 7");
 }
 
 /// Takes packets to nowhere.
@@ -407,11 +290,9 @@ impl Out for Nowhere {
 
 #[test]
 fn timers__several_packets_may_arrive_before_the_host_asks_for_them() {
-    // As above, for two connections that have had no turn since.
-    let params =
-        TcpParams { rto: RtoRule::Rfc6298 { min: Time::from_us(200), initial: RtoRule::RFC_INITIAL }, ..params() };
-    let mut host = per_flow(params, true);
-    host.run("0 begin 7 to 1 of 2\n 0 > begins 7 first\n 0 begin 8 to 1 of 2\n 0 > begins 8 first");
+    // One of 100 us makes the timers 300 us from then, for two connections that have had no turn since.
+    let mut host = per_flow(estimates(), true);
+    host.run("0 begin 7 to 1 of 2 > begins 7 first\n 0 begin 8 to 1 of 2 > begins 8 first");
     (0..4).for_each(|_| _ = host.poll());
     let acks = [7, 8].map(|flow| Packet {
         flow,
@@ -461,23 +342,28 @@ fn observed(host: &Host) -> Vec<(u32, Vec<(&'static str, f64)>)> {
 fn observe__connections_with_a_message_under_way() {
     let mut host = Host::new(&tcp(params(), Connections::Pool, Handshake::Never), false);
     host.run(
-        "0   begin 7 to 1 of 1
-         0   > begins 7 first, 7/0.
-         0   begin 8 to 1 of 30
-         0   > begins 8 first, 8/0-9
-         100 < 7 ack 1
-         100 > ends 7
-         100 < 8 ack 4
-         100 > 8/10-17",
+        "
+        0   begin 7 to 1 of 1   > begins 7 first, 7/0.
+        0   begin 8 to 1 of 30  > begins 8 first, 8/0-9
+        100 < 7 ack 1           > ends 7
+        100 < 8 ack 4           > 8/10-17",
     );
     assert_eq!(observed(&host), [(8, vec![(WINDOW, 14.0)])], "10 and the 4 that were delivered");
 
     let congestion = CongestionSpec::Dctcp(DctcpRules { gain: 0.25, initial_alpha: 1.0 });
     let mut host = per_flow(TcpParams { congestion, ..params() }, false);
-    host.run("0 begin 7 to 1 of 30\n 0 > begins 7 first, 7/0-9\n 100 < 7 ack 5\n 100 > 7/10-19");
+    host.run(
+        "
+        0   begin 7 to 1 of 30  > begins 7 first, 7/0-9
+        100 < 7 ack 5           > 7/10-19",
+    );
     // None of the first segments was marked: alpha is 1 - 0.25.
     assert_eq!(observed(&host), [(7, vec![(WINDOW, 15.0), (ALPHA, 0.75)])]);
-    host.run("200 < 7 ack 20\n 200 > 7/20-29.\n 300 < 7 ack 30\n 300 > ends 7");
+    host.run(
+        "
+        200 < 7 ack 20  > 7/20-29.
+        300 < 7 ack 30  > ends 7",
+    );
     assert_eq!(observed(&host), []);
 }
 

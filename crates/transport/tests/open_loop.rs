@@ -20,12 +20,8 @@ fn open_loop__everything_leaves_as_the_message_begins() {
     for pauses in [false, true] {
         let mut host = Host::new(&open_loop(), pauses);
         host.run(
-            "5 begin 7 to 2 of 12
-             5 > begins 7 first, 7/0-11., ends 7 unanswered
-             5 begin 8 to 2 of 1
-             5 > begins 8 first, 8/0., ends 8 unanswered
-             5 = turns 0
-             5 = timer never",
+            "5 begin 7 to 2 of 12  > begins 7 first, 7/0-11., ends 7 unanswered
+             5 begin 8 to 2 of 1   > begins 8 first, 8/0., ends 8 unanswered  = turns 0  = timer never",
         );
         host.endpoint.observe(&mut |flow, values| panic!("{flow}: {values:?}"));
     }
@@ -59,7 +55,10 @@ fn open_loop__a_message_arrives_with_the_last_of_its_packets() {
     for (packet, last) in [(1, false), (3, false), (5, false), (2, false), (0, true)] {
         assert_eq!(host.receive(&packets[packet]), Effects { events: last, turns: false });
     }
-    host.run("0 > arrives 7 late 2\n 0 = timer never");
+    host.run(
+        "
+        0   > arrives 7 late 2  = timer never",
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 
 use crate::common::host::{Host, tcp};
-use crate::common::{rfc, trace};
+use crate::common::{rfc, traces};
 use flowsieve_transport::tcp::congestion::{Acked, CongestionControl, CongestionSpec, Lost};
 use flowsieve_transport::tcp::{Connections, Handshake, TcpParams};
 
@@ -30,88 +30,47 @@ fn paced() -> TcpParams {
     TcpParams { congestion: CongestionSpec::custom(|_| Four), ..rfc() }
 }
 
-#[test]
-fn pace__a_segment_each_ten_microseconds_within_the_window() {
-    trace(
-        &paced(),
-        "0   push 20
-         0   > 0
-         10  timer pace
-         10  > 1
-         20  timer pace
-         20  > 2
-         30  timer pace
-         30  > 3
-         100 < ack 1
-         100 > 4
-         101 < ack 2
-         110 timer pace
-         110 > 5
-         150 < ack 3
-         150 > 6",
-    );
+fn host(pauses: bool) -> Host {
+    Host::new(&tcp(paced(), Connections::PerFlow, Handshake::Never), pauses)
 }
 
-#[test]
-fn pace__holds_retransmissions_back_too() {
-    trace(
-        &paced(),
-        "0   push 20
-         0   > 0
-         10  timer pace
-         10  > 1
-         20  timer pace
-         20  > 2
-         30  timer pace
-         30  > 3
-         100 < ack 1
-         100 > 4
-         105 < ack 1 sack 2-4
-         110 timer pace
-         110 > r1
-         120 timer pace
-         120 > 5",
-    );
-}
+traces! {
+    pace__a_segment_each_ten_microseconds_within_the_window: paced(), "
+        0   push 20     > 0
+        10  timer pace  > 1
+        20  timer pace  > 2
+        30  timer pace  > 3
+        100 < ack 1     > 4
+        101 < ack 2
+        110 timer pace  > 5
+        150 < ack 3     > 6";
 
-#[test]
-fn pace__of_a_host_that_never_pauses() {
-    let mut host = Host::new(&tcp(paced(), Connections::PerFlow, Handshake::Never), false);
-    host.run(
-        "0   begin 7 to 1 of 2
-         0   > begins 7 first, 7/0
-         0   = timer 10 sender 7
-         10  timer
-         10  > 7/1.
-         110 < 7 ack 2
-         110 > ends 7",
-    );
-}
+    pace__holds_retransmissions_back_too: paced(), "
+        0   push 20     > 0
+        10  timer pace  > 1
+        20  timer pace  > 2
+        30  timer pace  > 3
+        100 < ack 1     > 4
+        105 < ack 1 sack 2-4
+        110 timer pace  > r1
+        120 timer pace  > 5";
 
-#[test]
-fn pace__of_one_connection_leaves_the_turns_to_others() {
-    let mut host = Host::new(&tcp(paced(), Connections::PerFlow, Handshake::Never), true);
-    host.run(
-        "0   begin 7 to 1 of 2
-         0   > begins 7 first
-         0   turn
-         0   > 7/0
-         0   turn unused
-         0   = turns 0
-         4   begin 8 to 2 of 2
-         4   > begins 8 first
-         4   turn
-         4   > 8/0
-         4   turn unused
-         10  timer
-         10  = turns 1
-         10  turn
-         10  > 7/1.
-         10  turn unused
-         14  timer
-         14  turn
-         14  > 8/1.
-         14  turn unused
-         14  = turns 0",
-    );
+    pace__of_a_host_that_never_pauses: host(false), "
+        0   begin 7 to 1 of 2  > begins 7 first, 7/0  = timer 10 sender 7
+        10  timer              > 7/1.
+        110 < 7 ack 2          > ends 7";
+
+    pace__of_one_connection_leaves_the_turns_to_others: host(true), "
+        0  begin 7 to 1 of 2  > begins 7 first
+        0  turn               > 7/0
+        0  turn unused        = turns 0
+        4  begin 8 to 2 of 2  > begins 8 first
+        4  turn               > 8/0
+        4  turn unused
+        10 timer              = turns 1
+        10 turn               > 7/1.
+        10 turn unused
+        14 timer
+        14 turn               > 8/1.
+        14 turn unused        = turns 0";
 }

@@ -1,11 +1,11 @@
 //! A sender and a receiver over a pipe that loses, reorders, duplicates and marks: whatever the parameters, every message
 //! arrives once and is finished once, in bounded time.
 
-use crate::common;
 use std::collections::BTreeMap;
 
 use crate::common::random::{CLEAR, Weather, params, weather};
-use crate::common::{SEGMENT, ns2, reading, rfc};
+use crate::common::sender::{reading, window};
+use crate::common::{SEGMENT, ns2, rfc};
 use flowsieve_core::{Message, Time};
 use flowsieve_transport::tcp::congestion::ALPHA;
 use flowsieve_transport::tcp::header::{AckHeader, DataHeader, GapReport};
@@ -163,7 +163,7 @@ impl Pipe {
                 self.tcp.on_timer(self.now, &self.params);
                 assert!(self.tcp.deadline() > self.now, "a timer moves on");
             }
-            let window = common::window(&self.tcp);
+            let window = window(&self.tcp);
             assert!(window >= 1.0 && window <= f64::from(self.params.max_window.max(2)), "window {window}");
             assert!(reading(&self.tcp, ALPHA).is_none_or(|alpha| (0.0..=1.0).contains(&alpha)));
         }

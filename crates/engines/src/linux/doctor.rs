@@ -7,9 +7,9 @@ use flowsieve_core::message::Message;
 use flowsieve_experiment::Error;
 use flowsieve_lab::linux::doctor::{Permission, permissions, usual_hosts};
 use flowsieve_lab::linux::{self, Congestion, Order, Outcome, Plan, Source};
-use flowsieve_schemes::{Context, Scheme, WorkloadFacts, registry};
-use flowsieve_settings::{Raw, Settings, SettingsError};
-use flowsieve_sim::topology::{FABRIC_SETTINGS, Fabric};
+use flowsieve_schemes::bare::{self, Facts};
+use flowsieve_settings::{Raw, SettingsError};
+use flowsieve_sim::topology::Fabric;
 
 /// The rate of the two hosts that are measured, and the one-way delay of each of their links.
 const RATE_MBPS: u64 = 100;
@@ -70,23 +70,6 @@ impl Measured {
     }
 }
 
-/// Nothing is asked of the workload.
-struct NoWorkload;
-
-impl WorkloadFacts for NoWorkload {
-    fn distribution(&self) -> Option<&str> {
-        None
-    }
-
-    fn load(&self) -> Option<f64> {
-        None
-    }
-
-    fn quantile_bytes(&self, _: f64) -> Option<u64> {
-        None
-    }
-}
-
 /// Tries what labs need, and measures two hosts for two seconds.
 ///
 /// # Errors
@@ -112,7 +95,7 @@ fn machine() -> Vec<String> {
 
 fn measure(seconds: f64) -> Result<Measured, Error> {
     let problem = |error: SettingsError| Error::Input(error.to_string());
-    let settings = Settings::of([flowsieve_schemes::SETTINGS, FABRIC_SETTINGS].concat().concat())
+    let settings = bare::none_given()
         .with(None, "parameters", "linux")
         .with(None, "kind", "single-switch")
         .with(None, "hosts", 2)
@@ -123,7 +106,8 @@ fn measure(seconds: f64) -> Result<Measured, Error> {
         .with(None, "buffer", "1MB")
         .with(Some("dctcp"), "transport", "tcp");
     let fabric = Fabric::from_settings(&settings).map_err(problem)?;
-    let scheme = plain(&settings).map_err(problem)?;
+    // FIFO ports with the kernel's own TCP. Nothing is asked of the workload.
+    let scheme = bare::scheme("dctcp", &settings, &Facts::NONE).map_err(problem)?;
     let with_source = |use_it: &mut dyn FnMut(&mut dyn Source)| use_it(&mut Both(orders(seconds).into_iter()));
     let host = usual_hosts();
     let plan = Plan {
@@ -149,12 +133,6 @@ fn measure(seconds: f64) -> Result<Measured, Error> {
         stolen: outcome.stolen_share(),
         host_delay: host_delay(&outcome),
     })
-}
-
-/// Returns FIFO ports with the kernel's own TCP.
-fn plain(settings: &Settings) -> Result<Scheme, SettingsError> {
-    let scheme = registry::find("dctcp").expect("a built-in scheme");
-    scheme.scheme(&Context { scope: settings.scheme("dctcp"), workload: &NoWorkload })
 }
 
 /// The messages of both hosts.

@@ -8,7 +8,7 @@ use flowsieve_lab::hosts::Seen;
 use flowsieve_lab::linux::{Finished, Order, Outcome};
 use flowsieve_record::{Drops, FlowRow, Goodput, LinkClass, PeriodicPart, PointResult};
 use flowsieve_sim::control::Periodic;
-use flowsieve_sim::{FctEnd, Flows, Partitioning, RunSpec};
+use flowsieve_sim::{Flows, RunSpec};
 use flowsieve_workload::Flow;
 
 use super::{Run, judge, refusals, source};
@@ -21,20 +21,10 @@ pub(super) fn of(run: &Run, outcome: &Outcome) -> PointResult {
     let fabric = setup.fabric.without_host_delay();
     let given = || -> Box<dyn Iterator<Item = Flow>> { Box::new(std::iter::empty()) };
     let run_spec = RunSpec {
-        fabric: &fabric,
-        scheme: &setup.scheme,
         wire_overhead: setup.wire_overhead,
-        flows: Flows::Given(&given),
-        predictions: None,
-        announcements: None,
         measure,
-        fct_end: FctEnd::Arrival,
         seed: run.seed,
-        max_time: None,
-        partitioning: Partitioning::Whole,
-        most_packet_hops: None,
-        fruitless_timeouts: None,
-        most_under_way: None,
+        ..RunSpec::new(&fabric, &setup.scheme, Flows::Given(&given))
     };
     let mut finished: Vec<&Finished> = outcome.sent.finished.iter().collect();
     finished.sort_by_key(|finished| finished.order.message.id);

@@ -1,31 +1,14 @@
 //! A fabric of a few hosts, a scheme, and frames of TCP, for tests.
-#![allow(dead_code, reason = "a benchmark takes less of it")]
 
 use etherparse::{IpEcn, Ipv4Header, PacketBuilder};
-use flowsieve_schemes::{Context, REGISTRY, Scheme, WorkloadFacts};
-use flowsieve_settings::{Raw, Settings};
-use flowsieve_sim::topology::{FABRIC_SETTINGS, Fabric};
+use flowsieve_schemes::Scheme;
+use flowsieve_schemes::bare::{self, Facts};
+use flowsieve_settings::Raw;
+use flowsieve_sim::topology::Fabric;
 use std::net::IpAddr;
 
 use flowsieve_lab::carrier::address_of;
 use flowsieve_lab::wire::{self, Connection, Content, Protocol, Segment};
-
-/// Thresholds are given, so nothing is asked of it.
-pub(crate) struct Unknown;
-
-impl WorkloadFacts for Unknown {
-    fn distribution(&self) -> Option<&str> {
-        None
-    }
-
-    fn load(&self) -> Option<f64> {
-        None
-    }
-
-    fn quantile_bytes(&self, _: f64) -> Option<u64> {
-        None
-    }
-}
 
 /// One switch with this many hosts of 12 Mbit/s, so that a full packet takes 1 ms, and links of 100 us. Two queues under PIAS,
 /// demoted after 2,000 bytes.
@@ -35,7 +18,7 @@ pub(crate) fn pias(hosts: i64) -> (Fabric, Scheme) {
 
 /// The same switch under a scheme with these settings.
 pub(crate) fn built(hosts: i64, name: &str, given: &[(&str, &str)]) -> (Fabric, Scheme) {
-    let settings = Settings::of([flowsieve_schemes::SETTINGS, FABRIC_SETTINGS].concat().concat())
+    let settings = bare::none_given()
         .with(None, "parameters", "rfc")
         .with(None, "kind", "single-switch")
         .with(None, "hosts", hosts)
@@ -53,9 +36,9 @@ pub(crate) fn built(hosts: i64, name: &str, given: &[(&str, &str)]) -> (Fabric, 
         .iter()
         .map(|&(key, text)| (key, if key == "thresholds" { [text].as_slice().into() } else { value(text) }));
     let settings = given.fold(settings, |settings, (key, value): (_, Raw)| settings.with(Some(name), key, value));
-    let entry = REGISTRY.iter().find(|entry| entry.name == name).expect("a scheme");
-    let context = Context { scope: settings.scheme(name), workload: &Unknown };
-    (Fabric::from_settings(&settings).expect("a fabric"), entry.scheme(&context).expect("a scheme"))
+    // Thresholds are given, so nothing is asked of a workload.
+    let scheme = bare::scheme(name, &settings, &Facts::NONE).expect("a scheme");
+    (Fabric::from_settings(&settings).expect("a fabric"), scheme)
 }
 
 /// A segment from one host to another, on ports 1,000 and 5,000 in this direction or back.

@@ -9,34 +9,20 @@ use flowsieve_core::tagger::FlowFacts;
 use flowsieve_core::{FlowEvent, Kind, Message, Meta, NONE, Tagger, Time};
 use flowsieve_lab::control::{Controllers, Followers};
 use flowsieve_record::{PacketEvent, PacketKind, PacketRow, TraceSink};
-use flowsieve_schemes::{Scheme, WorkloadFacts};
+use flowsieve_schemes::Scheme;
+use flowsieve_schemes::bare::{self, Facts};
 use flowsieve_settings::{Raw, Settings};
 use flowsieve_sim::in_memory::{Arrived, Event, InMemory};
-use flowsieve_sim::topology::{FABRIC_SETTINGS, Fabric, Sites};
+use flowsieve_sim::topology::{Fabric, Sites};
 use flowsieve_sim::trace::Tracing;
-use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec, announcements, go_on, run_traced};
+use flowsieve_sim::{Flows, RunSpec, announcements, go_on, run_traced};
 use flowsieve_workload::Flow;
 use flowsieve_workload::random::{Xoshiro256PlusPlus, below};
 
+/// Sizes uniform to 1 MB, for thresholds.
+pub(crate) const UNIFORM: Facts = Facts::uniform(1_000_000, 0.6);
 pub(crate) const OVERHEAD: u16 = 38;
 pub(crate) const PAYLOAD: u64 = 1_460;
-
-/// Sizes uniform to 1 MB, for thresholds.
-pub(crate) struct Uniform;
-
-impl WorkloadFacts for Uniform {
-    fn distribution(&self) -> Option<&str> {
-        None
-    }
-
-    fn load(&self) -> Option<f64> {
-        Some(0.6)
-    }
-
-    fn quantile_bytes(&self, p: f64) -> Option<u64> {
-        Some((p * 1e6).round() as u64)
-    }
-}
 
 /// (when, link, flow, length, priority) of each departure, and the packets dropped. Packets of switches' programs are of
 /// no flow.
@@ -138,7 +124,7 @@ pub(crate) fn settings_with(
     random: &mut Xoshiro256PlusPlus,
 ) -> Settings {
     let text = |text: String| Raw::from(text.as_str());
-    let mut settings = Settings::of([flowsieve_schemes::SETTINGS, FABRIC_SETTINGS].concat().concat())
+    let mut settings = bare::none_given()
         .with(None, "parameters", "rfc")
         .with(None, "host_link", text(format!("{rate}Mbps")))
         .with(None, "link_delay", text(format!("{delay}us")))
@@ -171,20 +157,10 @@ pub(crate) fn simulated(fabric: &Fabric, scheme: &Scheme, flows: &[Flow], seed: 
     let given = || -> Box<dyn Iterator<Item = Flow>> { Box::new(flows.iter().copied()) };
     let coflows = announcements(flows.iter().copied());
     let run_spec = RunSpec {
-        fabric,
-        scheme,
         wire_overhead: OVERHEAD,
-        flows: Flows::Given(&given),
-        predictions: None,
         announcements: Some(&coflows),
-        measure: Measure::All,
-        fct_end: FctEnd::Arrival,
         seed,
-        max_time: None,
-        partitioning: Partitioning::Whole,
-        most_packet_hops: None,
-        fruitless_timeouts: None,
-        most_under_way: None,
+        ..RunSpec::new(fabric, scheme, Flows::Given(&given))
     };
     let links = (0..fabric.links.len() as u32).collect();
     let tracing = Tracing { links, span: Time::ZERO..Time::NEVER, most: u64::MAX };

@@ -29,11 +29,12 @@ use crate::limited::Limited;
 use flowsieve_core::admission::Admission;
 use flowsieve_core::controller::{Published, Table};
 use flowsieve_core::{Node, PortKind, Time};
+use flowsieve_schemes::bare::{self, Facts};
 use flowsieve_schemes::scheme::{ByPlace, PortSpec};
-use flowsieve_schemes::{Context, REGISTRY, Scheme, WorkloadFacts};
-use flowsieve_settings::{Place, Settings};
+use flowsieve_schemes::{REGISTRY, Scheme};
+use flowsieve_settings::Place;
 use flowsieve_sim::in_memory::InMemory;
-use flowsieve_sim::topology::{FABRIC_SETTINGS, Fabric};
+use flowsieve_sim::topology::Fabric;
 use line::Line;
 use record::{Case, record};
 use replay::{Differs, Field, Memory, Replayed, replay};
@@ -41,25 +42,8 @@ use replay::{Differs, Field, Memory, Replayed, replay};
 const OVERHEAD: u16 = 24;
 const SEED: u64 = 7;
 
-/// Sizes uniform to 200 KB, for thresholds.
-struct Uniform;
-
-impl WorkloadFacts for Uniform {
-    fn distribution(&self) -> Option<&str> {
-        None
-    }
-
-    fn load(&self) -> Option<f64> {
-        Some(0.8)
-    }
-
-    fn quantile_bytes(&self, p: f64) -> Option<u64> {
-        Some((p * 200_000.0).round() as u64)
-    }
-}
-
 fn built(scheme: &str, other: &[(&str, &str)]) -> Option<(Fabric, Scheme)> {
-    let mut settings = Settings::of([flowsieve_schemes::SETTINGS, FABRIC_SETTINGS].concat().concat())
+    let mut settings = bare::none_given()
         .with(None, "kind", "single-switch")
         .with(None, "hosts", 2)
         .with(None, "host_link", "10Gbps")
@@ -69,8 +53,7 @@ fn built(scheme: &str, other: &[(&str, &str)]) -> Option<(Fabric, Scheme)> {
     for &(name, value) in other {
         settings = settings.with(None, name, value);
     }
-    let entry = REGISTRY.iter().find(|entry| entry.name == scheme)?;
-    let scheme = entry.scheme(&Context { scope: settings.scheme(scheme), workload: &Uniform }).ok()?;
+    let scheme = bare::scheme(scheme, &settings, &Facts::uniform(200_000, 0.8)).ok()?;
     Some((Fabric::from_settings(&settings).expect("a fabric"), scheme))
 }
 

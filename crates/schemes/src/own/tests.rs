@@ -1,7 +1,7 @@
 use super::*;
+use crate::bare::{Facts, none_given};
 use crate::entry::Context;
 use crate::registry;
-use crate::testing::{Facts, none_given};
 use flowsieve_core::controller::{FabricSite, HostEvent};
 use flowsieve_core::meta::Kind;
 use flowsieve_core::site::{Racks, Site};
@@ -44,7 +44,7 @@ impl Program for Halves {
     }
 }
 
-const UNIFORM: Facts = Facts { name: None, load: Some(0.8), uniform_to: Some(8_000) };
+const UNIFORM: Facts = Facts::uniform(8_000, 0.8);
 
 /// PIAS with these settings, and where its code notes a failure.
 fn built(settings: &Settings) -> Result<(Scheme, Failure), SettingsError> {

@@ -12,10 +12,10 @@ use flowsieve_core::taggers::message_gap::DemotionByGap;
 use flowsieve_sim::topology::Fabric;
 
 use super::*;
+use crate::bare::{Facts, none_given};
 use crate::entry::Entry;
 use crate::file::SchemeFile;
 use crate::registry::{self, REGISTRY};
-use crate::testing::{Facts, none_given};
 use flowsieve_settings::{Key, Kind, Origin, Raw, Settings, Table};
 use flowsieve_sim::scheme::PortSpec;
 use flowsieve_transport::tcp::congestion::{Acked, CongestionControl, Lost};
@@ -25,7 +25,7 @@ use flowsieve_transport::{Constants, CustomTransport, TransportSpec};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-const WEB_SEARCH: Facts = Facts { name: Some("web-search"), load: Some(0.6), uniform_to: Some(1_000_000) };
+const WEB_SEARCH: Facts = Facts { name: Some("web-search"), ..Facts::uniform(1_000_000, 0.6) };
 
 fn scheme(name: &str, settings: &Settings) -> Result<Scheme, SettingsError> {
     registry::find(name).unwrap().scheme(&Context { scope: settings.scheme(name), workload: &WEB_SEARCH })

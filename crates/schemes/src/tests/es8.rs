@@ -1,6 +1,6 @@
 use crate::Context;
+use crate::bare::{Facts, none_given};
 use crate::registry::find;
-use crate::testing::{Facts, none_given};
 use flowsieve_core::PortKind;
 use flowsieve_core::TaggerSpec;
 use flowsieve_core::bank::BankRules;
@@ -8,7 +8,7 @@ use flowsieve_settings::Place;
 
 #[test]
 fn build__an_equal_split_whatever_was_published() {
-    let facts = Facts { name: Some("web-search"), load: Some(0.8), uniform_to: Some(8_000) };
+    let facts = Facts { name: Some("web-search"), ..Facts::uniform(8_000, 0.8) };
     let settings = none_given();
     let scheme = find("es-8").unwrap().scheme(&Context { scope: settings.scheme("es-8"), workload: &facts }).unwrap();
     assert!(

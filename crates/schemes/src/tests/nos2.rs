@@ -1,5 +1,6 @@
+use crate::bare::{Facts, none_given};
 use crate::registry::find;
-use crate::testing::{Facts, network, none_given};
+use crate::tests::network;
 use crate::{Context, Scheme};
 use flowsieve_core::TaggerSpec;
 use flowsieve_core::admission::Admission;
@@ -12,7 +13,7 @@ use flowsieve_settings::SettingsError;
 use flowsieve_settings::{Place, Settings};
 use flowsieve_sim::scheme::Nic;
 
-const UNIFORM: Facts = Facts { name: None, load: Some(0.8), uniform_to: Some(8_000) };
+const UNIFORM: Facts = Facts::uniform(8_000, 0.8);
 
 fn built(settings: &Settings, facts: &Facts) -> Result<Scheme, SettingsError> {
     find("nos2").unwrap().scheme(&Context { scope: settings.scheme("nos2"), workload: facts })
@@ -56,7 +57,7 @@ fn start__from_what_is_known_of_the_workload() {
 
 #[test]
 fn start__from_nothing_where_nothing_is_known_or_wanted() {
-    let unknown = Facts { name: None, load: None, uniform_to: None };
+    let unknown = Facts::NONE;
     let nothing = |params: LevelParams| params.network.is_empty() && params.own.unwrap().is_empty();
     assert!(nothing(levels(&none_given(), &unknown)));
     let settings = none_given().with(None, "thresholds", "unknown").with(None, "host_thresholds", "unknown");

@@ -1,7 +1,7 @@
 use std::num::NonZeroU64;
 
+use crate::bare::{Facts, none_given};
 use crate::registry::find;
-use crate::testing::{Facts, none_given};
 use crate::{Context, Scheme};
 use flowsieve_core::Time;
 use flowsieve_core::admission::Admission;
@@ -19,7 +19,7 @@ use flowsieve_transport::tcp::NicOrder;
 use flowsieve_transport::tcp::TcpRules;
 use flowsieve_transport::tcp::params::LossDetection;
 
-const UNKNOWN: Facts = Facts { name: None, load: None, uniform_to: None };
+const UNKNOWN: Facts = Facts::NONE;
 
 fn built(settings: &Settings) -> Result<Scheme, SettingsError> {
     find("sieve").unwrap().scheme(&Context { scope: settings.scheme("sieve"), workload: &UNKNOWN })

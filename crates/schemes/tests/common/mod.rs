@@ -2,33 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use flowsieve_schemes::bare::{self, Facts};
 use flowsieve_schemes::scheme::PortSpec;
-use flowsieve_schemes::{Context, REGISTRY, SETTINGS, Scheme, WorkloadFacts};
+use flowsieve_schemes::{REGISTRY, SETTINGS, Scheme};
 use flowsieve_settings::{Kind as Holds, Place, Raw, Section, Settings};
-
-/// Sizes uniform to 200 KB, for thresholds.
-struct Uniform;
-
-impl WorkloadFacts for Uniform {
-    fn distribution(&self) -> Option<&str> {
-        None
-    }
-
-    fn load(&self) -> Option<f64> {
-        Some(0.8)
-    }
-
-    fn quantile_bytes(&self, p: f64) -> Option<u64> {
-        Some((p * 200_000.0).round() as u64)
-    }
-}
 
 /// A scheme; `None` where the settings do not go together.
 pub(crate) fn scheme(name: &str, settings: &Settings) -> Option<Scheme> {
-    let entry = REGISTRY.iter().find(|entry| entry.name == name)?;
     // What a scheme reads is noted in its settings.
     let settings = settings.clone();
-    entry.scheme(&Context { scope: settings.scheme(name), workload: &Uniform }).ok()
+    bare::scheme(name, &settings, &Facts::uniform(200_000, 0.8)).ok()
 }
 
 /// Both parameter sets.

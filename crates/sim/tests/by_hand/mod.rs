@@ -6,18 +6,18 @@ use std::sync::Arc;
 use flowsieve_core::Time;
 use flowsieve_core::coflow::Announcements;
 use flowsieve_record::{PacketKind, PacketRow, PointResult, TraceSink};
-use flowsieve_schemes::{Context, Scheme, WorkloadFacts, registry};
+use flowsieve_schemes::Scheme;
+use flowsieve_schemes::bare::{self, Facts};
 use flowsieve_settings::{Raw, Settings};
-use flowsieve_sim::topology::{FABRIC_SETTINGS, Fabric};
+use flowsieve_sim::topology::Fabric;
 use flowsieve_sim::trace::Tracing;
-use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec, run, run_traced};
+use flowsieve_sim::{FctEnd, Flows, Partitioning, RunSpec, run, run_traced};
 use flowsieve_workload::{Flow, Predict};
 
 /// 10 Gbit/s at the hosts and 40 Gbit/s between switches, 200 ns for each link, nothing for hosts: a full packet of
 /// 1,500 bytes takes 1.2 us and 0.3 us, an ACK of 40 bytes 32 ns and 8 ns. Hosts have ports like switches'.
 pub(crate) fn settings(kind: &str) -> Settings {
-    let none = Settings::of([flowsieve_schemes::SETTINGS, FABRIC_SETTINGS].concat().concat());
-    none.with(None, "kind", kind).with(None, "host_delay", "0ns").with(None, "nic", "scheme")
+    bare::none_given().with(None, "kind", kind).with(None, "host_delay", "0ns").with(None, "nic", "scheme")
 }
 
 /// Several hosts on one switch.
@@ -25,27 +25,9 @@ pub(crate) fn rack(hosts: i64) -> Settings {
     settings("single-switch").with(None, "hosts", hosts)
 }
 
-/// A workload without known facts.
-pub(crate) struct Nothing;
-
-impl WorkloadFacts for Nothing {
-    fn distribution(&self) -> Option<&str> {
-        None
-    }
-
-    fn load(&self) -> Option<f64> {
-        None
-    }
-
-    fn quantile_bytes(&self, _: f64) -> Option<u64> {
-        None
-    }
-}
-
 /// A scheme of the registry.
 pub(crate) fn scheme(name: &str, settings: &Settings) -> Scheme {
-    let entry = registry::find(name).expect("a scheme");
-    entry.scheme(&Context { scope: settings.scheme(name), workload: &Nothing }).expect("settings that go together")
+    bare::scheme(name, settings, &Facts::NONE).expect("settings that go together")
 }
 
 /// `packets` full packets from one host to another.
@@ -108,20 +90,13 @@ impl Trial {
     /// Everything that a run depends on.
     pub(crate) fn run_spec<'a>(&'a self, flows: Flows<'a>, partitioning: Partitioning) -> RunSpec<'a> {
         RunSpec {
-            fabric: &self.fabric,
-            scheme: &self.scheme,
             wire_overhead: self.wire_overhead,
-            flows,
             predictions: self.predictions.as_ref(),
             announcements: self.announcements.as_ref(),
-            measure: Measure::All,
             fct_end: self.fct_end,
-            seed: 1,
             max_time: Some(Time::from_us(2_000_000)),
             partitioning,
-            most_packet_hops: None,
-            fruitless_timeouts: None,
-            most_under_way: None,
+            ..RunSpec::new(&self.fabric, &self.scheme, flows)
         }
     }
 }

@@ -16,10 +16,11 @@ use flowsieve_core::controller::Hears;
 use flowsieve_core::controllers::survival::{Alone, Merged};
 use flowsieve_core::controllers::thresholds::{NetworkParams, OwnParams};
 use flowsieve_core::{ControllerKind, ControllerSpec, Time};
+use flowsieve_schemes::bare::{self, Facts};
 use flowsieve_schemes::scheme::ByPlace;
-use flowsieve_schemes::{Context, REGISTRY, Scheme, WorkloadFacts};
+use flowsieve_schemes::{REGISTRY, Scheme};
 use flowsieve_settings::{Origin, Place, Raw, Settings, Table};
-use flowsieve_sim::topology::{FABRIC_SETTINGS, Fabric};
+use flowsieve_sim::topology::Fabric;
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec, announcements};
 use flowsieve_workload::{BoundsLaw, DrawnBounds, Flow, Predict};
 use proptest::prelude::*;
@@ -67,10 +68,7 @@ impl Case {
     /// The run with other flows.
     pub(crate) fn run_spec<'a>(&'a self, flows: Flows<'a>) -> RunSpec<'a> {
         RunSpec {
-            fabric: &self.fabric,
-            scheme: &self.scheme,
             wire_overhead: self.wire_overhead,
-            flows,
             predictions: Some(&self.predictions),
             announcements: Some(&self.announcements),
             measure: self.measure,
@@ -78,27 +76,8 @@ impl Case {
             seed: self.seed,
             max_time: self.max_time,
             partitioning: self.partitioning,
-            most_packet_hops: None,
-            fruitless_timeouts: None,
-            most_under_way: None,
+            ..RunSpec::new(&self.fabric, &self.scheme, flows)
         }
-    }
-}
-
-/// Sizes uniform to 200 KB, for thresholds.
-struct Uniform;
-
-impl WorkloadFacts for Uniform {
-    fn distribution(&self) -> Option<&str> {
-        None
-    }
-
-    fn load(&self) -> Option<f64> {
-        None
-    }
-
-    fn quantile_bytes(&self, p: f64) -> Option<u64> {
-        Some((p * 200_000.0).round() as u64)
     }
 }
 
@@ -120,7 +99,7 @@ fn raw(text: &str) -> Raw {
 /// Settings of these keys; `key@place` gives a port's key at one place, `n:key` one of the n-th changed link. Hosts have ports
 /// with buffers and marks unless `nic` says otherwise, so that cases meet losses there, too.
 pub(crate) fn settings(given: &[(String, String)]) -> Settings {
-    let mut settings = Settings::of([flowsieve_schemes::SETTINGS, FABRIC_SETTINGS].concat().concat());
+    let mut settings = bare::none_given();
     if given.iter().all(|(key, _)| key != "nic") {
         settings = settings.with(None, "nic", "scheme");
     }
@@ -150,8 +129,7 @@ pub(crate) fn settings(given: &[(String, String)]) -> Settings {
 
 /// The scheme of this name under these settings; `None` where they do not go together.
 pub(crate) fn scheme(name: &str, settings: &Settings) -> Option<Scheme> {
-    let entry = REGISTRY.iter().find(|entry| entry.name == name).expect("a scheme");
-    entry.scheme(&Context { scope: settings.scheme(name), workload: &Uniform }).ok()
+    bare::scheme(name, settings, &Facts { uniform_to: Some(200_000), ..Facts::NONE }).ok()
 }
 
 type Given = Vec<(String, String)>;

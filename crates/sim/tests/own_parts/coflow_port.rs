@@ -2,13 +2,14 @@
 
 use flowsieve_core::tagger::{FlowEvent, FlowFacts, TagPackets};
 use flowsieve_core::{Tag, TaggerSpec, Time};
+use flowsieve_schemes::bare::Facts;
 use flowsieve_schemes::scheme::{Nic, Scheme};
 use flowsieve_schemes::{Context, Entry};
 use flowsieve_settings::Settings;
 use flowsieve_workload::Flow;
 
 use super::NS;
-use crate::by_hand::{Nothing, Trial, fcts_in_ns, flow, in_order, marks_and_drops, rack};
+use crate::by_hand::{Trial, fcts_in_ns, flow, in_order, marks_and_drops, rack};
 
 #[path = "../../../flowsieve/examples/own_scheme/coflow_order.rs"]
 mod coflow_order;
@@ -31,7 +32,7 @@ impl TagPackets for Rising {
 
 /// The ports of a scheme. A host tags a packet when no other waits there.
 fn trial(ports: &Entry, settings: &Settings) -> Trial {
-    let context = Context { scope: settings.scheme(ports.name), workload: &Nothing };
+    let context = Context { scope: settings.scheme(ports.name), workload: &Facts::NONE };
     let mut scheme = ports.scheme(&context).expect("a scheme");
     scheme.classes[0].tagger = TaggerSpec::custom(|_| Rising);
     Trial::new(settings, Scheme { nic: Nic::Backpressure { backlog: 1 }, ..scheme })

@@ -9,6 +9,7 @@ use flowsieve_core::flow_queues::Order;
 use flowsieve_core::{
     ControllerKind, ControllerSpec, Meta, Node, Place, PortContext, PortKind, PortScheduler, Time, Verdict,
 };
+use flowsieve_schemes::bare::Facts;
 use flowsieve_schemes::scheme::PortSpec;
 use flowsieve_schemes::{Context, Scheme};
 use flowsieve_settings::Settings;
@@ -17,7 +18,7 @@ use flowsieve_sim::{Flows, Partitioning, SimError};
 use flowsieve_workload::Flow;
 
 use super::{NS, US, with_ports};
-use crate::by_hand::{Nothing, Trial, fcts_in_ns, flow, in_order, marks_and_drops, rack, scheme};
+use crate::by_hand::{Trial, fcts_in_ns, flow, in_order, marks_and_drops, rack, scheme};
 use coflow_turns::ENTRY;
 
 #[path = "../../../flowsieve/examples/own_scheme/coflow_turns.rs"]
@@ -25,7 +26,7 @@ mod coflow_turns;
 
 /// It hears of everything 10 us later, and is heard 5 us later.
 fn coordinated(settings: &Settings) -> Scheme {
-    let context = Context { scope: settings.scheme(ENTRY.name), workload: &Nothing };
+    let context = Context { scope: settings.scheme(ENTRY.name), workload: &Facts::NONE };
     ENTRY.scheme(&context).expect("a scheme")
 }
 

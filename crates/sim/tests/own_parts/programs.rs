@@ -10,13 +10,14 @@ use flowsieve_core::{
     Kind, Message, Meta, Node, Place, PortKind, ProgramPacket, Site, SwitchPorts, SwitchProgram, Time,
 };
 use flowsieve_schemes::Context;
+use flowsieve_schemes::bare::Facts;
 use flowsieve_schemes::scheme::PortSpec;
 use flowsieve_settings::{Origin, Raw, Settings, Table};
 use flowsieve_sim::Partitioning;
 use flowsieve_transport::{Constants, Effects, Endpoint, Out, Packet, TransportSpec};
 
 use super::{LastComeFirstServed, NS, RecordedDeadlines, US, at_every_place, class};
-use crate::by_hand::{Nothing, Trial, fcts, flow, in_order, rack, scheme, settings};
+use crate::by_hand::{Trial, fcts, flow, in_order, rack, scheme, settings};
 
 #[path = "../../../flowsieve/examples/own_scheme/emptier_uplink.rs"]
 mod emptier_uplink;
@@ -44,7 +45,7 @@ fn emptier_uplink__leaves_the_way_that_is_full_further_on() {
     // The last of the eight goes on the slow line at 1.9 + 7 * 12 us, and takes 12 + 0.2 + 1.2 + 0.2 us from there. Packet
     // 59 takes the other way and has arrived long before, at 72.2 + 3 * 0.2 + 2 * 0.3 + 1.2 us.
     let settings = two_racks(["spine0", "leaf1"], ("rate", "1Gbps"));
-    let context = Context { scope: settings.scheme("emptier-uplink"), workload: &Nothing };
+    let context = Context { scope: settings.scheme("emptier-uplink"), workload: &Facts::NONE };
     let scheme = emptier_uplink::ENTRY.scheme(&context).expect("a scheme");
     let result = Trial::new(&settings, scheme).run(&[flow(0, (0, 1), 60)]);
     assert_eq!(fcts(&result), [99_500 * NS]);

@@ -1,16 +1,21 @@
 //! A host's endpoint under a script of what happens at its host, and of what it must do.
 //!
-//! A line is an instant in microseconds and one of
-//!
-//! | line | meaning |
+//! | event | meaning |
 //! | --- | --- |
-//! | `0 begin 7 to 1 of 20` | message 7 of 20 full segments, for host 1 |
-//! | `100 < 7/0` | segment 0 of flow 7 arrives; `7/0.` ends its message, `7/0r` was sent before, `7/4m9` is message 9's |
-//! | `100 < 7 ack 3 sack 5-7 marked dup` | an ACK arrives; or `syn`, `syn-ack`, `probe` |
-//! | `100 turn` | the endpoint has a turn, and sends one packet in it; `turn unused`: it has none to send |
-//! | `2000 timer` | the next timer is for this instant, and fires |
-//! | `100 > ends 7, 7/0-9, 7 syn` | since the line before, exactly this was told to the tagger and sent, in this order |
-//! | `100 = turns 2` | so many want a turn; or `= timer 2000 sender 7`, `= timer never` |
+//! | `begin 7 to 1 of 20` | message 7 of 20 full segments, for host 1 |
+//! | `< 7/0` | segment 0 of flow 7 arrives; `7/0.` ends its message, `7/0r` was sent before, `7/4m9` is message 9's |
+//! | `< 7 ack 3 sack 5-7 marked dup` | an ACK arrives; or `syn`, `syn-ack`, `probe` |
+//! | `turn` | the endpoint has a turn, and sends one packet in it; `turn unused`: it has none to send |
+//! | `timer` | the next timer is for this instant, and fires |
+//! | `table 8` | a table names message 8 |
+//!
+//! | expectation | meaning |
+//! | --- | --- |
+//! | `> ends 7, 7/0-9, 7 syn` | exactly this was told to the tagger and sent, in this order |
+//! | `= turns 2` | so many want a turn |
+//! | `= timer 2000 sender 7` | the next timer; or `never` |
+//! | `= places 7 5 0` | the sender's and the receiver's place that the last packet of flow 7 names; or `none` |
+//! | `= packet 7 40 bytes to 4` | the last packet of flow 7 |
 //!
 //! After an arriving packet may stand, in this order, `from 2` (the host; 1 by default), `at 3` (the sender's place; that of
 //! the flow's last packet by default), `told 4` (the receiver's; none by default), `sent 50` (its timestamp; 100 us ago
@@ -27,8 +32,7 @@
 //! | [`FlowEvent::Awaited`] | `awaited 7 2 times for 10ms` |
 //! | [`FlowEvent::Steps`], all of them in ns | `steps 3 0 2800 0 0 0` |
 //!
-//! Nothing may happen that no line expects, and no timer may be missed; wake-ups in which nothing happens go unsaid. After
-//! every call the host's events must be those that the tagger was told, the call must have said whether there are any,
+//! Wake-ups in which nothing happens go unsaid. After every call the host's events must be those that the tagger was told, the call must have said whether there are any,
 //! and timers and turns that are not due must do nothing.
 
 use std::collections::BTreeMap;
@@ -43,7 +47,7 @@ use flowsieve_transport::endpoint::BaseRoundTrips;
 use flowsieve_transport::tcp::{Connections, HEADER_BYTES, Handshake, NicOrder, TcpParams, TcpRules};
 use flowsieve_transport::{Effects, Handled, HostEndpoint, Out, Packet, Said, Timer, TransportSpec, Turn};
 
-use super::SEGMENT;
+use super::{SEGMENT, Subject, instant, number, range, us};
 
 /// What a host sees of its endpoint, in the order in which it happens.
 #[derive(Clone, Debug)]
@@ -120,6 +124,67 @@ pub(crate) struct Host {
     /// The facts of every packet, in the order of sending.
     pub(crate) facts: Vec<FlowFacts>,
     pub(crate) now: Time,
+}
+
+impl Subject for Host {
+    fn happen(&mut self, at: Time, event: &[&str]) {
+        self.sleep_until(at);
+        match event {
+            [] => {}
+            ["begin", id, "to", to, "of", segments] => {
+                let bytes = u64::from(SEGMENT) * number::<u64>(segments);
+                let (id, to) = (number(id), number(to));
+                let _ = self.begin(&Message { id, to, bytes, start: at, ..Message::default() });
+            }
+            ["<", packet @ ..] => {
+                let (packet, says) = self.parse(packet);
+                assert_eq!(self.endpoint.describe(&packet), says);
+                let _ = self.receive(&packet);
+            }
+            ["table", message] => {
+                let table = Table { name: "first", values: vec![(number(message), 0)] };
+                self.tagger.on_table(&Published { version: 1, table });
+                self.endpoint.on_table(self.now, &self.tagger);
+            }
+            ["turn"] => assert_eq!(self.poll(), Turn::Sent),
+            ["turn", "unused"] => assert_eq!(self.poll(), Turn::Unused),
+            ["timer"] => {
+                let mut effects = Effects::NONE;
+                while effects == Effects::NONE && self.seen.is_empty() {
+                    assert_eq!(self.endpoint.next_timer().at, at, "the next timer");
+                    effects = self.on_timer();
+                }
+            }
+            other => panic!("no such event: {other:?}"),
+        }
+    }
+
+    fn sent(&mut self) -> String {
+        let shown = self.show();
+        self.seen.clear();
+        shown
+    }
+
+    fn reading(&mut self, words: &[&str]) -> String {
+        match *words {
+            ["turns", _] => self.endpoint.turns().to_string(),
+            ["timer", ..] => match self.endpoint.next_timer() {
+                Timer::NEVER => "never".to_owned(),
+                Timer { at, order } if order < Timer::receiver(0) => format!("{} sender {order}", instant(at)),
+                Timer { at, order } => format!("{} receiver {}", instant(at), order - Timer::receiver(0)),
+            },
+            ["places", flow, ..] => {
+                let place = |place: u32| if place == NONE { "none".to_owned() } else { place.to_string() };
+                let [sender, receiver] = self.places(number(flow)).map(place);
+                format!("{flow} {sender} {receiver}")
+            }
+            ["packet", flow, ..] => {
+                let packet = self.last(number(flow));
+                format!("{flow} {} bytes to {}", packet.len, packet.peer)
+            }
+            _ => panic!("no such reading: {words:?}"),
+        }
+    }
 }
 
 impl Host {
@@ -242,64 +307,9 @@ impl Host {
         news
     }
 
+    /// Runs a script, and goes on from there.
     pub(crate) fn run(&mut self, script: &str) {
-        for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
-            self.step(line);
-        }
-        assert_eq!(self.show(), "", "after the last line");
-    }
-
-    fn step(&mut self, line: &str) {
-        let (at, rest) = line.split_once(' ').expect("an instant and what happens then");
-        let words: Vec<&str> = rest.split_whitespace().collect();
-        let at = us(at);
-        if words[0] == ">" {
-            assert_eq!(self.now, at, "{line}");
-        } else {
-            assert_eq!(self.show(), "", "before: {line}");
-            self.sleep_until(at);
-        }
-        match words[0] {
-            "begin" => {
-                assert_eq!((words[2], words[4]), ("to", "of"), "{line}");
-                let bytes = u64::from(SEGMENT) * number::<u64>(words[5]);
-                let (id, to) = (number(words[1]), number(words[3]));
-                let _ = self.begin(&Message { id, to, bytes, start: at, ..Message::default() });
-            }
-            "<" => {
-                let (packet, says) = self.parse(&words[1..]);
-                assert_eq!(self.endpoint.describe(&packet), says, "{line}");
-                let _ = self.receive(&packet);
-            }
-            "table" => {
-                let table = Table { name: "first", values: vec![(number(words[1]), 0)] };
-                self.tagger.on_table(&Published { version: 1, table });
-                self.endpoint.on_table(self.now, &self.tagger);
-            }
-            "turn" => {
-                let unused = words.get(1) == Some(&"unused");
-                assert_eq!(self.poll(), if unused { Turn::Unused } else { Turn::Sent }, "{line}");
-            }
-            "timer" => {
-                let mut effects = Effects::NONE;
-                while effects == Effects::NONE && self.seen.is_empty() {
-                    assert_eq!(self.endpoint.next_timer().at, at, "the next timer, at: {line}");
-                    effects = self.on_timer();
-                }
-            }
-            ">" => {
-                assert_eq!(self.show(), words[1..].join(" "), "at: {line}");
-                self.seen.clear();
-            }
-            "=" if words[1] == "turns" => assert_eq!(self.endpoint.turns(), number::<u32>(words[2]), "{line}"),
-            "=" if words[2] == "never" => assert_eq!(self.endpoint.next_timer(), Timer::NEVER, "{line}"),
-            "=" => {
-                let flow = number(words[4]);
-                let order = if words[3] == "sender" { Timer::sender(flow) } else { Timer::receiver(flow) };
-                assert_eq!(self.endpoint.next_timer(), Timer { at: us(words[2]), order }, "{line}");
-            }
-            other => panic!("no such line: {other}"),
-        }
+        super::run(self, script);
     }
 
     fn sleep_until(&mut self, at: Time) {
@@ -332,10 +342,7 @@ impl Host {
             }
             (None, Some(&"ack")) => Said::Ack {
                 segment: number(words[2]),
-                sack: after("sack").map_or((0, 0), |sack| {
-                    let (from, last) = sack.split_once('-').unwrap();
-                    (number(from), number::<u32>(last) + 1)
-                }),
+                sack: after("sack").map_or((0, 0), range),
                 echo: words.contains(&"marked"),
                 duplicate: words.contains(&"dup"),
             },
@@ -426,7 +433,7 @@ fn show_event(event: &FlowEvent) -> String {
     let on = |message: &Message, flow: u32| if message.id == flow { String::new() } else { format!(" on {flow}") };
     match event {
         FlowEvent::MessageStart { flow, message, idle } => {
-            let idle = if *idle == Time::NEVER { "first".to_owned() } else { format!("after {}", idle.0 as f64 / 1e6) };
+            let idle = if *idle == Time::NEVER { "first".to_owned() } else { format!("after {}", instant(*idle)) };
             format!("begins {}{} {idle}", message.id, on(message, *flow))
         }
         FlowEvent::MessageEnd { flow, message, effort } => {
@@ -470,14 +477,4 @@ fn write(says: &Said) -> [u32; 4] {
 /// Whether a packet gets no answer.
 pub(crate) fn unanswered(packet: &Packet) -> bool {
     packet.code & Packet::UNANSWERED != 0
-}
-
-fn number<T: std::str::FromStr>(word: &str) -> T {
-    word.parse().unwrap_or_else(|_| panic!("not a number: {word}"))
-}
-
-/// Microseconds with up to six decimals.
-fn us(word: &str) -> Time {
-    let (whole, part) = word.split_once('.').unwrap_or((word, ""));
-    Time(number::<u64>(whole) * 1_000_000 + number::<u64>(&format!("{part:0<6}")))
 }

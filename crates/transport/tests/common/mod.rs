@@ -1,36 +1,42 @@
-//! Packet traces: a script of what happens to a sender or a receiver, and of what it must send.
+//! Packet traces: a script of what happens, and of what must follow.
 //!
-//! A line is an instant in microseconds and one of
+//! A line is an instant in microseconds, what happens then, after `>` what must be sent, and after each `=` what must be
+//! seen:
 //!
-//! | line | meaning |
-//! | --- | --- |
-//! | `0 push 20 due 300` | a message of 20 full segments begins, with a deadline at 300 (none by default) |
-//! | `100 < ack 3 sack 5-7 marked dup rtt 90` | an ACK arrives, for a packet sent 90 us ago (100 by default) |
-//! | `100 < ack 3 sack 5-7 retransmit` | its receiver found segment 3 lost; `update`: or did not |
-//! | `100 < syn-ack` | the peer accepts the connection |
-//! | `100 < ack 3 twice 1` | the same, and segment 1 had arrived before |
-//! | `300 timer` | the sender's next timer is for this instant, and fires: a timeout, or `rack`, `probe` or `pace` |
-//! | `100 > 0-9 r3 syn probe` | since the line before, exactly this was sent (`r`: a retransmission) |
-//! | `100 = cwnd 12.5` | the congestion window; or `alpha`, `flight`, `found` (of the oldest message) |
-//! | `100 done 7` | a message of 7 segments is finished |
+//! ```text
+//! 100 < ack 1           > 10-11
+//! 101 < ack 2 marked             = cwnd 5.5  = flight 9
+//! ```
 //!
-//! Nothing may be sent that no line expects, and no timer may be missed.
+//! Without `>` nothing may be sent, and no timer may be missed. A line may have a `>` or `=` alone. What may stand where
+//! depends on what the script is run on: a [`sender`], a [`host`]'s endpoint, a [receiver](`arrivals`), both at the ends of
+//! a [`path`].
 
 pub(crate) mod arrivals;
 pub(crate) mod host;
 pub(crate) mod path;
 pub(crate) mod random;
+pub(crate) mod sender;
 
-use flowsieve_core::{Message, Time};
+use flowsieve_core::Time;
 use flowsieve_transport::tcp::congestion::dctcp::DctcpRules;
 use flowsieve_transport::tcp::congestion::new_reno::NewReno;
-use flowsieve_transport::tcp::congestion::{ALPHA, WINDOW};
-use flowsieve_transport::tcp::header::GapReport;
 use flowsieve_transport::tcp::params::{Halves, LossDetection, Reduction, Restart, RtoRule, WindowRule};
-use flowsieve_transport::tcp::sender::{Ack, Emission, Timer};
-use flowsieve_transport::tcp::{CongestionSpec, Header, TcpParams, TcpSender};
+use flowsieve_transport::tcp::{CongestionSpec, TcpParams};
 
 pub(crate) const SEGMENT: u16 = 1_460;
+
+/// Tests that are traces: `name: what the script is run on, "script";`. Of several scripts each begins anew;
+/// `[BEGINNING, "rest"]` is one.
+macro_rules! traces {
+    ($($name:ident: $setup:expr, $($script:expr),+;)*) => {
+        $(#[test]
+        fn $name() {
+            $($crate::common::run(&mut $crate::common::Setup::subject($setup), $script);)+
+        })*
+    };
+}
+pub(crate) use traces;
 
 /// Today's standards: NewReno, initial window 10, RFC 6298 with 10 ms, three duplicate ACKs.
 pub(crate) fn rfc() -> TcpParams {
@@ -86,160 +92,104 @@ pub(crate) fn ns2() -> TcpParams {
     }
 }
 
-/// Runs a script on a connection without handshake.
-pub(crate) fn trace(params: &TcpParams, script: &str) -> Trace {
-    let mut trace = Trace::new(false, params);
-    trace.run(script);
-    trace
+/// What a script is run on.
+pub(crate) trait Subject {
+    /// Lets time pass, and this happen then if it is anything.
+    fn happen(&mut self, at: Time, event: &[&str]);
+
+    /// What was sent, and told, since it was asked for last.
+    fn sent(&mut self) -> String;
+
+    /// What is to be seen of what the words of an expectation begin with, and how they should go on.
+    fn reading(&mut self, words: &[&str]) -> String;
 }
 
-/// A sender under a script.
-pub(crate) struct Trace {
-    pub(crate) tcp: TcpSender,
-    params: TcpParams,
-    now: Time,
-    sent: Vec<Emission>,
-    messages: u32,
+/// What stands for a subject in a table of traces.
+pub(crate) trait Setup {
+    type Subject: Subject;
+
+    fn subject(self) -> Self::Subject;
 }
 
-impl Trace {
-    pub(crate) fn new(handshake: bool, params: &TcpParams) -> Trace {
-        let tcp = TcpSender::new(handshake, params);
-        Trace { tcp, params: params.clone(), now: Time::ZERO, sent: Vec::new(), messages: 0 }
-    }
+impl<S: Subject> Setup for S {
+    type Subject = S;
 
-    pub(crate) fn run(&mut self, script: &str) {
-        self.run_all(script);
-        assert_eq!(show(&self.sent), "", "sent after the last line");
+    fn subject(self) -> S {
+        self
     }
+}
 
-    /// Runs a script after whose last line something may be sent, for the next script to expect.
-    pub(crate) fn run_all(&mut self, script: &str) {
-        for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
-            self.step(line);
-        }
+pub(crate) trait Script {
+    fn text(&self) -> String;
+}
+
+impl Script for &str {
+    fn text(&self) -> String {
+        (*self).to_owned()
     }
+}
 
-    fn step(&mut self, line: &str) {
+impl<const PARTS: usize> Script for [&str; PARTS] {
+    fn text(&self) -> String {
+        self.join("\n")
+    }
+}
+
+/// Runs a script. Its lines are printed up to the one that fails.
+pub(crate) fn run(subject: &mut impl Subject, script: impl Script) {
+    let text = script.text();
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//")) {
+        println!("{line}");
         let words: Vec<&str> = line.split_whitespace().collect();
-        self.now = Time((number(words[0]) * 1e6) as u64);
-        if words[1] != ">" && words[1] != "=" {
-            assert_eq!(show(&self.sent), "", "sent before: {line}");
+        let is_mark = |word: &&str| matches!(*word, ">" | "=");
+        let end = words.iter().position(is_mark).unwrap_or(words.len());
+        subject.happen(us(words[0]), &words[1..end]);
+        let mut expected = String::new();
+        let mut rest = &words[end..];
+        while let Some((&mark, after)) = rest.split_first() {
+            let end = after.iter().position(is_mark).unwrap_or(after.len());
+            match mark {
+                ">" => expected = after[..end].join(" "),
+                _ => {
+                    let (got, wanted) = (subject.reading(&after[..end]), after[1..end].join(" "));
+                    assert!(are_alike(&got, &wanted), "{} {got}, at: {line}", after[0]);
+                }
+            }
+            rest = &after[end..];
         }
-        let due = self.tcp.deadline();
-        assert!(due >= self.now, "a timer at {due} is missed before: {line}");
-        match words[1] {
-            "push" => {
-                let bytes = u64::from(SEGMENT) * words[2].parse::<u64>().unwrap();
-                let deadline = words.get(4).map(|us| Time::from_us(us.parse().unwrap()));
-                let message = Message { id: self.messages, bytes, deadline, ..Message::default() };
-                self.tcp.push(self.now, message, &self.params);
-                self.messages += 1;
-            }
-            "<" if words[2] == "syn-ack" => self.tcp.on_syn_ack(self.now, &self.params),
-            "<" => self.tcp.on_ack(self.now, &ack(&words[2..]), &self.params),
-            "timer" => {
-                assert_eq!(due, self.now, "the next timer, at: {line}");
-                let rto = self.tcp.on_timer(self.now, &self.params) == Timer::Timeout;
-                assert_eq!(rto, !matches!(words.get(2), Some(&"rack" | &"probe" | &"pace")), "{line}");
-            }
-            ">" => {
-                assert_eq!(show(&std::mem::take(&mut self.sent)), words[2..].join(" "), "sent at: {line}");
-                return;
-            }
-            "=" => {
-                let got = match words[2] {
-                    "cwnd" => window(&self.tcp),
-                    "alpha" => reading(&self.tcp, ALPHA).expect("an estimate"),
-                    "flight" => f64::from(self.tcp.in_flight()),
-                    "found" => f64::from(self.tcp.span(0).expect("the first message is unfinished").effort.found_lost),
-                    other => panic!("no such quantity: {other}"),
-                };
-                assert!((got - number(words[3])).abs() < 1e-6, "{got} at: {line}");
-                return;
-            }
-            "done" => {
-                let done = self.tcp.finished().map(|span| (span.end - span.first).to_string());
-                assert_eq!(done.as_deref(), Some(words[2]), "{line}");
-                return;
-            }
-            other => panic!("no such line: {other}"),
-        }
-        while let Some(emission) = self.tcp.poll(self.now, &self.params) {
-            self.sent.push(emission);
-        }
+        assert_eq!(subject.sent(), expected, "sent at: {line}");
     }
 }
 
-/// What a sender shows under a name.
-pub(crate) fn reading(tcp: &TcpSender, name: &str) -> Option<f64> {
-    let mut found = None;
-    tcp.observe(&mut |values| found = values.iter().find(|value| value.0 == name).map(|value| value.1));
-    found
+/// Numbers to six decimals.
+fn are_alike(got: &str, wanted: &str) -> bool {
+    let numbers = got.parse::<f64>().ok().zip(wanted.parse::<f64>().ok());
+    got == wanted || numbers.is_some_and(|(got, wanted)| (got - wanted).abs() < 1e-6)
 }
 
-/// The congestion window.
-pub(crate) fn window(tcp: &TcpSender) -> f64 {
-    reading(tcp, WINDOW).expect("every sender has a window")
-}
-
-fn number(word: &str) -> f64 {
+pub(crate) fn number<T: std::str::FromStr>(word: &str) -> T {
     word.parse().unwrap_or_else(|_| panic!("not a number: {word}"))
 }
 
-fn ack(words: &[&str]) -> Ack {
-    let mut ack = Ack {
-        cumulative: 0,
-        block: (0, 0),
-        marked: false,
-        duplicate: false,
-        gap: GapReport::None,
-        round_trip: Time::from_us(100),
-    };
-    let mut words = words.iter();
-    while let Some(&word) = words.next() {
-        match word {
-            "ack" => ack.cumulative = words.next().unwrap().parse().unwrap(),
-            "sack" => {
-                let (from, last) = words.next().unwrap().split_once('-').unwrap();
-                ack.block = (from.parse().unwrap(), last.parse::<u32>().unwrap() + 1);
-            }
-            "marked" => ack.marked = true,
-            "dup" => ack.duplicate = true,
-            "twice" => {
-                let seq = words.next().unwrap().parse().unwrap();
-                (ack.duplicate, ack.block) = (true, (seq, seq));
-            }
-            "update" => ack.gap = GapReport::Update,
-            "retransmit" => ack.gap = GapReport::Retransmit,
-            "rtt" => ack.round_trip = Time((number(words.next().unwrap()) * 1e6) as u64),
-            other => panic!("no such field: {other}"),
-        }
-    }
-    ack
+/// Microseconds with up to six decimals.
+pub(crate) fn us(word: &str) -> Time {
+    let (whole, part) = word.split_once('.').unwrap_or((word, ""));
+    Time(number::<u64>(whole) * 1_000_000 + number::<u64>(&format!("{part:0<6}")))
 }
 
-/// As the lines of a script have it: runs of segments joined.
-fn show(sent: &[Emission]) -> String {
-    let mut runs: Vec<(u32, u32, &str)> = Vec::new();
-    let mut words = Vec::new();
-    for emission in sent {
-        match *emission {
-            Emission::Segment { seq, retransmission } => {
-                let prefix = if retransmission { "r" } else { "" };
-                match runs.last_mut() {
-                    Some((_, end, before)) if *end == seq && *before == prefix => *end += 1,
-                    _ => runs.push((seq, seq + 1, prefix)),
-                }
-            }
-            Emission::Control(Header::Syn) => words.push("syn".to_owned()),
-            Emission::Control(Header::Probe) => words.push("probe".to_owned()),
-            Emission::Control(other) => words.push(format!("{other:?}")),
-        }
-    }
-    words.extend(runs.into_iter().map(|(from, end, prefix)| match end - from {
-        1 => format!("{prefix}{from}"),
-        _ => format!("{prefix}{from}-{}", end - 1),
-    }));
-    words.join(" ")
+/// First and last of `5-7`, as a range without its end.
+pub(crate) fn range(word: &str) -> (u32, u32) {
+    let (first, last) = word.split_once('-').expect("a first and a last segment");
+    (number(first), number::<u32>(last) + 1)
+}
+
+/// Several, or `none`.
+pub(crate) fn list<T: std::fmt::Display>(items: impl IntoIterator<Item = T>) -> String {
+    let words: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
+    if words.is_empty() { "none".to_owned() } else { words.join(" ") }
+}
+
+/// Instants as scripts have them.
+pub(crate) fn instant(at: Time) -> String {
+    if at == Time::NEVER { "never".to_owned() } else { (at.0 as f64 / 1e6).to_string() }
 }

@@ -1,5 +1,16 @@
 //! One path: a sender, two ports that serve strictly by priority and each priority in order, a receiver. Acknowledgements
 //! come back after a while; they are lost where a test says so.
+//!
+//! `0 push 2 2x 1` begins a message of segments with these priorities, of which the path loses the second once, and `2xx`
+//! twice. `0 lose 1 2`: of all ACKs it loses the second and the third.
+//!
+//! | expectation | meaning |
+//! | --- | --- |
+//! | `= sent 1 2 1` | how often each segment was sent |
+//! | `= found 1` | losses found of finished messages |
+//! | `= timeouts 2012/1` | instants, each with the next segment in order at the receiver; or `none` |
+//! | `= finished 38 50` | when all of each message was acknowledged; or `none` |
+//! | `= cwnd 6.5` | the congestion window |
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
@@ -11,8 +22,9 @@ use flowsieve_transport::tcp::receiver::{AckRule, Arrival, Reply};
 use flowsieve_transport::tcp::sender::{Ack, Emission, Timer};
 use flowsieve_transport::tcp::{Receiver, TcpParams, TcpSender};
 
-use super::SEGMENT;
 use super::random::{CLEAR, Weather};
+use super::sender::window;
+use super::{SEGMENT, Subject, list, number};
 
 /// How long an ACK is under way.
 const BACK: Time = Time::from_us(10);
@@ -49,6 +61,8 @@ pub(crate) struct Path {
     ports: [Port; 2],
     events: BTreeMap<(Time, u64), Event>,
     nth_event: u64,
+    /// The next message's number.
+    pushed: u32,
     /// Priority and message of each segment.
     segments: Vec<(u8, u32)>,
     /// (segment, how often it was sent before) that the path loses at its second port, in addition to what the weather takes.
@@ -80,6 +94,43 @@ pub(crate) struct Path {
     pub(crate) delivered: Vec<u32>,
 }
 
+impl Subject for Path {
+    fn happen(&mut self, at: Time, event: &[&str]) {
+        if at > self.now {
+            self.run_until(at);
+        }
+        match event {
+            [] => {}
+            ["push", segments @ ..] => {
+                let first = self.segments.len() as u32;
+                for (seq, word) in (first..).zip(segments.iter()) {
+                    self.lose.extend((0..word.matches('x').count() as u32).map(|time| (seq, time)));
+                }
+                let priorities: Vec<u8> = segments.iter().map(|word| number(word.trim_end_matches('x'))).collect();
+                self.push(self.pushed, &priorities);
+            }
+            ["lose", acks @ ..] => self.lose_acks.extend(acks.iter().map(|ack| number::<u32>(ack))),
+            other => panic!("no such event: {other:?}"),
+        }
+    }
+
+    /// What is sent is for `= sent`.
+    fn sent(&mut self) -> String {
+        String::new()
+    }
+
+    fn reading(&mut self, words: &[&str]) -> String {
+        match words[0] {
+            "sent" => list(&self.sent),
+            "found" => self.found_lost.to_string(),
+            "timeouts" => list(self.timeouts.iter().map(|(at, edge)| format!("{at}/{edge}"))),
+            "finished" => list(&self.finished),
+            "cwnd" => window(&self.tcp).to_string(),
+            other => panic!("no such reading: {other}"),
+        }
+    }
+}
+
 impl Path {
     /// `takes`: microseconds that each port takes for a packet.
     pub(crate) fn new(params: &TcpParams, takes: [u64; 2]) -> Path {
@@ -91,6 +142,7 @@ impl Path {
             ports: takes.map(|us| Port { takes: Time::from_us(us), queues: Default::default(), sending: None }),
             events: BTreeMap::new(),
             nth_event: 0,
+            pushed: 0,
             segments: Vec::new(),
             lose: BTreeSet::new(),
             lose_acks: BTreeSet::new(),
@@ -113,6 +165,7 @@ impl Path {
 
     /// A message of full segments with these priorities begins.
     pub(crate) fn push(&mut self, id: u32, priorities: &[u8]) {
+        self.pushed = id + 1;
         let bytes = u64::from(SEGMENT) * priorities.len() as u64;
         self.tcp.push(self.now, Message { id, bytes, ..Message::default() }, &self.params);
         self.segments.extend(priorities.iter().map(|&priority| (priority, id)));
