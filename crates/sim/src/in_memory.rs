@@ -7,11 +7,12 @@
 use flowsieve_core::meta::Meta;
 use flowsieve_core::{Scheduler, Time};
 use flowsieve_record::PacketEvent;
+use flowsieve_workload::Flow;
 
 use crate::build::{Networks, networks};
 use crate::network::Network;
 use crate::partition::{Ends, Partition};
-use crate::run_spec::{FctEnd, Flows, Measure, Partitioning, RunSpec};
+use crate::run_spec::{Flows, RunSpec};
 use crate::scheme::Scheme;
 use crate::slab::{Body, SWITCH};
 use crate::source::Source;
@@ -167,22 +168,8 @@ impl InMemory {
     /// Builds a fabric for at most `frames` packets at once; a packet takes `overhead` bytes on lines in addition to its
     /// length, and `seed` is the run's, as in the simulator.
     pub fn new(fabric: &Fabric, scheme: &Scheme, overhead: u16, seed: u64, frames: usize) -> InMemory {
-        let run_spec = RunSpec {
-            fabric,
-            scheme,
-            wire_overhead: overhead,
-            flows: Flows::Given(&|| Box::new(std::iter::empty())),
-            predictions: None,
-            announcements: None,
-            measure: Measure::All,
-            fct_end: FctEnd::Arrival,
-            seed,
-            max_time: None,
-            partitioning: Partitioning::Whole,
-            most_packet_hops: None,
-            fruitless_timeouts: None,
-            most_under_way: None,
-        };
+        let none = || -> Box<dyn Iterator<Item = Flow>> { Box::new(std::iter::empty()) };
+        let run_spec = RunSpec { wire_overhead: overhead, seed, ..RunSpec::new(fabric, scheme, Flows::Given(&none)) };
         let Networks { mut networks, mut programs, .. } = networks::<u128>(&run_spec).expect("the widest keys");
         let (mut network, programs) = (networks.remove(0), programs.remove(0));
         let links = fabric.links.len();
