@@ -168,12 +168,12 @@ fn links_between_documents_lead_somewhere() {
 /// The folders at the root that a path in a document may begin with.
 const FOLDERS: [&str; 7] = ["crates/", "docs/", "experiments/", "papers/", "scripts/", "python/", "fuzz/"];
 
-/// Every Rust file below a folder.
-fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+/// Every file below a folder with this ending.
+fn sources(folder: &Path, ending: &str, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
         if entry.is_dir() && !entry.ends_with("target") {
-            sources(&entry, found);
-        } else if entry.extension().is_some_and(|extension| extension == "rs") {
+            sources(&entry, ending, found);
+        } else if entry.extension().is_some_and(|extension| extension == ending) {
             found.push(entry);
         }
     }
@@ -218,7 +218,7 @@ fn wrong_paths(document: &str, text: &str, sources: &[PathBuf]) -> Vec<String> {
 fn paths_in_documents_lead_somewhere() {
     let mut found = Vec::new();
     for folder in ["crates", "fuzz", "python"] {
-        sources(&root().join(folder), &mut found);
+        sources(&root().join(folder), "rs", &mut found);
     }
     let newest = |text: String| text.split("\n## ").take(2).collect::<Vec<_>>().join("\n## ");
     let pages = pages()
@@ -233,6 +233,42 @@ fn paths_in_documents_lead_somewhere() {
         \n    flowsieve run experiments/mine.toml\n";
     let expected = ["page.md:1: docs/gone.md", "page.md:5: nowhere/docs.rs", "page.md:5: crates/gone/*.rs"];
     assert_eq!(wrong_paths("page.md", made_up, &found), expected);
+}
+
+/// The words of an experiment without its comments, or of a page's blocks and spans of code.
+fn words_of_code(path: &Path) -> BTreeSet<String> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let is_page = path.extension().is_some_and(|ending| ending == "md");
+    let mut fenced = false;
+    let mut words = BTreeSet::new();
+    for line in text.lines() {
+        fenced ^= is_page && line.starts_with("```");
+        let code = match is_page {
+            false => line.split('#').next().unwrap().to_owned(),
+            true if fenced || line.starts_with("    ") => line.to_owned(),
+            true => line.split('`').skip(1).step_by(2).collect::<Vec<_>>().join(" "),
+        };
+        let parts = code.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+        words.extend(parts.map(str::to_owned));
+    }
+    words
+}
+
+/// A setting is worth its place in the program if there is an experiment with it, or a page that says when to set it.
+#[test]
+fn settings__each_has_a_use() {
+    let mut found = Vec::new();
+    for folder in ["experiments", "papers"] {
+        sources(&root().join(folder), "toml", &mut found);
+    }
+    for folder in ["docs/guide", "docs/operate", "docs/extend"] {
+        sources(&root().join(folder), "md", &mut found);
+    }
+    let used: BTreeSet<String> = found.iter().flat_map(|path| words_of_code(path)).collect();
+    let list: serde_json::Value = serde_json::from_str(&flowsieve(&["list", "settings", "--json"])).unwrap();
+    let names = list.as_array().unwrap().iter().map(|setting| setting["name"].as_str().unwrap());
+    let without: BTreeSet<&str> = names.filter(|name| !used.contains(*name)).collect();
+    assert!(without.is_empty(), "in no experiment and on no page of guide, operate or extend: {without:?}");
 }
 
 #[test]
@@ -333,7 +369,7 @@ fn crates__below_papers_know_no_claim() {
     let mut found = Vec::new();
     for name in ["results", "report", "experiment", "engines", "studies"] {
         let mut files = Vec::new();
-        sources(&root().join("crates").join(name).join("src"), &mut files);
+        sources(&root().join("crates").join(name).join("src"), "rs", &mut files);
         for file in files {
             let text = std::fs::read_to_string(&file).unwrap().to_lowercase();
             let lines = text.lines().filter(|line| line.contains("claim")).map(str::to_owned);
