@@ -243,10 +243,12 @@ fn words_of_code(path: &Path) -> BTreeSet<String> {
     let mut words = BTreeSet::new();
     for line in text.lines() {
         fenced ^= is_page && line.starts_with("```");
-        let code = match is_page {
-            false => line.split('#').next().unwrap().to_owned(),
-            true if fenced || line.starts_with("    ") => line.to_owned(),
-            true => line.split('`').skip(1).step_by(2).collect::<Vec<_>>().join(" "),
+        let code = if !is_page {
+            line.split('#').next().unwrap().to_owned()
+        } else if fenced || line.starts_with("    ") {
+            line.to_owned()
+        } else {
+            line.split('`').skip(1).step_by(2).collect::<Vec<_>>().join(" ")
         };
         let parts = code.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
         words.extend(parts.map(str::to_owned));
