@@ -26,9 +26,9 @@ pub fn experiment(named: &Path) -> Result<PathBuf, Error> {
     }
     let inner = Path::new(ROOT).join(named);
     let with_extension = PathBuf::from(format!("{}.toml", inner.display()));
-    if let Some(found) =
-        [with_extension, inner].into_iter().find(|path| flowsieve_settings::files::builtin::is_file(path))
-    {
+    // A path from the root is no built-in file.
+    let is_there = |path: &PathBuf| is_builtin(path) && flowsieve_settings::files::builtin::is_file(path);
+    if let Some(found) = [with_extension, inner].into_iter().find(is_there) {
         return Ok(found);
     }
     if is_folder {

@@ -137,6 +137,8 @@ pub(crate) struct Twin<'a> {
     pub(crate) hops: u64,
     arrivals: u64,
     flows_arrive: bool,
+    /// When the last packet came to the end of a link, or was dropped.
+    last_arrival: Time,
     /// Nothing was left to happen.
     pub(crate) drained: bool,
 }
@@ -216,6 +218,7 @@ pub(crate) fn run<'a>(run_spec: &RunSpec<'a>) -> Twin<'a> {
         hops: 0,
         arrivals: 0,
         flows_arrive: true,
+        last_arrival: Time::ZERO,
         drained: false,
     };
     twin.arm_controllers();
@@ -341,6 +344,10 @@ impl<'a> Twin<'a> {
                 Event::Table { kind, nth } => self.on_table(kind, nth),
             }
         }
+        if self.closed.is_some() {
+            // What is cut through has arrived before the line is free.
+            self.end_arrivals(self.last_arrival);
+        }
         self.drained = true;
     }
 
@@ -383,10 +390,12 @@ impl<'a> Twin<'a> {
             .record(verdict.queued_before());
         while let Some(victim) = victims.pop() {
             self.counts_of(link).drops.evicted += 1;
+            self.last_arrival = self.now;
             self.leave_memory(link, victim);
         }
         if !verdict.is_accepted() {
             self.counts_of(link).drops.buffer += 1;
+            self.last_arrival = self.now;
             return;
         }
         if let (true, Node::Switch(switch)) = (self.ports[link].shares, self.run_spec.fabric.links[link].from) {
@@ -468,6 +477,7 @@ impl<'a> Twin<'a> {
 
     fn on_arrival(&mut self, link: usize, packet: u32) {
         self.hops += 1;
+        self.last_arrival = self.now;
         let about = self.run_spec.fabric.links[link];
         let loss = (about.loss * f64::from(u32::MAX)).round() as u32;
         if loss > 0 && self.ports[link].loss.next_u32() < loss {

@@ -310,6 +310,21 @@ fn case__is_printed_as_the_call_that_makes_it() {
     check(&case).expect("the same");
 }
 
+/// Utilisation in a run of closed loops ends with the last packet, which is cut through: its line is still busy.
+#[test]
+fn run__agrees_where_the_last_packet_is_cut_through() {
+    let given = [
+        ("kind", "fat-tree"),
+        ("hosts_per_edge", "2"),
+        ("link_delay", "0ns"),
+        ("host_delay", "0ns"),
+        ("forwarding", "cut-through"),
+    ];
+    let rest = Rest { own_parts: 0, seed: 285_103_352_119, wire_overhead: 20, to_ack: false, stop_us: None };
+    let case = made(&given, &["dctcp"], rest, &[[0, 0, 1, 1, 0, 0]]);
+    check_closed(&case, (1, Think::Fixed(0), 1)).expect("the same");
+}
+
 /// The lines of a case carry no more than a stated number of packets until it is stopped, whatever is sent again.
 #[test]
 fn case__of_a_link_that_loses_most_is_stopped_in_time() {
