@@ -28,6 +28,8 @@ fn main() -> io::Result<()> {
     let out = variable("OUT_DIR")?;
     let (mut text, mut all) = (String::from("&[\n"), Vec::new());
     for (name, path) in names {
+        // The folders tell of files that come, these of what a package of sources has to have.
+        println!("cargo::rerun-if-changed={}", path.display());
         let begin = all.len();
         all.extend(snap::raw::Encoder::new().compress_vec(&fs::read(path)?)?);
         let _ = writeln!(text, "    ({name:?}, {begin}..{}),", all.len());
