@@ -1,4 +1,4 @@
-//! A fabric for packets that are not the simulator's own: [`Network`] without endpoints, in virtual time.
+//! A fabric for packets that are not the simulator's own: its ports, lines and switches without endpoints, in virtual time.
 //!
 //! The owner says what the time is and when a packet is at a host's port, and is told when it arrives at its destination. So the
 //! fabric has no clock and no I/O, and its owner is a program that carries real packets, or a test. What hosts send at an instant
