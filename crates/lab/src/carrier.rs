@@ -241,6 +241,10 @@ impl<I: PacketIo> Carrier<I> {
         self.take_in(&mut begins);
         self.begin(now_ns, &mut begins);
         self.work_off(self.virtual_time(now_ns));
+        if self.fabric.without_place() > 0 {
+            let problem = "packets of a switch's program were not sent: as many as have a place were under way";
+            self.problem.get_or_insert_with(|| problem.to_owned());
+        }
         if !self.due.is_empty() {
             self.release();
             // What they answer may be there already.

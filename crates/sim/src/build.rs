@@ -217,6 +217,8 @@ pub(crate) fn networks<K: Key>(run_spec: &RunSpec<'_>) -> Result<Networks<K>, Si
             trace_span: Time::ZERO..Time::ZERO,
             told_of: BTreeSet::new(),
             arrivals: Vec::new(),
+            program_places: None,
+            without_place: 0,
         });
     }
     let mut sending = Vec::new();

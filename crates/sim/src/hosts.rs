@@ -202,7 +202,7 @@ impl<K: Key> Ends<K> for Hosts {
     fn on_packet(&mut self, network: &mut Network<K>, host: u32, packet: u32) {
         network.last_arrival = network.now;
         if network.slab.metas[packet as usize].dst == SWITCH {
-            return network.slab.remove(packet); // from a switch's program, which hosts do not hear
+            return network.remove_of_program(packet); // from a switch's program, which hosts do not hear
         }
         let class = usize::from(network.slab.bodies[packet as usize].class);
         let (state, at) = (&mut self.hosts[host as usize], host as usize * self.rules.transports.len() + class);

@@ -136,7 +136,7 @@ impl Ends<u128> for Arrivals {
     #[inline]
     fn on_packet(&mut self, network: &mut Network<u128>, host: u32, packet: u32) {
         if network.slab.metas[packet as usize].dst == SWITCH {
-            return network.slab.remove(packet); // from a switch's program, which hosts do not hear
+            return network.remove_of_program(packet); // from a switch's program, which hosts do not hear
         }
         self.0.push(Arrived { packet, host, at: network.now });
     }
@@ -173,15 +173,14 @@ impl InMemory {
         let Networks { mut networks, mut programs, .. } = networks::<u128>(&run_spec).expect("the widest keys");
         let (mut network, programs) = (networks.remove(0), programs.remove(0));
         let links = fabric.links.len();
-        let places = frames + if programs.are_there() { PLACES * links } else { 0 };
-        network.make_ready(places);
+        network.make_ready(frames, if programs.are_there() { PLACES * links } else { 0 });
         let least = |end: &dyn Fn(&Link) -> Node| {
             let of_hosts = fabric.links.iter().filter(|link| matches!(end(link), Node::Host(_)));
             of_hosts.map(|link| link.delay).min().unwrap_or(Time::ZERO)
         };
         let is_last = |link: &u32| matches!(fabric.links[*link as usize].to, Node::Host(_));
         InMemory {
-            partition: Partition::new(network, Arrivals(Vec::with_capacity(places)), programs),
+            partition: Partition::new(network, Arrivals(Vec::with_capacity(frames)), programs),
             uplinks: fabric.host_uplink.clone(),
             last_links: (0..links as u32).filter(is_last).collect(),
             least_delays: [least(&|link| link.from), least(&|link| link.to)],
@@ -276,6 +275,11 @@ impl InMemory {
     /// Returns what became of all packets.
     pub fn counts(&self) -> Counts {
         self.counts
+    }
+
+    /// Returns how many packets of switches' programs were not sent, because 64 for each link were under way.
+    pub fn without_place(&self) -> u64 {
+        self.partition.network.without_place
     }
 
     /// Returns how often timers of switches' programs fired.

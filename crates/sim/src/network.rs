@@ -19,7 +19,7 @@ use crate::event::{Key, WinnerTree};
 use crate::link::{ClassCount, Endpoint, LinkState, Port};
 use crate::prefetch_queue::PrefetchQueue;
 use crate::programs::Programs;
-use crate::slab::{Body, Slab};
+use crate::slab::{Body, SWITCH, Slab};
 use crate::source::{Source, Sources};
 use crate::trace::Record;
 
@@ -137,6 +137,10 @@ pub(crate) struct Network<K> {
     /// Messages whose arrivals at hosts are reported, and their arrivals since the last collection.
     pub(crate) told_of: BTreeSet<u32>,
     pub(crate) arrivals: Vec<(Meta, Body)>,
+    /// How many more packets of switches' programs may be under way; `None`: any number.
+    pub(crate) program_places: Option<usize>,
+    /// Packets of programs that were not sent for lack of a place.
+    pub(crate) without_place: u64,
 }
 
 /// Puts a packet that is in no list on a line without features, which is free at `start`. Returns when it arrives if it
@@ -197,12 +201,14 @@ impl<K> Network<K> {
 }
 
 impl<K: Key> Network<K> {
-    /// Prepares for at most `places` packets that come from elsewhere: what happens to them is recorded at every link, and
-    /// nothing is allocated from here on, unless a scheme's own part does.
-    pub(crate) fn make_ready(&mut self, places: usize) {
+    /// Prepares for at most so many packets that come from elsewhere, and so many of switches' programs: what happens to them
+    /// is recorded at every link, and nothing is allocated from here on, unless a scheme's own part does.
+    pub(crate) fn make_ready(&mut self, from_elsewhere: usize, of_programs: usize) {
+        let places = from_elsewhere + of_programs;
+        self.program_places = Some(of_programs);
         self.prefetch_queue = PrefetchQueue::none();
         self.trace_span = Time::ZERO..Time::NEVER;
-        self.slab.bound(places);
+        self.slab.reserve(places);
         for ((link, port), number) in self.links.iter_mut().zip(&mut self.ports).zip(0..) {
             link.add_feature();
             port.features.traced = Some(number);
@@ -460,7 +466,27 @@ impl<K: Key> Network<K> {
     pub(crate) fn discard(&mut self, packet: u32) {
         self.last_arrival = self.last_arrival.max(self.now);
         self.lost_messages.extend(self.slab.bodies[packet as usize].doomed());
+        if self.slab.metas[packet as usize].dst == SWITCH {
+            return self.remove_of_program(packet);
+        }
         self.slab.remove(packet);
+    }
+
+    /// Takes a place for a packet of a switch's program; returns whether there was one.
+    pub(crate) fn take_program_place(&mut self) -> bool {
+        let Some(places) = &mut self.program_places else { return true };
+        let left = places.checked_sub(1);
+        self.without_place += u64::from(left.is_none());
+        *places = left.unwrap_or(0);
+        left.is_some()
+    }
+
+    /// Frees the slot and the place of a packet of a switch's program.
+    pub(crate) fn remove_of_program(&mut self, packet: u32) {
+        self.slab.remove(packet);
+        if let Some(places) = &mut self.program_places {
+            *places += 1;
+        }
     }
 
     /// Forwards a packet that came to a switch by link `from`.

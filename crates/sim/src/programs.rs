@@ -104,7 +104,7 @@ impl Programs {
         network.last_arrival = network.now;
         let (meta, body) = (&network.slab.metas[packet as usize], &network.slab.bodies[packet as usize]);
         let heard = unpack_program_packet(meta, body, network.ports[from as usize].back);
-        network.slab.remove(packet);
+        network.remove_of_program(packet);
         if let Some(program) = &mut self.programs[switch as usize] {
             let now = network.now;
             program.call(network, switch, |own, ports| own.on_program_packet(&heard, now, ports));
@@ -150,8 +150,8 @@ impl<K: Key> SwitchPorts for Ports<'_, K> {
     }
 
     fn send(&mut self, packet: ProgramPacket) {
-        if self.network.slab.is_full() {
-            return; // as many as there are places for are under way
+        if !self.network.take_program_place() {
+            return;
         }
         let (meta, body) = pack_program_packet(&packet);
         let sent = self.network.slab.insert(meta, body);

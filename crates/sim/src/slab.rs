@@ -78,13 +78,11 @@ pub(crate) struct Slab {
     pub(crate) bodies: Vec<Body>,
     /// Head of the list of free slots, linked through [`Meta::next`], or [`NONE`].
     free: u32,
-    /// Whether there are to be no more slots than there are.
-    is_bounded: bool,
 }
 
 impl Default for Slab {
     fn default() -> Slab {
-        Slab { metas: Vec::new(), bodies: Vec::new(), free: NONE, is_bounded: false }
+        Slab { metas: Vec::new(), bodies: Vec::new(), free: NONE }
     }
 }
 
@@ -104,19 +102,13 @@ impl Slab {
         packet
     }
 
-    /// Adds this many slots, and no more from then on.
-    pub(crate) fn bound(&mut self, slots: usize) {
-        (0..slots).for_each(|_| {
+    /// Adds this many slots.
+    pub(crate) fn reserve(&mut self, slots: usize) {
+        for _ in 0..slots {
             let before = self.free;
             self.grow();
             self.metas[self.free as usize].next = before;
-        });
-        self.is_bounded = true;
-    }
-
-    /// Returns whether there is no place for another packet.
-    pub(crate) fn is_full(&self) -> bool {
-        self.is_bounded && self.free == NONE
+        }
     }
 
     /// Adds a slot. It does not take the packet, which can then be built in place.
@@ -198,15 +190,12 @@ mod tests {
     }
 
     #[test]
-    fn bound__is_full_when_every_place_is_taken() {
+    fn reserve__slots_are_taken_before_it_grows() {
         let mut slab = Slab::default();
-        assert!(!slab.is_full(), "it grows");
-        slab.bound(2);
+        slab.reserve(2);
         let packets = [0, 1].map(|_| slab.insert(Meta::default(), Body::default()));
-        assert!(slab.is_full() && packets[0] != packets[1] && slab.metas.len() == 2);
-        slab.remove(packets[0]);
-        assert!(!slab.is_full());
-        assert_eq!(slab.insert(Meta::default(), Body::default()), packets[0]);
+        assert!(packets[0] != packets[1] && slab.metas.len() == 2 && slab.live() == 2);
+        assert_eq!(slab.insert(Meta::default(), Body::default()), 2);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use flowsieve_lab::control::{Controllers, Followers};
 use flowsieve_record::{PacketEvent, PacketKind, PacketRow, TraceSink};
 use flowsieve_schemes::Scheme;
 use flowsieve_schemes::bare::{self, Facts};
-use flowsieve_settings::{Raw, Settings};
+use flowsieve_settings::{Origin, Raw, Settings, Table};
 use flowsieve_sim::in_memory::{Arrived, Event, InMemory};
 use flowsieve_sim::topology::{Fabric, Sites};
 use flowsieve_sim::trace::Tracing;
@@ -68,11 +68,16 @@ pub(crate) struct Shape {
     pub(crate) counts: &'static [(&'static str, i64)],
 }
 
-pub(crate) const SHAPES: [Shape; 7] = [
+pub(crate) const SHAPES: [Shape; 8] = [
     Shape { name: "single switch", settings: &[("kind", "single-switch")], counts: &[("hosts", 5)] },
     Shape {
         name: "leaf-spine",
         settings: &[("kind", "leaf-spine")],
+        counts: &[("leaves", 3), ("spines", 2), ("hosts_per_leaf", 2)],
+    },
+    Shape {
+        name: "leaf-spine, a host's line loses packets",
+        settings: &[("kind", "leaf-spine"), ("0:between", "host0 leaf0"), ("0:loss", "0.1")],
         counts: &[("leaves", 3), ("spines", 2), ("hosts_per_leaf", 2)],
     },
     Shape {
@@ -133,11 +138,25 @@ pub(crate) fn settings_with(
         .with(None, "buffer", text(format!("{}B", 20_000 + below(random, 200_000))))
         .with(Some(scheme), "transport", "open-loop");
     for &(name, value) in shape.settings {
-        settings = settings.with(None, name, value);
+        settings = match name.strip_prefix("0:") {
+            None => settings.with(None, name, value),
+            Some(name) => of_link(settings, name, value),
+        };
     }
     for &(name, value) in shape.counts {
         settings = settings.with(None, name, value);
     }
+    settings
+}
+
+/// Gives a setting of the first `[[topology.link]]`.
+fn of_link(mut settings: Settings, name: &str, value: &str) -> Settings {
+    let key = settings.find(name).expect("a setting");
+    let raw = match value.parse::<f64>() {
+        Ok(number) => Raw::from(number),
+        Err(_) => value.split(' ').collect(),
+    };
+    settings.give(Table::Link(0), key, &raw, Origin::Default).expect("a value that fits");
     settings
 }
 
@@ -307,6 +326,7 @@ pub(crate) fn in_memory(fabric: &Fabric, scheme: &Scheme, flows: &[Flow], seed: 
     assert_eq!(memory.held(), 0, "all packets are accounted for");
     let counts = memory.counts();
     assert_eq!(counts.taken, counts.delivered + counts.dropped);
+    assert_eq!(memory.without_place(), 0, "each packet of a program has a place");
     drop(memory);
     let mut outcome = Arc::into_inner(outcome).expect("the fabric is gone").into_inner().expect("no panic");
     outcome.sent.sort_unstable();

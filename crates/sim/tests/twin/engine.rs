@@ -435,7 +435,6 @@ impl<'a> Twin<'a> {
         }
     }
 
-    /// The line is free: the scheduler's next packet goes on it.
     /// From here on bytes are not of the time in which flows arrive, and neither is the rest of what is on the lines.
     fn end_arrivals(&mut self, at: Time) {
         if std::mem::take(&mut self.flows_arrive) {
@@ -447,6 +446,7 @@ impl<'a> Twin<'a> {
         }
     }
 
+    /// The line is free: the scheduler's next packet goes on it.
     fn send_next(&mut self, link: usize) {
         let next = self.with_scheduler(link, &mut Victims::default(), |scheduler, metas, context| {
             scheduler.dequeue(metas, context)
