@@ -158,7 +158,11 @@ fn file__that_is_wrong_is_refused_with_its_place() {
             &[("mine", FILE)],
             ["`mine` is a table with a `base`, and", "has the same name"],
         ),
-        ("[sweep]\nscheme = [\"../mine\"]\n", &[("mine", FILE)], ["there is no scheme `../mine`", "e.toml:"]),
+        (
+            "[sweep]\nscheme = [\"../mine\"]\n",
+            &[("mine", FILE)],
+            ["there is no scheme `../mine`", "a file schemes/<name>.toml"],
+        ),
         (mine, &[("mine", &"#".repeat(70_000))], ["is longer than 65536 bytes", "mine.toml"]),
     ] {
         let error = of(schemes, files);

@@ -1,14 +1,15 @@
 //! Errors of experiments, and how they are shown: file, line, column, excerpt, what was expected and the nearest valid
 //! name.
 
-use crate::experiment_text::ExperimentText;
-use crate::file_error::FileError;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use flowsieve_report::{CompareError, UnknownKey};
 use flowsieve_results::ResultError;
 use flowsieve_settings::{self as settings, SettingsError, WrongName};
 use flowsieve_workload::InputError;
 use std::io;
+
+use crate::experiment_text::ExperimentText;
+use crate::file_error::FileError;
 
 /// Why an experiment cannot be read, run or reported.
 #[derive(Debug, thiserror::Error)]

@@ -1,10 +1,11 @@
 //! The text of an experiment file, read from a folder or from the built-in ones.
 
-use crate::error::Error;
-use crate::file_error::FileError;
 pub use flowsieve_settings::toml::Text as ExperimentText;
 use std::io::Read;
 use std::path::Path;
+
+use crate::error::Error;
+use crate::file_error::FileError;
 
 /// The longest experiment file that is read, in bytes. The largest sensible ones have a few thousand.
 pub(crate) const MAX_FILE_BYTES: u64 = 256 * 1024;

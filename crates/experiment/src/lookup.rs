@@ -3,11 +3,12 @@
 //! If the path of a file exists, it means that file. Otherwise a name means a built-in experiment: its path in the
 //! catalogue without the extension, such as `quickstart` or `nos2/fig06`.
 
-use crate::error::Error;
-use crate::experiment_text;
 pub use flowsieve_settings::files::builtin::{ROOT, is_builtin};
 use flowsieve_settings::{Origin, SettingsError};
 use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+use crate::experiment_text;
 
 /// The first places to look for experiments: in the current directory.
 const FOLDERS: [&str; 2] = ["experiments", "papers"];

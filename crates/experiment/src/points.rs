@@ -112,7 +112,7 @@ fn variants(document: &Document, builtin: &[&str]) -> Result<Vec<Variant>, Error
                 return Err(SettingsError::new(origin.clone(), format!("there is no built-in scheme `{base}`"))
                     .expected(format!(
                         "a built-in scheme (see `flowsieve list schemes`), or one with a file {}",
-                        scheme_files::path(base)
+                        scheme_files::path_in_words(base)
                     ))
                     .names(base, builtin.iter().copied())
                     .into());
@@ -127,7 +127,7 @@ fn variants(document: &Document, builtin: &[&str]) -> Result<Vec<Variant>, Error
                 return Err(SettingsError::new(origin.clone(), format!("there is no built-in scheme `{name}`"))
                     .expected(format!(
                         "a built-in scheme, `base = ...` in [{table}], or a file {}",
-                        scheme_files::path(name)
+                        scheme_files::path_in_words(name)
                     ))
                     .names(name, builtin.iter().copied())
                     .into());
@@ -153,7 +153,7 @@ fn variants(document: &Document, builtin: &[&str]) -> Result<Vec<Variant>, Error
             SettingsError::new(origin.clone(), format!("there is no scheme `{name}`"))
                 .expected(format!(
                     "a built-in scheme (see `flowsieve list schemes`), a table [schemes.<name>], or a file {}",
-                    scheme_files::path(name)
+                    scheme_files::path_in_words(name)
                 ))
                 .names(name, names())
         })?);

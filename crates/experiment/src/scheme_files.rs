@@ -30,6 +30,11 @@ pub(crate) fn path(name: &str) -> String {
     format!("{FOLDER}/{name}.toml")
 }
 
+/// Says where the file of a name would be; of a text that is no name, where files of schemes are.
+pub(crate) fn path_in_words(name: &str) -> String {
+    path(check_variant_name(name, &Origin::Default).map_or("<name>", |()| name))
+}
+
 /// Reads the files of the schemes that these documents name, each after that of its base: an experiment as it is written, and
 /// as the command line changed it.
 pub(crate) fn read(documents: [&Document; 2], folder: &Folder, builtin: &[&str]) -> Result<Vec<SchemeText>, Error> {

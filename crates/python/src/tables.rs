@@ -1,6 +1,5 @@
 //! Parquet files as streams of Arrow, read as far as the reader wants.
 
-use crate::errors::working;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
@@ -10,6 +9,8 @@ use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchR
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use std::path::PathBuf;
+
+use crate::errors::working;
 
 /// Rows of a batch.
 const BATCH: usize = 1 << 16;

@@ -1,5 +1,5 @@
-//! A scheme without an experiment: under settings of which few are given, and for a workload of which little is known. The
-//! tests and benchmarks of all crates build schemes so, and those of a scheme of one's own can.
+//! Builds a scheme without an experiment, from few settings and few facts of a workload. Tests and benchmarks of all crates
+//! use it, and those of your own scheme can.
 
 use flowsieve_settings::{Settings, SettingsError};
 use flowsieve_sim::scheme::Scheme;
@@ -32,7 +32,7 @@ pub struct Facts {
     pub name: Option<&'static str>,
     /// Its load.
     pub load: Option<f64>,
-    /// Sizes are uniform up to so many bytes.
+    /// The largest size in bytes, of sizes that are uniform from 0; `None`: sizes are not known.
     pub uniform_to: Option<u64>,
     /// Which messages begin when others have ended.
     pub follows: Follows,
@@ -42,7 +42,7 @@ impl Facts {
     /// Nothing is known.
     pub const NONE: Facts = Facts { name: None, load: None, uniform_to: None, follows: Follows::Nothing };
 
-    /// Sizes are uniform up to so many bytes, at this load.
+    /// Sizes are uniform from 0 to `to` bytes, and the load is `load`.
     pub const fn uniform(to: u64, load: f64) -> Facts {
         Facts { load: Some(load), uniform_to: Some(to), ..Facts::NONE }
     }

@@ -2,8 +2,8 @@
 //!
 //! [`topology`] builds a [`Fabric`](topology::Fabric) from the settings of `[topology]`: hosts, switches, links and
 //! routes. [`ideal`] computes the time that a flow takes alone, [`ideal_cct`] that of a coflow, and [`round_trip`] that
-//! of one packet and its answer. A [`Scheme`] says which parts act where; whoever builds it may read rates and round trips
-//! of any path before. [`control`] drives controllers. [`fluid`] is another engine, of rates instead of packets.
+//! of one packet and its answer. A [`Scheme`] says which parts act where. Its builder may read the rates and round trips
+//! of any path. [`control`] drives controllers. [`fluid`] is another engine, of rates instead of packets.
 //!
 //! [`run`] takes a [`RunSpec`] (a fabric, a scheme, flows, a seed) and returns the measurements. The same specification
 //! gives the same result on any machine and for any partitioning of the fabric.

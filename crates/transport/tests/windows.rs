@@ -19,7 +19,7 @@ const GROWN: &str = "
         100 < ack 10  > 10
         200 < ack 11          = done 11";
 
-/// Two segments, the first of which comes late.
+/// Two segments. The first comes late.
 const CUT: &str = "
         0    push 2   > 0-1
         2000 timer    > r0

@@ -1,7 +1,8 @@
 //! Laws for tests.
 
-use crate::thresholds::SizeLaw;
 use proptest::prelude::*;
+
+use crate::thresholds::SizeLaw;
 
 /// Generates observed sizes (one, some similar, very different ones) and quantile functions with and without a tail.
 pub(super) fn any_law() -> impl Strategy<Value = SizeLaw> {

@@ -1,13 +1,6 @@
 //! Settings that are refused although each is valid by itself: they would have no effect, take unlimited memory, or
 //! never end.
 
-use super::MAX_TIME;
-use crate::setup::Setup;
-use crate::watch::SAMPLE_INTERVAL;
-use crate::workload::{
-    ARRIVALS, CDF, CHANGE_AT, COMPUTE_GAP, Extent, LOAD, OWN_RACK, QUERIES, SIZES, THINK_TIME, Workload,
-    key_of_collectives,
-};
 use flowsieve_core::{BalancerSpec, ControllerKind, ControllerSpec, Time};
 use flowsieve_experiment::{Error, Point};
 use flowsieve_record::PointResult;
@@ -21,6 +14,14 @@ use flowsieve_sim::sample::MOST_VALUES;
 use flowsieve_sim::topology::{Fabric, Link, Node, events};
 use flowsieve_workload::Flow;
 use flowsieve_workload::coflow_trace::OwnRack;
+
+use super::MAX_TIME;
+use crate::setup::Setup;
+use crate::watch::SAMPLE_INTERVAL;
+use crate::workload::{
+    ARRIVALS, CDF, CHANGE_AT, COMPUTE_GAP, Extent, LOAD, OWN_RACK, QUERIES, SIZES, THINK_TIME, Workload,
+    key_of_collectives,
+};
 
 /// The largest memory of the sketches of all ports, in bytes.
 const MOST_SKETCH_BYTES: u64 = 4_000_000_000;

@@ -1,7 +1,8 @@
 //! Estimates of a workload before any of it is drawn: flows, packets, time, and the load of links.
 
-use super::{Extent, Origin, Screen, Workload, crossings, listed};
 use flowsieve_sim::topology::Fabric;
+
+use super::{Extent, Origin, Screen, Workload, crossings, listed};
 
 impl Workload {
     /// Estimates the number of flows of a run.

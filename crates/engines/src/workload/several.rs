@@ -4,11 +4,6 @@
 //! Together they form one workload, in the order of starts. A workload's flows depend on its settings, its name and the
 //! seed: adding another workload does not change them.
 
-use super::crossings::weighted;
-use super::extent::window;
-use super::files::Files;
-use super::traffic::{ArrivalsName, MIX_SIZES};
-use super::{ARRIVALS, CLASS_SHARE, COFLOWS, Extent, FLOWS, Hosts, LIST, MEASURE, Origin, QUERIES, RECORDED, Workload};
 use flowsieve_experiment::Error;
 use flowsieve_settings::declare;
 use flowsieve_settings::{self as settings, Key, Scope, Section, Setting, Settings, SettingsError};
@@ -18,6 +13,12 @@ use flowsieve_workload::random::seed_of_workload;
 use flowsieve_workload::{Flow, MAX_COFLOW, Merged, Pattern};
 use std::path::Path;
 use std::sync::Arc;
+
+use super::crossings::weighted;
+use super::extent::window;
+use super::files::Files;
+use super::traffic::{ArrivalsName, MIX_SIZES};
+use super::{ARRIVALS, CLASS_SHARE, COFLOWS, Extent, FLOWS, Hosts, LIST, MEASURE, Origin, QUERIES, RECORDED, Workload};
 
 declare! {
     static CLASS: Setting<u64> = Setting::count(

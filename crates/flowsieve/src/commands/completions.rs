@@ -4,8 +4,6 @@
 //! A script contains the names known to the program that prints it. Print it again when these change. What `compare` takes
 //! depends on the result, so that its script asks the program.
 
-use super::cli;
-use crate::output::print;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Args, Command};
 use clap_complete::Shell;
@@ -16,6 +14,9 @@ use flowsieve_settings::Kind;
 use flowsieve_studies::explain;
 use flowsieve_workload::convert::{self as convert};
 use std::path::{Path, PathBuf};
+
+use super::cli;
+use crate::output::print;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Example:

@@ -1,6 +1,5 @@
 //! `flowsieve convert`: files of other simulators.
 
-use crate::output::{print, tell};
 use clap::{Args, Subcommand, ValueHint};
 use flowsieve_experiment::bundle::whole_file;
 use flowsieve_experiment::{Error, FileError};
@@ -9,6 +8,8 @@ use flowsieve_studies::export::{self, Layout};
 use flowsieve_workload::convert::{self as convert, Format, Options, SizeUnit, Source, TimeUnit};
 use std::io;
 use std::path::{Path, PathBuf};
+
+use crate::output::{print, tell};
 
 /// One file, or those of Flux.
 #[derive(Debug, Args)]

@@ -1,6 +1,5 @@
 //! `flowsieve export`: a result for a paper or for another program.
 
-use crate::output::to_output;
 use clap::{Args, ValueEnum, ValueHint};
 use flowsieve_experiment::Error;
 use flowsieve_report::Layout;
@@ -10,6 +9,8 @@ use flowsieve_settings::files::for_terminal;
 use flowsieve_settings::{Origin, SettingsError};
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
+
+use crate::output::to_output;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:

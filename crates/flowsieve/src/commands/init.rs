@@ -1,6 +1,5 @@
 //! `flowsieve init`: a first experiment, one on a fabric of today, or a crate for a custom scheme.
 
-use crate::output::{print, tell};
 use clap::{Args, ValueHint};
 use flowsieve_experiment::bundle::{failed, write_text};
 use flowsieve_experiment::{Error, lookup};
@@ -8,6 +7,8 @@ use flowsieve_settings::files::{Existing, check_new, folder_of};
 use flowsieve_settings::{Origin, SettingsError, one_of};
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use crate::output::{print, tell};
 
 /// Flowsieve's own repository.
 const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");

@@ -1,11 +1,12 @@
 //! `flowsieve list`: what there is to choose from.
 
-use crate::output::{print, print_json};
 use clap::{Args, ValueEnum, ValueHint};
 use flowsieve_experiment::engine::Engines;
 use flowsieve_experiment::{Error, lookup};
 use flowsieve_studies::catalogue;
 use std::path::PathBuf;
+
+use crate::output::{print, print_json};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:

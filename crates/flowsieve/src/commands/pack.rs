@@ -1,7 +1,5 @@
 //! `flowsieve pack`: an experiment with all that it names, in one file.
 
-use super::{Planned, planned};
-use crate::output::print;
 use clap::{Args, ValueHint};
 use flowsieve_experiment::Error;
 use flowsieve_experiment::bundle;
@@ -11,6 +9,9 @@ use flowsieve_report as report;
 use flowsieve_results::ResultDir;
 use flowsieve_settings::files::Existing;
 use std::path::PathBuf;
+
+use super::{Planned, planned};
+use crate::output::print;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Example:

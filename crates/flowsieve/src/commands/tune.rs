@@ -1,12 +1,6 @@
 //! `flowsieve tune`: what would help a fabric's traffic, by simulation, or at once by a queueing model (`--model`). `thresholds`
 //! is its name with the model ([`as_tune`]).
 
-use crate::interruption;
-use crate::options::Jobs;
-use crate::output::{print, print_json, tell};
-use crate::papers::{self, TABLES};
-use crate::progress::{STEPS, bar, in_words, shown};
-use crate::values::{Budget, Marking, Method, NamedPort, Rate, Span, Time};
 use clap::{Args, ValueHint};
 use flowsieve_engines::built_in;
 use flowsieve_experiment::Error;
@@ -25,6 +19,13 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+use crate::interruption;
+use crate::options::Jobs;
+use crate::output::{print, print_json, tell};
+use crate::papers::{self, TABLES};
+use crate::progress::{STEPS, bar, in_words, shown};
+use crate::values::{Budget, Marking, Method, NamedPort, Rate, Span, Time};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:

@@ -1,11 +1,12 @@
 //! From a plan to directed links, classes and partitions.
 
-use super::plan::Plan;
-use super::routes::{self, Cut};
-use super::{Fabric, Link, Node, Switch};
 use flowsieve_core::units::{Rate, Time};
 use flowsieve_settings::Place;
 use std::collections::BTreeMap;
+
+use super::plan::Plan;
+use super::routes::{self, Cut};
+use super::{Fabric, Link, Node, Switch};
 
 /// All possible classes of links, in the order in which fabrics list theirs: up, down, sideways.
 const CLASSES: [(Tier, Tier, &str); 10] = [

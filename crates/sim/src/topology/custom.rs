@@ -11,9 +11,6 @@
 //! a comment line, and blank lines are skipped. No field needs quotes, so each row is one line, and an error can give
 //! the line number that an editor shows.
 
-use super::delays::MAX_DELAY_PS;
-use super::plan::{Edge, Plan};
-use super::{Fabric, MAX_HOSTS, MAX_LINKS, MAX_ROUTES, Node, delays};
 use flowsieve_core::units::Rate;
 use flowsieve_settings::declare;
 use flowsieve_settings::units::{parse_rate, parse_time};
@@ -23,6 +20,10 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
+
+use super::delays::MAX_DELAY_PS;
+use super::plan::{Edge, Plan};
+use super::{Fabric, MAX_HOSTS, MAX_LINKS, MAX_ROUTES, Node, delays};
 
 /// The longest file that is read: a row of the largest fabric has 128 bytes.
 const MAX_BYTES: u64 = 64 << 20;

@@ -6,12 +6,13 @@
 //! delays: its hosts add nothing unless `host_delay` is given or follows from `rtt`. `rtt` holds before
 //! `[[topology.link]]` changes single links.
 
-use super::plan::Plan;
-use super::{Fabric, overrides};
 use flowsieve_core::units::Time;
 use flowsieve_settings::declare;
 use flowsieve_settings::units::format_time;
 use flowsieve_settings::{MAX_TIME_PS, Scope, Section, Setting, Settings, SettingsError};
+
+use super::plan::Plan;
+use super::{Fabric, overrides};
 
 /// Largest delay of a link or a host, in ps: one second. Sums over a path stay far below `u64::MAX`.
 pub(super) const MAX_DELAY_PS: u64 = 1_000_000_000_000;

@@ -4,13 +4,14 @@
 //! A tier of many switches shows its first three and its last. Rates and delays are written as in experiment files. A
 //! switch's oversubscription is the total rate of its links towards hosts, divided by that of its links away from them.
 
+use flowsieve_core::units::Time;
+use flowsieve_settings::units::{format_rate, format_time};
+use std::collections::BTreeMap;
+
 use super::assemble::Tier;
 use super::events::Event;
 use super::{Fabric, Link, Node};
 use crate::ideal::{self, Hop, Train};
-use flowsieve_core::units::Time;
-use flowsieve_settings::units::{format_rate, format_time};
-use std::collections::BTreeMap;
 
 /// Columns of a drawing.
 pub(super) const WIDTH: usize = 100;

@@ -8,13 +8,14 @@
 //! Not modelled: links that fail in one direction, switches and hosts that fail, and switches that learn of a failure at
 //! different times.
 
-use super::routes::{Ways, neighbours, racks};
-use super::{Fabric, Node};
 use flowsieve_core::units::Time;
 use flowsieve_settings::declare;
 use flowsieve_settings::units::format_time;
 use flowsieve_settings::{Key, MAX_TIME_PS, Scaled, Scope, Section, Setting, Settings, SettingsError};
 use std::collections::BTreeSet;
+
+use super::routes::{Ways, neighbours, racks};
+use super::{Fabric, Node};
 
 declare! {
     static AT: Setting<u64> = Setting::time(

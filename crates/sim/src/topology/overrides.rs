@@ -3,17 +3,18 @@
 //! A change applies to both directions of a link, and to all links of a bundle. A changed `delay` is the propagation
 //! delay; a host's delay is added to it.
 
-use super::Node;
-use super::custom::FILE;
-use super::delays::{AT_MOST, MAX_DELAY_PS};
-use super::plan::{Edge, Plan};
-use super::routes::Cut;
 use flowsieve_core::units::Rate;
 use flowsieve_settings::declare;
 use flowsieve_settings::units::{format_rate, format_time};
 use flowsieve_settings::{Key, MAX_TIME_PS, Scope, Section, Setting, Settings, SettingsError};
 use flowsieve_workload::host_number;
 use std::collections::BTreeSet;
+
+use super::Node;
+use super::custom::FILE;
+use super::delays::{AT_MOST, MAX_DELAY_PS};
+use super::plan::{Edge, Plan};
+use super::routes::Cut;
 
 declare! {
     static BETWEEN: Setting<Vec<String>> = Setting::texts(

@@ -1,9 +1,10 @@
 //! A fabric as two-way links between named nodes, before it has directions and routes.
 
-use super::{MAX_HOSTS, MAX_LINKS, MAX_ROUTES, Node};
 use flowsieve_core::units::Rate;
 use flowsieve_settings::{Key, Place, Scope, SettingsError};
 use flowsieve_workload::host_number;
+
+use super::{MAX_HOSTS, MAX_LINKS, MAX_ROUTES, Node};
 
 /// A link in both directions.
 #[derive(Debug, Clone, PartialEq)]

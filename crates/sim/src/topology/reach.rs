@@ -1,8 +1,9 @@
 //! The distances between hosts, by kind of path: paths with equally many links. For each kind, this keeps the two hosts
 //! with the longest round trip and the path that it takes. So what depends on round trips need not look at every pair.
 
-use super::{Fabric, Link, Node};
 use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Fabric, Link, Node};
 
 /// Bytes there and back by which paths are compared: a full Ethernet packet and its ACK. [`crate::round_trip`] then
 /// computes the time of a run's own packets on the path found.

@@ -5,11 +5,12 @@
 //! switch share the result. Each link has both directions with one delay, so return paths are the forward paths
 //! reversed.
 
-use super::reach::{Reach, Reaches};
-use super::{Fabric, Link, Node};
 use flowsieve_core::Site;
 use flowsieve_core::units::{Rate, Time};
 use std::collections::{BTreeMap, BTreeSet};
+
+use super::reach::{Reach, Reaches};
+use super::{Fabric, Link, Node};
 
 /// The next hops of one switch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -2,13 +2,14 @@
 //!
 //! The fat-tree is that of Al-Fares, Loukissas and Vahdat (SIGCOMM 2008, section 3) when `hosts_per_edge` is k/2.
 
-use super::custom::{self, FILE};
-use super::plan::{Edge, Plan, check_size};
-use super::{Fabric, MAX_HOSTS, Node};
 use flowsieve_core::units::Rate;
 use flowsieve_settings::declare;
 use flowsieve_settings::{Counts, Key, Origin, Raw, Scope, Section, Setting, Settings, SettingsError, Table};
 use std::path::Path;
+
+use super::custom::{self, FILE};
+use super::plan::{Edge, Plan, check_size};
+use super::{Fabric, MAX_HOSTS, Node};
 
 /// A kind of fabric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,8 +6,9 @@ mod shapes;
 mod sites;
 mod ways;
 
-use super::*;
 use flowsieve_settings::{Origin, Raw, Table};
+
+use super::*;
 
 /// Returns settings of a kind with these counts.
 fn shape(kind: &str, counts: &[(&str, i64)]) -> Settings {

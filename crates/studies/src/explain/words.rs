@@ -1,10 +1,11 @@
 //! Words that people ask for and that are no single setting, scheme or metric: parts of metrics' names, values of settings,
 //! and what is not modelled.
 
-use super::{Explained, METRICS_PAGE, metric};
 use flowsieve_experiment::engine::Engines;
 use flowsieve_results::Figure;
 use flowsieve_settings::{Keys, Kind};
+
+use super::{Explained, METRICS_PAGE, metric};
 
 /// What Flowsieve does not model: names, what they are, and what comes nearest, or the page that says how to write one.
 ///

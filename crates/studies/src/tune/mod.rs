@@ -16,10 +16,6 @@ mod ground;
 mod steps;
 mod words;
 
-use crate::configuration::{Ports, Written};
-use crate::fabric_file;
-use crate::thresholds::paired::Links;
-use crate::thresholds::{Asked, Marking, Wanted};
 pub use candidates::{Candidate, Kind, TODAY};
 use flowsieve_experiment::Error;
 use flowsieve_experiment::bundle::failed;
@@ -33,6 +29,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use steps::{Answer, Tuning};
+
+use crate::configuration::{Ports, Written};
+use crate::fabric_file;
+use crate::thresholds::paired::Links;
+use crate::thresholds::{Asked, Marking, Wanted};
 
 /// What is asked.
 #[derive(Debug, Clone)]

@@ -12,7 +12,7 @@
 //! | expectation | meaning |
 //! | --- | --- |
 //! | `> ends 7, 7/0-9, 7 syn` | exactly this was told to the tagger and sent, in this order |
-//! | `= turns 2` | so many want a turn |
+//! | `= turns 2` | two senders want a turn |
 //! | `= timer 2000 sender 7` | the next timer; or `never` |
 //! | `= places 7 5 0` | the sender's and the receiver's place that the last packet of flow 7 names; or `none` |
 //! | `= packet 7 40 bytes to 4` | the last packet of flow 7 |

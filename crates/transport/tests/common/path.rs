@@ -1,8 +1,8 @@
 //! One path: a sender, two ports that serve strictly by priority and each priority in order, a receiver. Acknowledgements
 //! come back after a while; they are lost where a test says so.
 //!
-//! `0 push 2 2x 1` begins a message of segments with these priorities, of which the path loses the second once, and `2xx`
-//! twice. `0 lose 1 2`: of all ACKs it loses the second and the third.
+//! `0 push 2 2x 1` begins a message of three segments with these priorities. The path loses the one with `x` once, with `xx`
+//! twice. `0 lose 1 2`: the path loses the second and the third of all ACKs.
 //!
 //! | expectation | meaning |
 //! | --- | --- |

@@ -3,6 +3,8 @@
 //! The last share decides between fractions (1) and per cent (100), within a thousandth; neither the largest share nor
 //! any other row does. Any other last share is an error that names it.
 
+use rust_decimal::Decimal;
+
 use crate::MAX_BYTES;
 use crate::convert::error::{ConvertError, Kind};
 use crate::convert::options::{Options, SizeUnit};
@@ -10,7 +12,6 @@ use crate::convert::outcome::{Notes, What};
 use crate::convert::registry::Fit;
 use crate::convert::sizes::{Drawn, Point, Sizes};
 use crate::convert::source::{At, Source, decimal, nearest};
-use rust_decimal::Decimal;
 
 /// The most rows of a distribution.
 const MAX_POINTS: usize = 1_000_000;

@@ -1,12 +1,13 @@
 //! Common code of all flow-list formats: conversion of ids to hosts, checks of rows, and our list.
 
+use std::io::{self, Write};
+
 use crate::convert::error::{ConvertError, Kind};
 use crate::convert::options::Options;
 use crate::convert::source::Source;
 use crate::convert::{Notes, topology_of};
 use crate::flow_list::{self, Extras, FlowList, MAX_FLOWS};
 use crate::{Flow, MAX_BYTES};
-use std::io::{self, Write};
 
 /// Flows between hosts numbered from 0.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,5 +1,7 @@
 //! Homa's distributions and traces.
 
+use rust_decimal::Decimal;
+
 use crate::MAX_BYTES;
 use crate::convert::cdf;
 use crate::convert::error::{ConvertError, Kind};
@@ -9,7 +11,6 @@ use crate::convert::outcome::{Notes, What};
 use crate::convert::registry::Fit;
 use crate::convert::sizes::Drawn;
 use crate::convert::source::{At, Source, decimal, whole};
-use rust_decimal::Decimal;
 
 /// Recognises rows of four numbers, with a fraction as the gap. Other lists with starts in seconds look alike.
 pub(crate) fn fit_trace(source: &Source<'_>) -> Fit {

@@ -3,13 +3,14 @@
 //! One grammar is used with three units of time: ps in csg-htsim and uet-htsim, us in older versions; Opera's code
 //! reads ns where its comment says us. The contents do not show the unit, so `--time-unit` must.
 
+use std::collections::BTreeSet;
+
 use crate::convert::error::{ConvertError, Kind, excerpt};
 use crate::convert::flows::{Ids, Row, Rows};
 use crate::convert::options::{Options, TimeUnit};
 use crate::convert::outcome::{Notes, What};
 use crate::convert::registry::Fit;
 use crate::convert::source::{At, Source, decimal, whole};
-use std::collections::BTreeSet;
 
 pub(crate) fn fit(source: &Source<'_>) -> Fit {
     let mut rows = source.rows().take(100);

@@ -1,14 +1,15 @@
 //! htsim's `.topo`: tiers of a fat-tree. `Downlink_*` of tier t is the cable down to tier t−1, so the rate of a ToR's
 //! uplinks is in tier 1.
 
+use rust_decimal::Decimal;
+use std::collections::BTreeMap;
+
 use crate::convert::error::{ConvertError, Kind};
 use crate::convert::options::Options;
 use crate::convert::outcome::{Notes, What};
 use crate::convert::registry::Fit;
 use crate::convert::source::{At, Source};
 use crate::convert::topology::{Cable, MAX_CABLES, MAX_NODES, Role, Topology};
-use rust_decimal::Decimal;
-use std::collections::BTreeMap;
 
 /// The keys of a tier, in lower case.
 const KEYS: [&str; 9] = [

@@ -3,6 +3,9 @@
 //! A `.topology` has a line for each *direction*: two lines are one cable. Rates are not in it but in the run file,
 //! which may also put servers below each ToR.
 
+use rust_decimal::Decimal;
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::convert::error::{ConvertError, Kind, excerpt};
 use crate::convert::flows::{Ids, Rows};
 use crate::convert::options::Options;
@@ -10,8 +13,6 @@ use crate::convert::outcome::{Notes, What};
 use crate::convert::registry::Fit;
 use crate::convert::source::{At, Source, decimal, whole};
 use crate::convert::topology::{Cable, MAX_CABLES, MAX_NODES, Role, Topology};
-use rust_decimal::Decimal;
-use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) const TOPOLOGY: &str = "netbench-topology";
 

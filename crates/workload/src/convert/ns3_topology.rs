@@ -3,6 +3,9 @@
 //! The tokens of the first line show the dialect: 3 HPCC's, 4 PowerTCP's, 6 Reverie's (two rates at its end) or SimAI's
 //! (the type of a GPU at its end). Hosts are all ids that are not listed as switches.
 
+use rust_decimal::Decimal;
+use std::collections::BTreeMap;
+
 use crate::convert::error::{ConvertError, Kind, excerpt};
 use crate::convert::options::Options;
 use crate::convert::outcome::{Notes, What};
@@ -10,8 +13,6 @@ use crate::convert::registry::Fit;
 use crate::convert::source::{At, Source, decimal, whole};
 use crate::convert::topology::{Cable, MAX_CABLES, MAX_NODES, Role, Topology};
 use crate::convert::units::{ns3_rate, ns3_time_ps};
-use rust_decimal::Decimal;
-use std::collections::BTreeMap;
 
 /// The counts of a first line.
 struct Header {

@@ -1,9 +1,10 @@
 //! The result of a conversion.
 
+use std::io::{self, Write};
+
 use crate::convert::flows::Flows;
 use crate::convert::sizes::Sizes;
 use crate::convert::topology::Topology;
-use std::io::{self, Write};
 
 /// A converted file.
 #[derive(Debug, Clone, PartialEq)]

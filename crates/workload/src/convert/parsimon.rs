@@ -1,14 +1,15 @@
 //! Parsimon's `flows.json`: an array of records in bytes and ns.
 
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::convert::error::{ConvertError, Kind};
 use crate::convert::flows::{Ids, Row, Rows};
 use crate::convert::options::Options;
 use crate::convert::outcome::{Notes, What};
 use crate::convert::registry::Fit;
 use crate::convert::source::Source;
-use serde::Deserialize;
-use serde::de::IgnoredAny;
-use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Deserialize)]
 struct Record {

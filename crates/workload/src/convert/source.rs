@@ -1,8 +1,9 @@
 //! A file's text, its rows and tokens with their lines, and exact numbers.
 
-use crate::convert::error::{ConvertError, Kind, excerpt};
 use rust_decimal::prelude::ToPrimitive;
 use rust_decimal::{Decimal, RoundingStrategy};
+
+use crate::convert::error::{ConvertError, Kind, excerpt};
 
 /// The text of a file.
 #[derive(Debug, Clone, Copy)]

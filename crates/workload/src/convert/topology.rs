@@ -1,12 +1,13 @@
 //! Common code of all topology formats: nodes and cables, and our edge list.
 
+use rust_decimal::Decimal;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+
 use crate::convert::error::{ConvertError, Kind};
 use crate::convert::flows::write_ids;
 use crate::convert::source::Source;
 use crate::convert::units::{format_rate, format_time};
-use rust_decimal::Decimal;
-use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, Write};
 
 /// The most nodes of a topology.
 pub(crate) const MAX_NODES: u64 = 1 << 20;

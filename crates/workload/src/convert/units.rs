@@ -1,7 +1,8 @@
 //! Rates and times as written by ns-3 and in our edge lists.
 
-use crate::convert::source::decimal;
 use rust_decimal::Decimal;
+
+use crate::convert::source::decimal;
 
 /// Parses an ns-3 DataRate to bit/s: bit/s without a unit; `b` is a bit and `B` a byte; k, M, G are 1000, Ki, Mi, Gi
 /// 1024.

@@ -4,6 +4,9 @@
 //! read, has eight, with packets in column 4. Today's reader, given eight, takes the integer part of the duration for
 //! the size.
 
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
 use crate::convert::error::{ConvertError, Kind, excerpt};
 use crate::convert::flows::{Ids, Row, Rows};
 use crate::convert::options::{Options, SizeUnit};
@@ -11,8 +14,6 @@ use crate::convert::outcome::{Notes, What};
 use crate::convert::registry::Fit;
 use crate::convert::source::{At, Source, decimal, whole};
 use crate::convert::units::{format_rate, format_time};
-use std::collections::BTreeMap;
-use std::fmt::Write;
 
 /// The payload of YAPS's packets, in bytes.
 const PAYLOAD: u32 = 1_460;

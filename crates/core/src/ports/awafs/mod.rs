@@ -20,15 +20,16 @@ pub mod completed;
 mod flow_table;
 mod load;
 
+pub use actuator::{Actuator, ActuatorParams};
+pub use completed::CompletedFlows;
+use flow_table::FlowTable;
+
 use crate::bank::FifoBank;
 use crate::discipline::Discipline;
 use crate::meta::{Kind, Meta};
 use crate::readings::Reading;
 use crate::scheduler::{Line, PortContext, PortRules, PortScheduler, PortSite, Verdict, pass_on};
 use crate::units::Time;
-pub use actuator::{Actuator, ActuatorParams};
-pub use completed::CompletedFlows;
-use flow_table::FlowTable;
 
 /// How a switch knows what a flow has sent and where it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

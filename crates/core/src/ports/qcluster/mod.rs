@@ -12,6 +12,9 @@
 pub mod sketch;
 pub mod weights;
 
+use sketch::{Keep, SchedulingSketch, SketchParams};
+use weights::{QueueWeights, WeightParams};
+
 use crate::admission::Admission;
 use crate::bank::FifoBank;
 use crate::discipline::{Discipline, Group};
@@ -21,8 +24,6 @@ use crate::ports::presence::Presence;
 use crate::readings::{Gauge, Reading};
 use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict, pass_on};
 use crate::units::Time;
-use sketch::{Keep, SchedulingSketch, SketchParams};
-use weights::{QueueWeights, WeightParams};
 
 /// What a packet's weight is (Table 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

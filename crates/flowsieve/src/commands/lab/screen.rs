@@ -1,6 +1,5 @@
 //! The ports of a lab on a terminal, second by second, drawn with the sequences of ECMA-48 that every terminal has.
 
-use super::watch::{head, name};
 use flowsieve_engines::linux::named::Named;
 use flowsieve_engines::linux::requests::{self, Info, PortView, View};
 use flowsieve_experiment::Error;
@@ -17,6 +16,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
+
+use super::watch::{head, name};
 
 /// How often the lab is asked.
 const PAUSE: Duration = Duration::from_secs(1);

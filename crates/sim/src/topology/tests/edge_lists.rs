@@ -1,6 +1,7 @@
+use proptest::prelude::*;
+
 use super::super::custom::parse;
 use super::*;
-use proptest::prelude::*;
 
 /// Writes `text` to `fabric.csv` in a folder, and returns settings that read it.
 fn written(text: &str) -> (tempfile::TempDir, Settings) {

@@ -1,7 +1,8 @@
 //! Delays, forwarding, and single links that differ.
 
-use super::*;
 use flowsieve_core::Site;
+
+use super::*;
 
 fn times(kind: &str, times: &[(&str, &str)]) -> Settings {
     times.iter().fold(shape(kind, &[]), |settings, (key, time)| settings.with(None, key, *time))

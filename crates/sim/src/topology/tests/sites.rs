@@ -1,8 +1,9 @@
 //! What custom parts are told of their places.
 
-use super::*;
 use flowsieve_core::Site;
 use flowsieve_core::site::SitePort;
+
+use super::*;
 
 /// Names the nodes behind each port.
 fn behind(fabric: &Fabric, site: &Site) -> Vec<String> {

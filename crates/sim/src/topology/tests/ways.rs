@@ -1,7 +1,8 @@
 //! Routes of random fabrics, and the load of classes of links.
 
-use super::*;
 use proptest::prelude::*;
+
+use super::*;
 
 /// Follows every path from one host to another; returns the longest, in links. Panics if a path ends or loops.
 fn follow(fabric: &Fabric, at: Node, dst: u32, left: usize) -> usize {
