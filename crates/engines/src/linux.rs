@@ -28,10 +28,11 @@ use flowsieve_settings::{Key, Section, Setting, Settings, Table, declare};
 use flowsieve_sim::Flows;
 use flowsieve_sim::topology::{Link, events};
 
-use crate::setup::Setup;
-use crate::simulator::{MAX_TIME, Packets};
 use doctor::Measured;
 use source::Messages;
+
+use crate::setup::Setup;
+use crate::simulator::{MAX_TIME, Packets};
 
 /// What carries packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -22,9 +22,10 @@ use flowsieve_schemes::Scheme;
 use flowsieve_sim::topology::{Fabric, Sites};
 use hashbrown::HashTable;
 
-use crate::wire::{Connection, FlowKeys, Segment};
 pub use programs::{Apart, Seen};
 use programs::{Programs, Unsaid};
+
+use crate::wire::{Connection, FlowKeys, Segment};
 
 /// The most messages under way on a connection: the next may begin when all of the last has arrived, and its ACK is still on
 /// its way.

@@ -11,13 +11,14 @@ use std::sync::Arc;
 use flowsieve_settings::toml::{Entry as Line, Text, flat};
 use flowsieve_settings::{Key, Keys, Layer, Origin, Place, Raw, Scope, Section, SettingsError, one_of};
 
+use flowsieve_sim::scheme::Scheme;
+
 use crate::entry::{Build, Context, Knows};
 use crate::fabric_values::{self, Formula};
 use crate::flow_level::{FIDELITY, RATES};
 use crate::parts;
 use crate::registry;
 use crate::sets;
-use flowsieve_sim::scheme::Scheme;
 
 /// A scheme as its file has it.
 #[derive(Clone, Debug)]

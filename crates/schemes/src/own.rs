@@ -19,10 +19,11 @@ use flowsieve_core::{ControllerKind, ControllerSpec, Place, PortKind, TaggerSpec
 use flowsieve_settings::units::{Size, parse_size, parse_time};
 use flowsieve_settings::{Key, Scope, Section, Setting, SettingsError, declare};
 
-use crate::adaptation::{self, CONTROLLER_DELAY, CONTROLLER_PERIOD};
 use controller::OwnController;
 use flowsieve_sim::scheme::Scheme;
 use tagger::{Changes, OwnTagger};
+
+use crate::adaptation::{self, CONTROLLER_DELAY, CONTROLLER_PERIOD};
 
 declare! {
     static OWN_TAGGER: Setting<String> = Setting::text(

@@ -5,13 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::control::{Control, Follow, HearsAtOnce, Periodic};
 use flowsieve_core::controller::{Audience, Gauges, Published};
 use flowsieve_core::readings::Reading;
 use flowsieve_core::{Node, PortScheduler, Time};
 use flowsieve_record::PeriodicPart;
 
 use crate::build::Built;
+use crate::control::{Control, Follow, HearsAtOnce, Periodic};
 use crate::event::Key;
 use crate::hosts::Side;
 use crate::run_spec::{RunSpec, SimError};

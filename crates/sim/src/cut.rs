@@ -14,13 +14,13 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::scheme::Scheme;
-use crate::topology::{Fabric, Link, Node};
 use flowsieve_core::Time;
 use flowsieve_core::site::Racks;
 use flowsieve_settings::Place;
 
 use crate::run_spec::{NoStages, Partitioning, RunSpec};
+use crate::scheme::Scheme;
+use crate::topology::{Fabric, Link, Node};
 
 /// What the two halves of a switch have. Switches that are not halved have the same twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,6 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::scheme::{Nic, Scheme};
 use flowsieve_core::controller::{HostEvent, Published};
 use flowsieve_core::message::Held;
 use flowsieve_core::steps::StepTimes;
@@ -24,6 +23,7 @@ use crate::partition::Ends;
 use crate::records::{Awaited, Chunks, Received, Sent};
 use crate::round_trip::Exchange;
 use crate::run_spec::RunSpec;
+use crate::scheme::{Nic, Scheme};
 use crate::slab::{SWITCH, pack, unpack};
 use crate::source::Source;
 use crate::topology::{Fabric, Sites};

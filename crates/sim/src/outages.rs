@@ -14,8 +14,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::topology::Fabric;
-use crate::topology::events::{Event, Reroute};
 use flowsieve_core::{PortScheduler, Time};
 use flowsieve_record::PacketEvent;
 
@@ -23,6 +21,8 @@ use crate::build::Built;
 use crate::event::Key;
 use crate::network::{GROUP, Network};
 use crate::prefetch_queue::PrefetchQueue;
+use crate::topology::Fabric;
+use crate::topology::events::{Event, Reroute};
 
 /// The next hops that switches have in addition after events of links.
 struct MoreGroups(BTreeMap<u32, Vec<Vec<u32>>>);

@@ -3,11 +3,11 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crate::scheme::Scheme;
 use flowsieve_core::Time;
 use flowsieve_core::coflow::{Announced, Announcements};
 use flowsieve_workload::{ClosedLoop, Collectives, Flow, Predict, Queries};
 
+use crate::scheme::Scheme;
 use crate::topology::Fabric;
 
 /// Everything that one run depends on.

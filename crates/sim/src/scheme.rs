@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use crate::topology::Fabric;
 use flowsieve_core::admission::Admission;
 use flowsieve_core::marker::Marker;
 use flowsieve_core::scheduler::{Line, PortSite};
@@ -10,6 +9,8 @@ use flowsieve_core::{
     BalancerSpec, ControllerSpec, Misuse, Place, PortKind, Scheduler, Site, Tagger, TaggerSpec, Time,
 };
 use flowsieve_transport::TransportSpec;
+
+use crate::topology::Fabric;
 
 /// A scheme, ready to be placed in a fabric.
 #[derive(Clone, Debug)]

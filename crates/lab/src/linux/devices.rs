@@ -3,10 +3,10 @@
 use std::time::Duration;
 use std::{io, thread};
 
-use crate::calls::PacketSocket;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::calls::PacketSocket;
 use crate::io::{Frames, Outgoing, PacketIo, Received};
 
 /// The shortest sleep that is worth its call.

@@ -15,6 +15,8 @@ use flowsieve_sim::topology::Fabric;
 use rtrb::{Consumer, RingBuffer};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
+use flowsieve_sim::in_memory::{Counts, InMemory, PortCounts};
+
 use super::congestion::{Congestion, Registered};
 use super::counters;
 use super::devices::{Devices, now_ns};
@@ -28,7 +30,6 @@ use crate::error::{Doing, LabError};
 use crate::hosts::{Apart, Begin, HostCounts, Hosts, Seen};
 use crate::io::PacketIo;
 use crate::lateness::{Lateness, WINDOW_NS};
-use flowsieve_sim::in_memory::{Counts, InMemory, PortCounts};
 
 /// Packets inside at once.
 const PACKETS: usize = 65_536;

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use flowsieve_core::{Node, PortScheduler, Time};
 
+use flowsieve_sim::in_memory::PortCounts;
+
 use super::generator::Signals;
 use super::network::{Network, ip_of, ip6_of};
 use super::requests::{Door, HostInfo, Info, LinkInfo, PortView, Request, View};
@@ -16,7 +18,6 @@ use super::tallies::{LinkTally, Tallies};
 use crate::carrier::Carrier;
 use crate::error::LabError;
 use crate::io::PacketIo;
-use flowsieve_sim::in_memory::PortCounts;
 
 /// How often requests are looked for.
 const PAUSE: Duration = Duration::from_millis(20);
