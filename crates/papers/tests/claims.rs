@@ -391,6 +391,8 @@ fn reproduce__a_run_that_is_missing_takes_no_other_value_away() {
     let said = "runs are there; the values are of these. When they were made: frames left late";
     let text = some.text().split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(some.page(&path).contains(said) && text.contains(said), "{text}");
+    // A pair has the seeds that both of its points have.
+    assert!(text.contains("not judged: 2 seeds of 5") && text.contains("not judged: 3 seeds of 5"), "{text}");
     assert!(some.page(&path).contains(", 2 of 3 seeds |") && !whole.page(&path).contains("of 3 seeds"));
     assert!(!whole.page(&path).contains("runs are there"));
 }

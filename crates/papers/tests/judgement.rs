@@ -143,16 +143,20 @@ fn claims__what_no_scheme_can_do() {
     let folder = tempfile::tempdir().unwrap();
     let of = |expected| Claim { tolerance: 0.005, ..claim(expected) };
     let p99 = of_figure(Figure::Flows(Statistic::P99, Metric::Fct), of(Expected::Change(-0.98)));
+    let stand_in = Claim { stand_in: Some("like".into()), ..of(Expected::Change(-0.98)) };
     let all = [Expected::Change(-0.98), Expected::UpTo(-0.98), Expected::Between(-0.99, -0.98), Expected::Change(-0.9)];
-    let claims: Vec<Claim> =
-        all.map(of).into_iter().chain([of(Expected::Between(-0.98, -0.9)), of(Expected::Lower), p99]).collect();
+    let claims: Vec<Claim> = all
+        .map(of)
+        .into_iter()
+        .chain([of(Expected::Between(-0.98, -0.9)), of(Expected::Lower), p99, stand_in])
+        .collect();
     let dir = claimed(folder.path(), &claims, five());
     let beside = Beside::of(&dir).unwrap();
     let checked = beside.checked();
     let beyond: Vec<Option<bool>> =
         checked.iter().map(|(claim, checked)| checked.bound.map(|bound| claim.is_beyond(&bound))).collect();
     let (yes, no) = (Some(true), Some(false));
-    assert_eq!(beyond, [yes, yes, yes, no, no, no, None]);
+    assert_eq!(beyond, [yes, yes, yes, no, no, no, None, no]);
     let bound = checked[0].1.bound.unwrap();
     assert!((bound.value * 28.0 - 1.0).abs() < 0.1, "{bound:?}");
 }
