@@ -22,9 +22,8 @@ impl Claim {
         if have >= LOOKS[0].seeds {
             return Checked { seeds: look.or(Some(have)), ..held };
         }
-        let few = format!("{have} {} of {}", if have == 1 { "seed" } else { "seeds" }, LOOKS[0].seeds);
-        let why = if held.why.is_empty() { few } else { format!("{few}; {}", held.why) };
-        Checked { verdict: Verdict::NotJudged, why, ..held }
+        let few = format!("{have} seed{} of {}; {}", if have == 1 { "" } else { "s" }, LOOKS[0].seeds, held.why);
+        Checked { verdict: Verdict::NotJudged, why: few.trim_end_matches("; ").into(), ..held }
     }
 
     /// After how many seeds, up to twice the available ones, it will be resolved if further ones deviate like these; `None`: at

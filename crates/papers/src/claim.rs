@@ -222,32 +222,22 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// All, in the order of totals.
-    pub const ALL: [Verdict; 9] = [
-        Verdict::Agrees,
-        Verdict::Disagrees,
-        Verdict::SameDirection,
-        Verdict::Weaker,
-        Verdict::OtherDirection,
-        Verdict::NotResolved,
-        Verdict::NotJudged,
-        Verdict::NotTested,
-        Verdict::NotMeasured,
+    /// All, in the order of totals, with the words of tables.
+    pub const ALL: [(Verdict, &'static str); 9] = [
+        (Verdict::Agrees, "agrees"),
+        (Verdict::Disagrees, "disagrees"),
+        (Verdict::SameDirection, "same direction"),
+        (Verdict::Weaker, "weaker"),
+        (Verdict::OtherDirection, "other direction"),
+        (Verdict::NotResolved, "not resolved"),
+        (Verdict::NotJudged, "not judged"),
+        (Verdict::NotTested, "not tested here"),
+        (Verdict::NotMeasured, "not measured"),
     ];
 
     /// The words of tables.
     pub fn in_words(self) -> &'static str {
-        match self {
-            Verdict::Agrees => "agrees",
-            Verdict::Disagrees => "disagrees",
-            Verdict::NotResolved => "not resolved",
-            Verdict::SameDirection => "same direction",
-            Verdict::Weaker => "weaker",
-            Verdict::OtherDirection => "other direction",
-            Verdict::NotJudged => "not judged",
-            Verdict::NotTested => "not tested here",
-            Verdict::NotMeasured => "not measured",
-        }
+        Verdict::ALL.iter().find(|(verdict, _)| *verdict == self).map_or("", |(_, words)| words)
     }
 }
 

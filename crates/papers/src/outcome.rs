@@ -33,40 +33,22 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    pub(crate) const ALL: [Outcome; 13] = [
-        Outcome::Holds,
-        Outcome::HoldsAtThisLength,
-        Outcome::SameDirection,
-        Outcome::Weaker,
-        Outcome::HoldsAsReading,
-        Outcome::NotJudged,
-        Outcome::NotTested,
-        Outcome::Beyond,
-        Outcome::Contradicted,
-        Outcome::NotFound,
-        Outcome::NotFoundAtThisLength,
-        Outcome::NotResolved,
-        Outcome::NotMeasured,
+    /// All, in the order of the page, with the words of headings.
+    pub(crate) const ALL: [(Outcome, &str); 13] = [
+        (Outcome::Holds, "Holds"),
+        (Outcome::HoldsAtThisLength, "Holds in runs shorter or smaller than at paper scale"),
+        (Outcome::SameDirection, "Same direction, on a workload that stands in for the paper's"),
+        (Outcome::Weaker, "Weaker than claimed, on a workload that stands in for the paper's"),
+        (Outcome::HoldsAsReading, "Holds with another reading"),
+        (Outcome::NotJudged, "Not judged: too few seeds"),
+        (Outcome::NotTested, "Not tested here: the mechanism did not act"),
+        (Outcome::Beyond, "Not reachable in our set-up"),
+        (Outcome::Contradicted, "The paper contradicts itself"),
+        (Outcome::NotFound, "Not found"),
+        (Outcome::NotFoundAtThisLength, "Not found in runs shorter or smaller than at paper scale"),
+        (Outcome::NotResolved, "Not resolved"),
+        (Outcome::NotMeasured, "Not measured"),
     ];
-
-    /// The words of headings.
-    pub(crate) fn in_words(self) -> &'static str {
-        match self {
-            Outcome::Holds => "Holds",
-            Outcome::HoldsAtThisLength => "Holds in runs shorter or smaller than at paper scale",
-            Outcome::SameDirection => "Same direction, on a workload that stands in for the paper's",
-            Outcome::Weaker => "Weaker than claimed, on a workload that stands in for the paper's",
-            Outcome::HoldsAsReading => "Holds with another reading",
-            Outcome::NotJudged => "Not judged: too few seeds",
-            Outcome::NotTested => "Not tested here: the mechanism did not act",
-            Outcome::Beyond => "Not reachable in our set-up",
-            Outcome::Contradicted => "The paper contradicts itself",
-            Outcome::NotFound => "Not found",
-            Outcome::NotFoundAtThisLength => "Not found in runs shorter or smaller than at paper scale",
-            Outcome::NotResolved => "Not resolved",
-            Outcome::NotMeasured => "Not measured",
-        }
-    }
 
     /// The verdict on a claim with its readings, and the reason in a line.
     pub(crate) fn of(claim: &ClaimRow, readings: &[&ClaimRow]) -> (Outcome, String) {

@@ -218,7 +218,11 @@ fn counts(claims: &[Vec<ClaimRow>]) -> Vec<(Verdict, usize, String)> {
         (verdict, stated.count(), shorter)
     };
     let always = |verdict| matches!(verdict, Verdict::Agrees | Verdict::Disagrees | Verdict::NotResolved);
-    Verdict::ALL.into_iter().map(of).filter(|(verdict, count, _)| *count > 0 || always(*verdict)).collect()
+    Verdict::ALL
+        .into_iter()
+        .map(|(verdict, _)| of(verdict))
+        .filter(|(verdict, count, _)| *count > 0 || always(*verdict))
+        .collect()
 }
 
 fn totals_of(claims: &[Vec<ClaimRow>]) -> String {
@@ -288,12 +292,12 @@ fn in_short(text: &mut String, figures: &[Figure], claims: &[Vec<ClaimRow>]) {
         return;
     }
     *text += "\n## Claims by verdict\n";
-    for outcome in Outcome::ALL {
+    for (outcome, words) in Outcome::ALL {
         let rows: Vec<_> = became.iter().filter(|(its, ..)| *its == outcome).collect();
         if rows.is_empty() {
             continue;
         }
-        let _ = writeln!(text, "\n### {}: {}\n", outcome.in_words(), rows.len());
+        let _ = writeln!(text, "\n### {}: {}\n", words, rows.len());
         *text += "| claim | where | what | claimed | measured | why |\n| --- | --- | --- | ---: | ---: | --- |\n";
         for (_, why, figure, claim) in rows {
             let link = format!("[{}](#{})", claim.id, anchor(&figure.title()));
@@ -331,12 +335,8 @@ fn hold_together(figures: &mut [Vec<ClaimRow>]) {
             continue;
         }
         let _ = write!(row.judged, "; {id}: {}", verdict.in_words());
-        let is_same = |verdict| match verdict {
-            Verdict::SameDirection | Verdict::Weaker => Some(true),
-            Verdict::OtherDirection => Some(false),
-            _ => None,
-        };
-        if is_same(verdict).zip(is_same(row.verdict)).is_some_and(|(one, other)| one != other) {
+        let (same, other) = ([Verdict::SameDirection, Verdict::Weaker], Verdict::OtherDirection);
+        if same.contains(&verdict) && row.verdict == other || verdict == other && same.contains(&row.verdict) {
             row.verdict = Verdict::NotResolved;
             row.judged = format!("not resolved: {}", row.judged);
         }
