@@ -23,9 +23,11 @@ img { max-width: 100% }
 li > p { margin: .25rem 0 }
 """
 VERDICT = re.compile(
-    "(?:agrees|disagrees|not resolved|same direction|other direction|not tested here|not measured)(?: at this length)?"
+    "(?:agrees|disagrees|same direction|weaker|other direction|not (?:resolved|judged|tested here|measured))"
+    "(?: at this length)?"
 )
-COLUMNS = ["claim", "figure", "where", "what", "claimed", "measured", "on Linux", "verdict", "why"]
+SEEDS = re.compile(r"\(after (\d+) seeds|^not judged: (\d+) seed")
+COLUMNS = ["claim", "figure", "where", "what", "claimed", "measured", "on Linux", "seeds", "verdict", "why"]
 ITEM = re.compile(r"(?:[-*]|\d+\.) +")
 
 
@@ -125,7 +127,8 @@ def claims(lines):
             values = dict(zip(names, cells(line), strict=True))
             said = VERDICT.match(values["verdict"])
             why = values["verdict"][said.end():].lstrip(":; ")
-            values |= {"figure": figure, "verdict": said[0], "why": why}
+            seeds = SEEDS.search(values["verdict"])
+            values |= {"figure": figure, "seeds": seeds[1] or seeds[2] if seeds else "", "verdict": said[0], "why": why}
             yield [values.get(name, "") for name in COLUMNS]
 
 

@@ -56,7 +56,7 @@ def test_rows__have_the_verdict_apart_from_its_cause(written):
         rows = list(csv.DictReader(file))
     assert rows == [{
         "claim": "paper-1", "figure": "fig1", "where": "Fig 1", "what": "mean FCT, a / b", "claimed": "lower",
-        "measured": "−9 % (−12 to −7)", "on Linux": "", "verdict": "disagrees at this length",
+        "measured": "−9 % (−12 to −7)", "on Linux": "", "seeds": "5", "verdict": "disagrees at this length",
         "why": "a at load 0.5 (after 5 seeds); it waits"}]
 
 

@@ -184,8 +184,8 @@ fn reproduce__runs_a_figure_and_prints_its_claims_or_shows_what_is_kept() {
     assert_eq!(again.out, first.out);
     let shown = reproduce(&["--from-measured", "--out", "shown"]);
     assert_eq!(shown.status, 0, "{}", shown.err);
-    assert!(shown.err.contains("8 of 8 runs at paper scale were measured before; none is made"), "{}", shown.err);
-    assert!(shown.out.contains("\nsmall-1: "), "{}", shown.out);
+    assert!(shown.err.contains("12 of 20 runs at paper scale were measured before; none is made"), "{}", shown.err);
+    assert!(shown.out.contains("\nsmall-1: ") && shown.out.contains("not judged: 3 seeds of 5"), "{}", shown.out);
     assert!(!folder.path().join("shown/fig-1").exists() && folder.path().join("shown/reproduction.md").exists());
     assert_eq!(reproduce(&["--from-measured", "--fresh"]).status, 2);
     // A setting later, what is kept is not shown, which is said.

@@ -321,14 +321,16 @@ fn reproductions_have_the_totals_of_the_kept_measurements() {
             said(verdict).split_once(" (").map_or("0", |(_, rest)| rest.split(' ').next().unwrap()).to_owned()
         };
         let row = format!(
-            "| [{paper}]({paper}.md) | {claims} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
+            "| [{paper}]({paper}.md) | {claims} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
             count("agrees"),
             shorter("agrees"),
             count("disagrees"),
             shorter("disagrees"),
             count("same direction"),
+            count("weaker"),
             count("other direction"),
             count("not resolved"),
+            count("not judged"),
             count("not tested here"),
             count("not measured"),
         );

@@ -1,26 +1,29 @@
 //! Compares a claim with the measured values.
 
-use crate::claim::{Checked, Claim, Expected, Verdict, verdict};
+use crate::claim::{Checked, Claim, Expected, LEAST_SHARE, Verdict, verdict};
 use flowsieve_results::looks::{LOOKS, Look, look_by_look};
 use flowsieve_results::measured::{Measured, Quantity};
 use flowsieve_results::paired::{Pair, View};
 use flowsieve_results::{Estimate, Experiment, Ratio, Sureness};
+use std::collections::BTreeSet;
 
 fn unresolved(why: impl Into<String>) -> Checked {
     Checked { why: why.into(), ..Checked::default() }
 }
 
-const ONE_SEED: &str = "one seed has no interval";
-
 impl Claim {
-    /// Compares the claim with the measured values: over all seeds or, if seeds were added until claims were resolved, at the
+    /// Compares the claim with the measured values: over all seeds or, if seeds are added until claims are resolved, at the
     /// look at which it was resolved.
     pub fn check(&self, experiment: &Experiment, measured: &Measured) -> Checked {
-        let fewest = experiment.looks.then(|| self.fewest_seeds(experiment));
+        let have = self.seeds(experiment, measured);
         let hold = |seeds, sureness| self.hold(experiment, measured, seeds, sureness);
         let is_resolved = |held: &Checked| held.verdict != Verdict::NotResolved;
-        let (seeds, held) = look_by_look(fewest, hold, is_resolved);
-        Checked { seeds, ..held }
+        let (look, held) = look_by_look(experiment.looks.then_some(have), hold, is_resolved);
+        if have >= LOOKS[0].seeds {
+            return Checked { seeds: look.or(Some(have)), ..held };
+        }
+        let few = format!("{have} seed{} of {}; {}", if have == 1 { "" } else { "s" }, LOOKS[0].seeds, held.why);
+        Checked { verdict: Verdict::NotJudged, why: few.trim_end_matches("; ").into(), ..held }
     }
 
     /// After how many seeds, up to twice the available ones, it will be resolved if further ones deviate like these; `None`: at
@@ -28,7 +31,7 @@ impl Claim {
     /// still cross the edge of what the claim accepts, the measured value lies so near to that edge that more seeds are
     /// a poor use of time. The deviation of a few seeds is too rough an estimate to foresee more than that.
     pub fn seeds_to_resolve(&self, experiment: &Experiment, measured: &Measured) -> Option<usize> {
-        let seeds = self.fewest_seeds(experiment);
+        let seeds = self.seeds(experiment, measured);
         let resolves = |look: &&Look| {
             let sureness = Sureness { missed: look.missed, as_if: Some(look.seeds), ..Sureness::USUAL };
             self.hold(experiment, measured, usize::MAX, sureness).verdict != Verdict::NotResolved
@@ -46,10 +49,10 @@ impl Claim {
         points
     }
 
-    /// The smallest number of seeds among its points.
-    fn fewest_seeds(&self, experiment: &Experiment) -> usize {
-        let seeds = |point: usize| experiment.points[point].parts.len();
-        self.all_points(experiment).into_iter().map(seeds).min().unwrap_or(0)
+    /// The number of seeds that all of its points have.
+    fn seeds(&self, experiment: &Experiment, measured: &Measured) -> usize {
+        let seeds = |point: usize| measured.rows(point).iter().map(|row| row.seed).collect::<BTreeSet<u64>>();
+        self.all_points(experiment).into_iter().map(seeds).reduce(|one, other| &one & &other).map_or(0, |all| all.len())
     }
 
     fn hold(&self, experiment: &Experiment, measured: &Measured, seeds: usize, sureness: Sureness) -> Checked {
@@ -58,17 +61,25 @@ impl Claim {
         if self.stand_in.is_none() {
             return hold(self);
         }
-        let Some((expected, tolerance)) = self.expected.direction() else {
+        let of_share = |share| {
+            let (expected, tolerance) = self.expected.direction(share)?;
+            Some(hold(&Claim { expected, tolerance, ..self.clone() }))
+        };
+        let (Some(side), Some(size)) = (of_share(0.0), of_share(LEAST_SHARE)) else {
             let why = "a stand-in gives no value, and the claim has no direction".to_owned();
             return Checked { verdict: Verdict::NotResolved, why, ..hold(self) };
         };
-        let checked = hold(&Claim { expected, tolerance, ..self.clone() });
-        let verdict = match checked.verdict {
-            Verdict::Agrees => Verdict::SameDirection,
-            Verdict::Disagrees => Verdict::OtherDirection,
-            other => other,
+        let verdict = match (side.verdict, size.verdict) {
+            (Verdict::Agrees, Verdict::Agrees) => Verdict::SameDirection,
+            (Verdict::Agrees, Verdict::Disagrees) => Verdict::Weaker,
+            (Verdict::Agrees, _) => {
+                let why = "the claimed direction, with about a third of the size".to_owned();
+                return Checked { verdict: Verdict::NotResolved, why, ..side };
+            }
+            (Verdict::Disagrees, _) => Verdict::OtherDirection,
+            (other, _) => other,
         };
-        Checked { verdict, ..checked }
+        Checked { verdict, ..side }
     }
 
     /// The points of a scheme that it is about.
@@ -167,8 +178,7 @@ impl Hold<'_> {
             Expected::Between(..) => (mean, None, worst(by_load.iter().map(|(_, ratio)| judge(ratio)))),
             _ => (mean, None, judge(&mean)),
         };
-        let why = if ratio.interval.is_none() { ONE_SEED } else { "" };
-        Checked { ratio: Some(ratio), bound, load, by_load, verdict, ..unresolved(why) }
+        Checked { ratio: Some(ratio), bound, load, by_load, verdict, ..Checked::default() }
     }
 
     /// The least ratio that any scheme could have: over all loads together, or for an "up to" at the load where it is least.
@@ -192,8 +202,7 @@ impl Hold<'_> {
             Expected::Within(..) => worst(values_by_load.iter().map(|(_, value)| judge(value))),
             _ => worst(values.iter().map(|(_, value)| judge(value))),
         };
-        let why = if values_by_load.iter().any(|(_, value)| value.interval.is_none()) { ONE_SEED } else { "" };
-        Checked { values, values_by_load, verdict, ..unresolved(why) }
+        Checked { values, values_by_load, verdict, ..Checked::default() }
     }
 
     fn check_order(self, values: Option<Vec<(String, Estimate)>>) -> Checked {
@@ -227,7 +236,6 @@ impl Hold<'_> {
         let verdict = worst(verdicts.into_iter());
         failing.retain(|(its, _)| *its == verdict);
         let why = match failing.as_slice() {
-            _ if by_load.iter().any(|(_, ratio)| ratio.interval.is_none()) => ONE_SEED.into(),
             [] => String::new(),
             [(_, one)] => one.clone(),
             [(_, one), more @ ..] => format!("{one}, and {} more", more.len()),
@@ -249,8 +257,8 @@ impl Hold<'_> {
 fn worst(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
     let rank = |verdict: &Verdict| match verdict {
         Verdict::Agrees | Verdict::SameDirection => 0,
-        Verdict::NotResolved | Verdict::NotTested | Verdict::NotMeasured => 1,
         Verdict::Disagrees | Verdict::OtherDirection => 2,
+        _ => 1,
     };
     verdicts.max_by_key(rank).unwrap_or(Verdict::NotResolved)
 }

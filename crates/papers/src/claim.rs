@@ -9,12 +9,14 @@
 //! | --- | --- |
 //! | inside the set | agrees |
 //! | outside of it altogether | disagrees |
-//! | across its edge, or none (one seed) | not resolved |
+//! | across its edge | not resolved |
+//!
+//! With fewer seeds than the first look has, it is not judged.
 //!
 //! None of them counts if the claim names what its mechanism does and some run did nothing of it: the claim is not tested.
 //!
-//! If the paper's workload was not available and another stands in for it, only the side of 1 is judged: same direction, other
-//! direction, or not resolved.
+//! If the paper's workload was not available and another stands in for it, only the side of 1 is judged, and whether a third of
+//! the claimed size is reached: same direction, weaker, other direction, or not resolved.
 //!
 //! For a change or a value over several loads, the mean at these loads is taken in each seed. A range, an order and closeness
 //! have to hold at each load. An "up to" is judged at the load with the most extreme ratio.
@@ -31,6 +33,9 @@ pub(crate) const TABLE: [Figure; 3] = [
     Figure::Flows(Statistic::P99, Metric::Fct),
     Figure::Flows(Statistic::Mean, Metric::Slowdown),
 ];
+
+/// The share of a claimed size that a stand-in has to show, as logarithms of ratios.
+pub(crate) const LEAST_SHARE: f64 = 1.0 / 3.0;
 
 /// The table of an experiment file, and of a manifest.
 pub(crate) const CLAIMS: &str = "claims";
@@ -201,10 +206,15 @@ pub enum Verdict {
     /// Neither.
     #[default]
     NotResolved,
-    /// With another workload in place of the paper's, the whole interval lies on the claim's side of 1.
+    /// With another workload in place of the paper's, the whole interval lies on the claim's side of 1, at [`LEAST_SHARE`] of the
+    /// claimed size or beyond.
     SameDirection,
+    /// With such a workload, the whole interval lies on that side, and short of that share.
+    Weaker,
     /// With such a workload, the whole interval lies on the other side.
     OtherDirection,
+    /// Some of its points have fewer seeds than the first look.
+    NotJudged,
     /// The mechanism that it is about did not act in these runs.
     NotTested,
     /// No simulation measures it.
@@ -212,28 +222,22 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// All, in the order of totals.
-    pub const ALL: [Verdict; 7] = [
-        Verdict::Agrees,
-        Verdict::Disagrees,
-        Verdict::SameDirection,
-        Verdict::OtherDirection,
-        Verdict::NotResolved,
-        Verdict::NotTested,
-        Verdict::NotMeasured,
+    /// All, in the order of totals, with the words of tables.
+    pub const ALL: [(Verdict, &'static str); 9] = [
+        (Verdict::Agrees, "agrees"),
+        (Verdict::Disagrees, "disagrees"),
+        (Verdict::SameDirection, "same direction"),
+        (Verdict::Weaker, "weaker"),
+        (Verdict::OtherDirection, "other direction"),
+        (Verdict::NotResolved, "not resolved"),
+        (Verdict::NotJudged, "not judged"),
+        (Verdict::NotTested, "not tested here"),
+        (Verdict::NotMeasured, "not measured"),
     ];
 
     /// The words of tables.
     pub fn in_words(self) -> &'static str {
-        match self {
-            Verdict::Agrees => "agrees",
-            Verdict::Disagrees => "disagrees",
-            Verdict::NotResolved => "not resolved",
-            Verdict::SameDirection => "same direction",
-            Verdict::OtherDirection => "other direction",
-            Verdict::NotTested => "not tested here",
-            Verdict::NotMeasured => "not measured",
-        }
+        Verdict::ALL.iter().find(|(verdict, _)| *verdict == self).map_or("", |(_, words)| words)
     }
 }
 
@@ -254,12 +258,12 @@ pub struct Checked {
     pub values: Vec<(String, Estimate)>,
     /// The figure itself by scheme and load: for a claim about a value.
     pub values_by_load: Vec<(Option<f64>, Estimate)>,
-    /// After how many seeds it was judged, if seeds were added until claims were resolved.
+    /// After how many seeds it was judged; none if there are too few.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seeds: Option<usize>,
     /// Whether the measured value supports the claim.
     pub verdict: Verdict,
-    /// Why it is not resolved, if the reason is more than the width of the interval, or why an order fails; else empty.
+    /// Why it is not resolved or judged, if the reason is more than the width of the interval, or why an order fails; else empty.
     pub why: String,
 }
 
@@ -277,9 +281,10 @@ impl Claim {
         [Some(self.quantity.clone()), Some(self.quantity_of_baseline()), ideal, acts].into_iter().flatten().collect()
     }
 
-    /// Whether no scheme could reach the claimed value, for lack of time: flows that are alone in the network take longer.
+    /// Whether no scheme could reach the claimed value in this network: flows that are alone in it take longer. A stand-in shows
+    /// no value.
     pub fn is_beyond(&self, bound: &Ratio) -> bool {
-        bound.interval.is_some_and(|(low, _)| self.expected.accepted(self.tolerance).1 < low)
+        self.stand_in.is_none() && bound.interval.is_some_and(|(low, _)| self.expected.accepted(self.tolerance).1 < low)
     }
 }
 
@@ -305,17 +310,22 @@ impl Expected {
         }
     }
 
-    /// What a workload that stands in for the paper's can show: that a ratio lies on the same side of 1. It is an
-    /// expectation with its tolerance. `None`: it has no side.
-    pub(crate) fn direction(self) -> Option<(Expected, f64)> {
+    /// What a workload that stands in for the paper's can show: that a ratio lies on the same side of 1, and reaches a share of
+    /// the claimed size, as logarithms; a claim without a size needs none. It is an expectation with its tolerance. `None`: it
+    /// has no side.
+    pub(crate) fn direction(self, share: f64) -> Option<(Expected, f64)> {
         const FAR: f64 = 1e9;
+        let reached = |change: f64| libm::pow(1.0 + change, share);
+        let around = |change: f64| match reached(change) {
+            below if change < 0.0 => (0.5 * below - 1.0, 0.5 * below),
+            above => (above - 1.0 + FAR, FAR),
+        };
+        let with = |of: fn(f64) -> Expected, (change, tolerance)| (of(change), tolerance);
         Some(match self {
-            Expected::Change(change) if change < 0.0 => (Expected::Lower, 0.0),
-            Expected::Change(change) if change > 0.0 => (Expected::Higher, 0.0),
-            Expected::Between(_, high) if high <= 0.0 => (Expected::Between(-1.0, 0.0), 0.0),
-            Expected::Between(low, _) if low >= 0.0 => (Expected::Between(0.0, FAR), 0.0),
-            Expected::UpTo(change) if change < 0.0 => (Expected::UpTo(-0.5), 0.5),
-            Expected::UpTo(change) if change > 0.0 => (Expected::UpTo(FAR), FAR),
+            Expected::Change(change) if change != 0.0 => with(Expected::Change, around(change)),
+            Expected::UpTo(change) if change != 0.0 => with(Expected::UpTo, around(change)),
+            Expected::Between(_, high) if high <= 0.0 => (Expected::Between(-1.0, reached(high) - 1.0), 0.0),
+            Expected::Between(low, _) if low >= 0.0 => (Expected::Between(reached(low) - 1.0, FAR), 0.0),
             Expected::Lower | Expected::Higher | Expected::Rising => (self, 0.0),
             _ => return None,
         })

@@ -130,6 +130,11 @@ impl Reproduction {
         totals_of(&claims_of(&self.figures))
     }
 
+    /// How many seeds its points have, in words.
+    pub fn seeds(&self) -> String {
+        seeds_of(&self.figures)
+    }
+
     /// Which model made the runs, if it is not that of the program: what they show may be different now.
     pub fn other_models(&self) -> Option<String> {
         other_models(&self.figures)
@@ -150,25 +155,34 @@ fn of_another<'a>(repeats: Option<&'a str>, paper: &str) -> Option<&'a str> {
     repeats?.strip_prefix(paper)?.strip_prefix('/')
 }
 
-/// How seeds were added, and which claims the budget left out.
+/// The number of seeds of their points that have any, in words.
+fn seeds_of<'a>(figures: impl IntoIterator<Item = &'a Figure>) -> String {
+    let of = |figure: &'a Figure| {
+        let (points, measured) = (figure.plan.experiment.points.len(), figure.measured());
+        (0..points).map(move |point| measured.rows(point).len())
+    };
+    let counts: BTreeSet<usize> = figures.into_iter().flat_map(of).filter(|count| *count > 0).collect();
+    match (counts.first(), counts.last()) {
+        (Some(1), Some(1)) => "1 seed".into(),
+        (Some(least), Some(most)) if least < most => format!("{least} to {most} seeds"),
+        (least, _) => format!("{} seeds", least.unwrap_or(&0)),
+    }
+}
+
+/// How many seeds there are, and which claims the budget left out.
 fn seeds(text: &mut String, figures: &[Figure], left_out: &[Open]) {
     let looked = || figures.iter().filter(|figure| figure.plan.experiment.looks);
     if looked().next().is_none() {
         return;
     }
-    let first = LOOKS.first().map_or(0, |look| look.seeds);
-    let mut points = looked().flat_map(|figure| &figure.plan.experiment.points);
-    *text += match (points.any(|point| point.parts.len() > first), left_out) {
-        (_, []) => {
-            "\nSeeds were added to each claim until it was resolved, or until twice as many would not have resolved it."
-        }
-        (true, _) => {
-            "\nSeeds were added to claims that were not resolved, the cheapest first, until the time was spent."
-        }
-        (false, _) => "\nNo seeds were added to claims that are not resolved.",
-    };
-    *text += " Each claim is judged at the first look that decides, with that look's interval. All looks together \
-        miss the true value at most one time in twenty.\n";
+    let looks = LOOKS.map(|look| look.seeds.to_string()).join(", ");
+    let _ = writeln!(
+        text,
+        "\nEach point has {}. A claim is looked at after {looks} of them, and judged at the first look that decides, with \
+         that look's interval. All looks together miss the true value at most one time in twenty. With fewer seeds than \
+         the first look has, a claim is not judged.",
+        seeds_of(looked())
+    );
     if left_out.is_empty() {
         return;
     }
@@ -199,12 +213,16 @@ fn counts(claims: &[Vec<ClaimRow>]) -> Vec<(Verdict, usize, String)> {
         let with_length = matches!(verdict, Verdict::Agrees | Verdict::Disagrees);
         let shorter = match stated.clone().filter(|claim| claim.is_shorter && with_length).count() {
             0 => String::new(),
-            some => format!(" ({some} of them in runs shorter or smaller than the paper's)"),
+            some => format!(" ({some} of them in runs shorter or smaller than at paper scale)"),
         };
         (verdict, stated.count(), shorter)
     };
     let always = |verdict| matches!(verdict, Verdict::Agrees | Verdict::Disagrees | Verdict::NotResolved);
-    Verdict::ALL.into_iter().map(of).filter(|(verdict, count, _)| *count > 0 || always(*verdict)).collect()
+    Verdict::ALL
+        .into_iter()
+        .map(|(verdict, _)| of(verdict))
+        .filter(|(verdict, count, _)| *count > 0 || always(*verdict))
+        .collect()
 }
 
 fn totals_of(claims: &[Vec<ClaimRow>]) -> String {
@@ -274,12 +292,12 @@ fn in_short(text: &mut String, figures: &[Figure], claims: &[Vec<ClaimRow>]) {
         return;
     }
     *text += "\n## Claims by verdict\n";
-    for outcome in Outcome::ALL {
+    for (outcome, words) in Outcome::ALL {
         let rows: Vec<_> = became.iter().filter(|(its, ..)| *its == outcome).collect();
         if rows.is_empty() {
             continue;
         }
-        let _ = writeln!(text, "\n### {}: {}\n", outcome.in_words(), rows.len());
+        let _ = writeln!(text, "\n### {}: {}\n", words, rows.len());
         *text += "| claim | where | what | claimed | measured | why |\n| --- | --- | --- | ---: | ---: | --- |\n";
         for (_, why, figure, claim) in rows {
             let link = format!("[{}](#{})", claim.id, anchor(&figure.title()));
@@ -317,8 +335,8 @@ fn hold_together(figures: &mut [Vec<ClaimRow>]) {
             continue;
         }
         let _ = write!(row.judged, "; {id}: {}", verdict.in_words());
-        let directions = [Verdict::SameDirection, Verdict::OtherDirection];
-        if directions.contains(&verdict) && directions.contains(&row.verdict) {
+        let (same, other) = ([Verdict::SameDirection, Verdict::Weaker], Verdict::OtherDirection);
+        if same.contains(&verdict) && row.verdict == other || verdict == other && same.contains(&row.verdict) {
             row.verdict = Verdict::NotResolved;
             row.judged = format!("not resolved: {}", row.judged);
         }
@@ -334,7 +352,6 @@ fn section(
 ) {
     let (experiment, measured) = (&figure.plan.experiment, figure.measured());
     let points = || 0..experiment.points.len();
-    let seeds = experiment.points.iter().map(|point| point.parts.len()).max().unwrap_or(0);
     let flows: u64 = points().flat_map(|point| measured.rows(point)).map(|row| row.flows).sum();
     let runs = points().map(|point| measured.rows(point).len()).sum::<usize>().max(1) as u64;
     let _ = writeln!(text, "\n## {}\n", figure.title());
@@ -342,12 +359,7 @@ fn section(
         [] => String::new(),
         changes => format!("; changed: {}", changes.join(", ")),
     };
-    let _ = writeln!(
-        text,
-        "{seeds} {}, about {} flows a run{changes}.",
-        if seeds == 1 { "seed" } else { "seeds" },
-        flows / runs
-    );
+    let _ = writeln!(text, "{}, about {} flows a run{changes}.", seeds_of([figure]), flows / runs);
     if let Some(missing) = figure.missing() {
         let _ = writeln!(text, "\n{missing}");
     }
@@ -355,7 +367,7 @@ fn section(
         experiment.points.iter().flat_map(|point| &point.shorter).map(String::as_str).collect();
     if !shorter.is_empty() {
         let shorter: Vec<&str> = shorter.into_iter().collect();
-        let _ = writeln!(text, "\nShorter or smaller than the paper: {}.", shorter.join("; "));
+        let _ = writeln!(text, "\nShorter or smaller than at paper scale: {}.", shorter.join("; "));
     }
     if let Some(path) = drawn {
         let _ = writeln!(text, "\n![{}]({path})", figure.plan.experiment.title);
@@ -401,8 +413,8 @@ fn section(
         let axes: String = info.axes.iter().map(|axis| format!(", {}", axis.in_words())).collect();
         let load = info.load.map_or("–".to_owned(), |load| load.to_string());
         let [mean, p99, slowdown] = TABLE;
-        let of_seeds = if there < all { format!(", {there} of {all} seeds") } else { String::new() };
-        let scheme = format!("{}{axes}{of_seeds}", info.scheme);
+        let of = if there < all { format!(" of {all}") } else { String::new() };
+        let scheme = format!("{}{axes}, {there}{of} seeds", info.scheme);
         row_of(text, [&load, &scheme, &value(mean, 1e6), &value(p99, 1e6), &value(slowdown, 1.0)]);
     }
     for note in figure.kept.notes() {
@@ -414,7 +426,7 @@ fn section(
 mod tests {
     use super::*;
     use crate::rows::tests::row;
-    use Verdict::{NotResolved, OtherDirection, SameDirection};
+    use Verdict::{NotResolved, OtherDirection, SameDirection, Weaker};
 
     #[test]
     fn hold_together__another_direction_under_a_calibration_leaves_a_claim_unresolved() {
@@ -422,6 +434,7 @@ mod tests {
             vec![row("1", SameDirection, None), row("2", SameDirection, None), row("3", OtherDirection, None)],
             vec![row("1-tight", OtherDirection, Some("1")), row("2-tight", SameDirection, Some("2"))],
             vec![row("1-loose", SameDirection, Some("1")), row("3-loose", NotResolved, Some("3"))],
+            vec![row("2-loose", Weaker, Some("2"))],
         ];
         hold_together(&mut figures);
         let found: Vec<(Verdict, &str)> = figures[0].iter().map(|row| (row.verdict, row.judged.as_str())).collect();
@@ -429,7 +442,7 @@ mod tests {
             found,
             [
                 (NotResolved, "not resolved: same direction; 1-tight: other direction; 1-loose: same direction"),
-                (SameDirection, "same direction"),
+                (SameDirection, "same direction; 2-loose: weaker"),
                 (OtherDirection, "other direction; 3-loose: not resolved"),
             ]
         );
@@ -446,7 +459,7 @@ mod tests {
         ]];
         assert_eq!(
             totals_of(&claims),
-            "4 claims: agrees 2 (1 of them in runs shorter or smaller than the paper's), disagrees 0, same direction 1, \
+            "4 claims: agrees 2 (1 of them in runs shorter or smaller than at paper scale), disagrees 0, same direction 1, \
              not resolved 0, not tested here 1"
         );
         let (summary, checks) = (" It holds.\n".into(), String::new());

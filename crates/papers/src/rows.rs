@@ -28,11 +28,11 @@ pub(crate) struct ClaimRow {
     pub(crate) reading: Option<String>,
     /// Other words of the paper that contradict it.
     pub(crate) contradicts: Option<String>,
-    /// Why no scheme could reach the claimed value, if none could.
+    /// Why no scheme could reach the claimed value in this network, if none could.
     pub(crate) beyond: Option<String>,
     /// The cause, if it does not hold.
     pub(crate) why: Option<String>,
-    /// Its runs are shorter or smaller than the paper's.
+    /// The scale made its runs shorter or smaller.
     pub(crate) is_shorter: bool,
 }
 
@@ -116,15 +116,18 @@ fn row(claim: &Claim, checked: &Checked, is_shorter: bool, outlook: Option<Strin
         repeats: claim.repeats.clone(),
         reading: claim.reading.clone(),
         contradicts: claim.contradicts.clone(),
-        beyond: checked.bound.filter(|bound| claim.is_beyond(bound)).map(|bound| beyond(&bound)),
+        beyond: checked
+            .bound
+            .filter(|bound| checked.seeds.is_some() && claim.is_beyond(bound))
+            .map(|bound| beyond(&bound)),
         why: claim.why.clone(),
         is_shorter,
     }
 }
 
-/// In words, that the flows of the scheme would take longer even if they were alone.
+/// In words, that the flows of the scheme would take longer here even if they were alone.
 fn beyond(bound: &Ratio) -> String {
-    format!("no scheme can be better than {}: these flows take that long alone in the network", change(bound))
+    format!("no scheme can be better than {} in our set-up: these flows take that long alone", change(bound))
 }
 
 fn unmeasured(claim: &Unmeasured) -> ClaimRow {
@@ -316,7 +319,7 @@ pub(crate) mod tests {
             measured: "+1 %".into(),
             verdict,
             judged: verdict.in_words().into(),
-            stands_in: matches!(verdict, Verdict::SameDirection | Verdict::OtherDirection),
+            stands_in: matches!(verdict, Verdict::SameDirection | Verdict::Weaker | Verdict::OtherDirection),
             repeats: repeats.map(str::to_owned),
             ..ClaimRow::default()
         }

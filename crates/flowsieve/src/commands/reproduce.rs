@@ -212,51 +212,23 @@ fn kept_runs(figure: &Figure) -> usize {
     figure.plan.runs.iter().filter(|run| figure.kept.has(&run.key)).count()
 }
 
-/// Returns the same experiments with their stored values and seeds: by figure those added to resolve claims, or else the
-/// file's.
+/// Returns the same experiments with their stored values, of all stored seeds.
 fn kept(args: &Reproduce, folder: &Path, changes: &Changes, engines: &Engines) -> Result<Reproduction, Error> {
-    let read = |resolve| {
-        let changes = Changes { resolve, seeds: None, ..changes.clone() };
-        reproduce::read(folder, &args.what, &changes, Take::OfAny, engines)
-    };
-    let mut kept = read(true)?;
-    if !is_whole(&kept) {
-        for (figure, plain) in kept.figures.iter_mut().zip(read(false)?.figures) {
-            if !has_all_runs(figure) {
-                *figure = plain;
-            }
-        }
-    }
-    Ok(kept)
+    let changes = Changes { resolve: true, seeds: None, ..changes.clone() };
+    reproduce::read(folder, &args.what, &changes, Take::OfAny, engines)
 }
 
-fn is_whole(kept: &Reproduction) -> bool {
-    kept.figures.iter().all(has_all_runs)
-}
-
-fn has_all_runs(figure: &Figure) -> bool {
-    kept_runs(figure) == figure.plan.runs.len()
-}
-
-/// Returns the totals of the values stored next to the experiments, if these are complete and differ.
+/// Returns the totals of the values stored next to the experiments, if each has some and they differ.
 fn other_totals(args: &Reproduce, folder: &Path, reproduction: &Reproduction, engines: &Engines) -> Option<String> {
     let changes = Changes { scale: args.change.scale.into(), ..Changes::default() };
     // If they cannot be read, there is nothing to compare with.
     let kept = kept(args, folder, &changes, engines).ok()?;
     let (ours, theirs) = (reproduction.totals(), kept.totals());
-    let seeds = |of: &Reproduction| {
-        let seeds =
-            || of.figures.iter().flat_map(|figure| &figure.plan.experiment.points).map(|point| point.parts.len());
-        match (seeds().min().unwrap_or(0), seeds().max().unwrap_or(0)) {
-            (least, most) if least == most => format!("{least} seeds"),
-            (least, most) => format!("{least} to {most} seeds"),
-        }
-    };
-    (is_whole(&kept) && ours != theirs).then(|| {
+    (kept.figures.iter().all(|figure| kept_runs(figure) > 0) && ours != theirs).then(|| {
         format!(
             "The runs kept next to the experiments (--from-measured) have {}, these have {}. {}The kept runs say: {theirs}.",
-            seeds(&kept),
-            seeds(reproduction),
+            kept.seeds(),
+            reproduction.seeds(),
             kept.other_models().map(|models| models + " ").unwrap_or_default(),
         )
     })

@@ -40,7 +40,8 @@ fn result(made: &Made, scheme: &str, load: f64, seed: u64) -> PointResult {
             ("new", true, _) => 0.6,
             _ => 1.0,
         };
-        let wobble = 1.0 + 0.001 * (seed as f64) * if scheme == "new" { 1.0 } else { 0.0 };
+        let sign = if seed > 3 { -1.0 } else { 1.0 };
+        let wobble = 1.0 + 0.001 * (seed as f64) * if scheme == "new" { sign } else { 0.0 };
         FlowRow {
             flow,
             src: 0,
