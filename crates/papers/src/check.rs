@@ -49,6 +49,12 @@ impl Claim {
         points
     }
 
+    /// Whether each of its schemes has a point.
+    pub(crate) fn has_points(&self, experiment: &Experiment) -> bool {
+        let mut schemes = [&self.scheme].into_iter().chain(&self.baselines);
+        schemes.all(|scheme| !self.points(experiment, scheme).is_empty())
+    }
+
     /// The number of seeds that all of its points have.
     fn seeds(&self, experiment: &Experiment, measured: &Measured) -> usize {
         let seeds = |point: usize| measured.rows(point).iter().map(|row| row.seed).collect::<BTreeSet<u64>>();

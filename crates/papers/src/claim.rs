@@ -152,6 +152,18 @@ pub struct Claim {
     /// The cause, in one sentence, if the claim does not hold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// The runs without that cause.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why_test: Option<WhyTest>,
+}
+
+/// Runs from which the cause of a claim is taken away.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WhyTest {
+    /// What they change, each as `path=value`.
+    pub set: Vec<String>,
+    /// What the claim's figure then is, as stated before they were made.
+    pub expect: Expected,
 }
 
 /// As data one baseline is a text, any other number of them a list.
@@ -342,7 +354,7 @@ pub(crate) fn verdict(interval: Option<(f64, f64)>, accepted: (f64, f64)) -> Ver
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     #[test]
@@ -379,9 +391,8 @@ mod tests {
         assert_eq!(verdict(None, change.accepted(0.05)), Verdict::NotResolved);
     }
 
-    #[test]
-    fn data__one_baseline_is_a_text() {
-        let claim = |baselines: &[&str]| Claim {
+    pub(crate) fn claim(baselines: &[&str], expected: Expected) -> Claim {
+        Claim {
             id: "c".into(),
             place: String::new(),
             quantity: Quantity::of_all_flows(Figure::Fairness),
@@ -390,8 +401,8 @@ mod tests {
             baselines: baselines.iter().map(|name| name.to_string()).collect(),
             loads: Vec::new(),
             at: Vec::new(),
-            expected: Expected::Lower,
-            tolerance: 0.0,
+            expected,
+            tolerance: 0.05,
             note: String::new(),
             stand_in: None,
             repeats: None,
@@ -399,11 +410,17 @@ mod tests {
             acts: None,
             contradicts: None,
             why: None,
-        };
+            why_test: None,
+        }
+    }
+
+    #[test]
+    fn data__one_baseline_is_a_text() {
         for (baselines, text) in [(&["b"][..], "\"b\""), (&[], "[]"), (&["b", "c"], "[\"b\",\"c\"]")] {
-            let data = serde_json::to_string(&claim(baselines)).unwrap();
+            let claim = claim(baselines, Expected::Lower);
+            let data = serde_json::to_string(&claim).unwrap();
             assert!(data.contains(&format!("\"baseline\":{text},")), "{data}");
-            assert_eq!(serde_json::from_str::<Claim>(&data).unwrap(), claim(baselines));
+            assert_eq!(serde_json::from_str::<Claim>(&data).unwrap(), claim);
         }
     }
 }

@@ -27,7 +27,7 @@
 //! `repeats` names the claim that is repeated under another calibration of such a workload, or under another reading of
 //! the paper; `PAPER/CLAIM` is one of another folder, repeated with real packets. `acts` names a count of the scheme's runs that shows whether the mechanism acted: if it did not, the claim
 //! is not tested. `reading` justifies that reading in a sentence. `contradicts` says what else in the paper contradicts the
-//! claim, with the calculation. `why` is the cause, in one sentence, if the claim does not hold.
+//! claim, with the calculation. `why` is the cause, in one sentence, if the claim does not hold, and `why_test` what takes it away.
 
 use crate::claim::{CLAIMS, Claim, Claims};
 use flowsieve_experiment::ExperimentText;

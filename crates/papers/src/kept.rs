@@ -20,6 +20,7 @@
 //! nothing is ever added to them.
 
 use crate::claim::Claims;
+use flowsieve_experiment::plan::Plan;
 use flowsieve_results::files::{parse_json, write_whole};
 use flowsieve_results::measured::{Found, Measured, Quantity, Row};
 use flowsieve_results::{Controls, Experiment, PartId, PointInfo, RUN_SCHEMA, ResultDir, ResultError, RunInfo, doctor};
@@ -130,21 +131,28 @@ impl Kept {
         (self.model != model(experiment)).then_some(&self.model)
     }
 
-    /// Gives the runs of another model the keys that the experiment's runs have now; `key` names them by point, seed and model.
+    /// Gives the runs of another model the keys that an experiment's runs have now, and those of the tests of its causes.
     ///
     /// A run is found by the key that it had under its model, which it shares with the same point of another sweep. Where that
-    /// finds none of a point, its runs are found by the point's words. The others are dropped.
-    pub fn rename(&mut self, experiment: &Experiment, key: impl Fn(usize, u64, &str) -> String) {
-        let now = model(experiment);
+    /// finds none of a point, its runs are found by the point's words, in which a test's points are those of the experiment. The
+    /// others are dropped.
+    pub fn rename(&mut self, plan: &Plan, tests: &[Plan]) {
         let seeds: BTreeSet<u64> = self.runs.values().map(|run| run.seed).collect();
-        let parts = (0..experiment.points.len()).flat_map(|point| seeds.iter().map(move |&seed| (point, seed)));
-        let keys: BTreeMap<String, usize> = parts.map(|(point, seed)| (key(point, seed, &self.model), point)).collect();
-        let by_key: BTreeSet<usize> = self.runs.keys().filter_map(|key| keys.get(key).copied()).collect();
-        let words = experiment.points.iter().map(PointInfo::whole_name).zip(0..);
+        let points = |plan: &'_ Plan| (0..plan.points.len()).flat_map(|point| seeds.iter().map(move |&seed| (point, seed)));
+        let keys: BTreeMap<String, (&Plan, usize)> = [plan]
+            .into_iter()
+            .chain(tests)
+            .flat_map(|plan| points(plan).map(move |at| (plan, at)))
+            .map(|(plan, (point, seed))| (plan.key_of_model(point, seed, &self.model), (plan, point)))
+            .collect();
+        let found = |key: &String| keys.get(key).copied();
+        let by_key: BTreeSet<usize> =
+            self.runs.keys().filter_map(found).filter(|(of, _)| std::ptr::eq(*of, plan)).map(|(_, point)| point).collect();
+        let words = plan.experiment.points.iter().map(PointInfo::whole_name).zip(0..);
         let by_words: BTreeMap<String, usize> = words.filter(|(_, point)| !by_key.contains(point)).collect();
         let renamed = std::mem::take(&mut self.runs).into_values().filter_map(|run| {
-            let point = *keys.get(&run.key).or_else(|| by_words.get(&run.point))?;
-            let key = key(point, run.seed, &now);
+            let (plan, point) = found(&run.key).or_else(|| Some((plan, *by_words.get(&run.point)?)))?;
+            let key = plan.key(point, run.seed);
             Some((key.clone(), KeptRun { key, ..run }))
         });
         self.runs = renamed.collect();
@@ -192,9 +200,10 @@ impl Kept {
         made.cpu_seconds += run.cpu_seconds.round();
     }
 
-    /// Drops the runs that belong to no point of the experiment any more; `key` names the parts of its points by seed.
-    pub fn forget_others(&mut self, points: usize, key: impl Fn(usize, u64) -> String) {
-        self.runs.retain(|_, run| (0..points).any(|point| key(point, run.seed) == run.key));
+    /// Drops the runs that belong to no point of these plans any more.
+    pub fn forget_others(&mut self, plans: &[&Plan]) {
+        let is_of = |run: &KeptRun, plan: &Plan| (0..plan.points.len()).any(|point| plan.key(point, run.seed) == run.key);
+        self.runs.retain(|_, run| plans.iter().any(|plan| is_of(run, plan)));
     }
 
     /// The numbers of those of an experiment's runs that are there: on Linux one may be missing that was never valid.

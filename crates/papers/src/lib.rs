@@ -18,6 +18,7 @@ mod page;
 pub mod reproduce;
 pub mod resolve;
 mod rows;
+mod why;
 
 pub use beside::Beside;
 pub use claim::{Checked, Claim, Claims, Expected, Unmeasured, Verdict};

@@ -98,6 +98,7 @@ impl Outcome {
 mod tests {
     use super::*;
     use crate::rows::tests::row;
+    use crate::why::Cause;
 
     #[test]
     fn of__the_literal_words_first_then_readings_then_reasons() {
@@ -133,7 +134,7 @@ mod tests {
 
     #[test]
     fn of__a_claim_that_does_not_hold_says_its_cause() {
-        let because = |claim: ClaimRow| ClaimRow { why: Some("one queue is in use".into()), ..claim };
+        let because = |claim: ClaimRow| ClaimRow { why: Some("one queue is in use".into()), cause: Cause::Computed, ..claim };
         let said = |claim: ClaimRow| Outcome::of(&because(claim), &[]).1;
         let short = |verdict| said(row("1", verdict, None));
         assert_eq!(short(Verdict::Disagrees), "disagrees; one queue is in use");
@@ -150,5 +151,9 @@ mod tests {
             said(ClaimRow { contradicts: Some("10 is not 9".into()), ..literal() }),
             "disagrees; 10 is not 9; one queue is in use"
         );
+        let with = |cause| Outcome::of(&ClaimRow { cause, ..because(literal()) }, &[]).1;
+        assert_eq!(with(Cause::Guess), "disagrees; a guess: one queue is in use");
+        assert_eq!(with(Cause::Shown), "disagrees; one queue is in use (shown by a run)");
+        assert_eq!(with(Cause::Refuted), "disagrees; one queue is in use (refuted)");
     }
 }

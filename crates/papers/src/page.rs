@@ -10,6 +10,7 @@ use crate::outcome::Outcome;
 use crate::reproduce::{Figure, Reproduction};
 use crate::resolve::Open;
 use crate::rows::{ClaimRow, claim_lines, rows};
+use crate::why::Cause;
 use flowsieve_report::format::{decimals, spread, with_decimals};
 use flowsieve_report::{Naming, figure_svg, paragraph};
 use flowsieve_results::looks::LOOKS;
@@ -29,6 +30,18 @@ impl Figure {
 
     fn title(&self) -> String {
         format!("{}: {}", self.name, self.plan.experiment.title)
+    }
+
+    /// Its claims with what was measured, and with what the tests of their causes show.
+    fn rows(&self) -> Vec<ClaimRow> {
+        let (experiment, measured) = (&self.plan.experiment, self.measured());
+        let mut rows = rows(experiment, &self.claims, &measured, Naming::Names);
+        for (row, claim) in rows.iter_mut().zip(&self.claims.measured) {
+            if let Some(with) = self.tested(claim) {
+                row.tested(claim, &claim.check(experiment, &measured), &with);
+            }
+        }
+        rows
     }
 
     fn repeats(&self, paper: &str) -> bool {
@@ -68,6 +81,9 @@ impl Reproduction {
             for (verdict, count, shorter) in counts(&claims) {
                 let _ = writeln!(text, "- {}: {count}{shorter}", verdict.in_words());
             }
+            if open(&claims).next().is_some() {
+                let _ = write!(text, "\n{}.\n", causes_of(&claims));
+            }
             text.push('\n');
         }
         text += "A claim agrees if the whole 95 % interval of the measurement, paired over the same flows, lies within \
@@ -94,6 +110,7 @@ impl Reproduction {
             let _ = writeln!(text, "\nOn Linux, {}: {missing}", figure.plan.experiment.title);
         }
         in_short(&mut text, figures, &claims);
+        tests(&mut text, &claims);
         let on_linux = of_paper(paper, on_linux);
         for (figure, claims) in figures.iter().zip(&claims) {
             section(&mut text, figure, claims, &on_linux, figure.drawn().map(|_| path(figure)));
@@ -130,6 +147,11 @@ impl Reproduction {
         totals_of(&claims_of(&self.figures))
     }
 
+    /// What is known of the causes of its claims that do not hold, in a line.
+    pub fn causes(&self) -> String {
+        causes_of(&claims_of(&self.figures))
+    }
+
     /// How many seeds its points have, in words.
     pub fn seeds(&self) -> String {
         seeds_of(&self.figures)
@@ -143,9 +165,7 @@ impl Reproduction {
 
 /// What the claims measured that repeat a paper's, by the paper's: those of other folders are named `PAPER/CLAIM`.
 fn of_paper(paper: &str, elsewhere: &[Figure]) -> BTreeMap<String, String> {
-    let rows = elsewhere
-        .iter()
-        .flat_map(|figure| rows(&figure.plan.experiment, &figure.claims, &figure.measured(), Naming::Names));
+    let rows = elsewhere.iter().flat_map(Figure::rows);
     let of = |row: ClaimRow| Some((of_another(row.repeats.as_deref(), paper)?.to_owned(), row.measured));
     rows.filter_map(of).filter(|(_, measured)| measured != NOTHING).collect()
 }
@@ -199,8 +219,7 @@ fn seeds(text: &mut String, figures: &[Figure], left_out: &[Open]) {
 }
 
 fn claims_of(figures: &[Figure]) -> Vec<Vec<ClaimRow>> {
-    let mut claims: Vec<Vec<ClaimRow>> =
-        figures.iter().map(|it| rows(&it.plan.experiment, &it.claims, &it.measured(), Naming::Names)).collect();
+    let mut claims: Vec<Vec<ClaimRow>> = figures.iter().map(Figure::rows).collect();
     hold_together(&mut claims);
     claims
 }
@@ -223,6 +242,36 @@ fn counts(claims: &[Vec<ClaimRow>]) -> Vec<(Verdict, usize, String)> {
         .map(|(verdict, _)| of(verdict))
         .filter(|(verdict, count, _)| *count > 0 || always(*verdict))
         .collect()
+}
+
+/// The literal claims that neither hold nor have the claimed direction, and are measured.
+fn open(claims: &[Vec<ClaimRow>]) -> impl Iterator<Item = &ClaimRow> {
+    let holds = |verdict| matches!(verdict, Verdict::Agrees | Verdict::SameDirection | Verdict::NotMeasured);
+    claims.iter().flatten().filter(move |claim| claim.repeats.is_none() && !holds(claim.verdict))
+}
+
+/// How many of the open claims have a cause, by what is known of it.
+fn causes_of(claims: &[Vec<ClaimRow>]) -> String {
+    let count = |its: Cause| open(claims).filter(|claim| claim.cause == its).count();
+    let parts = Cause::ALL.iter().map(|(cause, words)| (count(*cause), words)).filter(|(count, _)| *count > 0);
+    let parts: Vec<String> = parts.map(|(count, words)| format!("{count} {words}")).collect();
+    format!("{} claims neither agree nor have the claimed direction. Their causes: {}", open(claims).count(), parts.join(", "))
+}
+
+/// The tests of causes, each with what it shows.
+fn tests(text: &mut String, claims: &[Vec<ClaimRow>]) {
+    let tested: Vec<_> = claims.iter().flatten().filter_map(|claim| Some((claim, claim.test.as_ref()?))).collect();
+    if tested.is_empty() {
+        return;
+    }
+    *text += "\n## Causes and their tests\n\nWhat a cause names is taken away. It is shown if the gap to the claim then falls by \
+        half at least, over all of the 95 % interval.\n\n| claim | cause | taken away by | claimed | without the change | expected \
+        with it | measured | |\n| --- | --- | --- | ---: | ---: | ---: | ---: | --- |\n";
+    for (claim, [set, expected, measured]) in tested {
+        let why = claim.why.clone().unwrap_or_default();
+        let (set, shown) = (format!("`{set}`"), claim.cause.in_words().to_owned());
+        row_of(text, [&claim.id, &why, &set, &claim.claimed, &claim.measured, expected, measured, &shown]);
+    }
 }
 
 fn totals_of(claims: &[Vec<ClaimRow>]) -> String {

@@ -11,9 +11,10 @@
 //! papers/PAPER/checks.md                     what was checked where a claim and the measured value disagree
 //! ```
 
-use crate::claim::{Claim, Claims};
+use crate::claim::{Checked, Claim, Claims};
 use crate::kept::Kept;
 use crate::resolve::{Open, Resolving, left_out, open_claims};
+use crate::why;
 use flowsieve_experiment::engine::Engines;
 use flowsieve_experiment::lookup::is_builtin;
 use flowsieve_experiment::machine::HOPS_PER_SECOND;
@@ -49,6 +50,8 @@ pub struct Figure {
     pub file: PathBuf,
     /// The plan of its runs.
     pub plan: Plan,
+    /// Those of the runs that test the causes of its claims.
+    pub tests: Vec<Plan>,
     /// Its claims.
     pub claims: Claims,
     /// Measured values of its runs.
@@ -159,16 +162,17 @@ fn read_figure(name: String, file: PathBuf, changes: &Changes, take: Take, engin
     let kept_in = kept_in(&name, &file, changes);
     let none = || Ok(Kept::none(&plan.experiment, &claims));
     let mut kept = if take == Take::None { none() } else { read_kept(&kept_in, &plan.experiment, &claims) }?;
+    let tests = why::tests(&file, &plan, &claims, changes, engines)?;
     if kept.other_model(&plan.experiment).is_some() {
         match take {
-            Take::OfAny => kept.rename(&plan.experiment, |point, seed, model| plan.key_of_model(point, seed, model)),
+            Take::OfAny => kept.rename(&plan, &tests),
             Take::None | Take::OfThisModel => kept = none()?,
         }
     }
     if changes.resolve {
         take_seeds(&mut plan, &kept);
     }
-    Ok(Figure { name, file, plan, claims, kept, kept_in })
+    Ok(Figure { name, file, plan, tests, claims, kept, kept_in })
 }
 
 /// Reads a text for a page; empty if there is no such file.
@@ -252,13 +256,18 @@ fn unknown(folder: &Path, what: &str, kind: &str, name: &str, there: Vec<(String
 }
 
 impl Figure {
-    /// Returns the runs whose values are not stored, and those whose parts exist anyway, so that a result has as much
-    /// as possible without further runs; `None` if all are stored.
-    pub fn left(&self, parts: &Path) -> Option<Plan> {
-        if self.plan.runs.iter().all(|run| self.kept.has(&run.key)) {
-            return None;
-        }
-        Some(self.plan.without(|key| self.kept.has(key) && !parts.join(key).exists()))
+    /// Its plans: of its own runs, then of those that test causes.
+    fn plans(&self) -> impl Iterator<Item = &Plan> + Clone {
+        [&self.plan].into_iter().chain(&self.tests)
+    }
+
+    /// Returns the runs of each plan whose values are not stored, and those whose parts exist anyway, so that a result has as
+    /// much as possible without further runs. Each has a folder's name: that of the figure and of what a test changes.
+    pub fn left(&self, parts: &Path) -> Vec<(String, Plan)> {
+        let left = self.plans().filter(|plan| !plan.runs.iter().all(|run| self.kept.has(&run.key)));
+        let of = |plan: &Plan| plan.without(|key| self.kept.has(key) && !parts.join(key).exists());
+        let sets = |plan: &Plan| Changes { sets: plan.changes.sets.clone(), ..Changes::default() }.suffix();
+        left.map(|plan| (format!("{}{}", self.name, sets(plan)), of(plan))).collect()
     }
 
     /// Takes the measured values from a result.
@@ -272,8 +281,8 @@ impl Figure {
 
     /// Writes the measured values next to the experiment.
     pub fn keep(&mut self) -> Result<(), Error> {
-        let points = self.plan.points.len();
-        self.kept.forget_others(points, |point, seed| self.plan.key(point, seed));
+        let plans: Vec<&Plan> = [&self.plan].into_iter().chain(&self.tests).collect();
+        self.kept.forget_others(&plans);
         Ok(self.kept.write(&self.kept_in)?)
     }
 
@@ -288,6 +297,13 @@ impl Figure {
         self.kept.other_model(&self.plan.experiment)
     }
 
+    /// Returns what the test of a claim's cause shows, if it has one: the claim's check with that change.
+    pub(crate) fn tested(&self, claim: &Claim) -> Option<Checked> {
+        let set = &claim.why_test.as_ref()?.set;
+        let plan = self.tests.iter().find(|plan| why::is_of(plan, set))?;
+        Some(claim.check(&plan.experiment, &self.kept.measured(&plan.experiment)))
+    }
+
     /// Returns the values that its claims are compared with.
     pub fn measured(&self) -> Measured {
         self.kept.measured(&self.plan.experiment)
@@ -300,10 +316,10 @@ impl Reproduction {
         let mut estimate = Estimate { points: 0, runs: 0, left: 0, packet_hops: 0.0, kept: 0 };
         let mut seen = BTreeSet::new();
         for figure in &self.figures {
-            let plan = &figure.plan;
-            estimate.points += plan.points.len();
-            estimate.runs += plan.runs.len();
-            let (kept, missing): (Vec<_>, Vec<_>) = plan.runs.iter().partition(|run| figure.kept.has(&run.key));
+            estimate.points += figure.plans().map(|plan| plan.points.len()).sum::<usize>();
+            let runs = figure.plans().flat_map(|plan| &plan.runs);
+            estimate.runs += runs.clone().count();
+            let (kept, missing): (Vec<_>, Vec<_>) = runs.partition(|run| figure.kept.has(&run.key));
             estimate.kept += kept.len();
             for run in missing.into_iter().filter(|run| seen.insert(&run.key)) {
                 if !parts.join(&run.key).exists() {

@@ -1,6 +1,7 @@
 //! A paper's claims next to the measured values: rows for the terminal, the page and Markdown.
 
 use crate::claim::{Checked, Claim, Claims, Expected, Unmeasured, Verdict};
+use crate::why::{Cause, came, shown};
 use flowsieve_report::format::{self, flows_of, per_cent, size, time};
 use flowsieve_report::{Naming, paragraph};
 use flowsieve_results::looks::LOOKS;
@@ -32,6 +33,10 @@ pub(crate) struct ClaimRow {
     pub(crate) beyond: Option<String>,
     /// The cause, if it does not hold.
     pub(crate) why: Option<String>,
+    /// What is known of that cause.
+    pub(crate) cause: Cause,
+    /// The test of that cause: what is changed, what was expected, and what was measured.
+    pub(crate) test: Option<[String; 3]>,
     /// The scale made its runs shorter or smaller.
     pub(crate) is_shorter: bool,
 }
@@ -51,10 +56,23 @@ impl ClaimRow {
     /// one: with more seeds or other settings a claim may come to hold.
     pub(crate) fn with_cause(&self, reason: &str) -> String {
         let holds = matches!(self.verdict, Verdict::Agrees | Verdict::SameDirection);
-        match self.why.as_ref().filter(|_| !holds) {
-            Some(why) => format!("{reason}; {why}"),
-            None => reason.to_owned(),
+        match (self.why.as_ref().filter(|_| !holds), self.cause) {
+            (Some(why), Cause::Guess) => format!("{reason}; a guess: {why}"),
+            (Some(why), Cause::Computed) => format!("{reason}; {why}"),
+            (Some(why), cause) => format!("{reason}; {why} ({})", cause.in_words()),
+            (None, _) => reason.to_owned(),
         }
+    }
+
+    /// Takes what the test of its cause shows.
+    pub(crate) fn tested(&mut self, claim: &Claim, without: &Checked, with: &Checked) {
+        let Some(test) = &claim.why_test else { return };
+        if self.cause != Cause::Computed {
+            self.cause = shown(claim, without, with);
+        }
+        let came = if came(claim, test, with) { "" } else { " (not as expected)" };
+        let expected = claimed(&Claim { expected: test.expect, ..claim.clone() });
+        self.test = Some([test.set.join(", "), expected, format!("{}{came}", measured(claim, with))]);
     }
 }
 
@@ -97,6 +115,8 @@ fn row(claim: &Claim, checked: &Checked, is_shorter: bool, outlook: Option<Strin
     let is_direct = matches!(checked.verdict, Verdict::Agrees | Verdict::Disagrees);
     let at_this_length = if is_shorter && is_direct { " at this length" } else { "" };
     let judged = judged(&format!("{}{at_this_length}", checked.verdict.in_words()), &checked.why);
+    let is_beyond = |bound: &Ratio| checked.seeds.is_some() && claim.is_beyond(bound);
+    let beyond = checked.bound.filter(is_beyond).map(|bound| beyond(&bound));
     ClaimRow {
         id: claim.id.clone(),
         place: claim.place.clone(),
@@ -116,10 +136,13 @@ fn row(claim: &Claim, checked: &Checked, is_shorter: bool, outlook: Option<Strin
         repeats: claim.repeats.clone(),
         reading: claim.reading.clone(),
         contradicts: claim.contradicts.clone(),
-        beyond: checked
-            .bound
-            .filter(|bound| checked.seeds.is_some() && claim.is_beyond(bound))
-            .map(|bound| beyond(&bound)),
+        cause: match &claim.why {
+            _ if beyond.is_some() || claim.contradicts.is_some() || checked.verdict == Verdict::NotTested => Cause::Computed,
+            Some(_) => Cause::Guess,
+            None => Cause::None,
+        },
+        test: None,
+        beyond,
         why: claim.why.clone(),
         is_shorter,
     }

@@ -118,15 +118,19 @@ pub(crate) fn reproduce(args: &Reproduce, engines: &Engines) -> Result<(), Error
     let page = Page::of(args, &out)?;
     let unreported = Cell::new(None);
     let make = |figure: &mut Figure| {
-        let Some(plan) = figure.left(&parts) else { return Ok(()) };
-        let (folder, how) = (out.join(&figure.name), How { jobs, threads, fresh: false, replace: true });
-        let result = shown(&plan, |show| execute_sharing(&plan, engines, &folder, &parts, how, show))?;
-        if let Err(error) = papers::write(&result, &Layout::new(&result.manifest().experiment, None)?) {
-            // The other reports are still written.
-            unreported.set(Some(error));
+        for (name, plan) in figure.left(&parts) {
+            let (folder, how) = (out.join(name), How { jobs, threads, fresh: false, replace: true });
+            let result = shown(&plan, |show| execute_sharing(&plan, engines, &folder, &parts, how, show))?;
+            if let Err(error) = papers::write(&result, &Layout::new(&result.manifest().experiment, None)?) {
+                // The other reports are still written.
+                unreported.set(Some(error));
+            }
+            figure.take(&result)?;
+            if args.keep {
+                figure.keep()?;
+            }
         }
-        figure.take(&result)?;
-        if args.keep { figure.keep() } else { Ok(()) }
+        Ok(())
     };
     let figures = reproduction.figures.iter_mut();
     let mut figures: Vec<Running> = figures.map(|figure| Running { figure, parts: &parts, make: &make }).collect();
@@ -175,8 +179,8 @@ fn show(reproduction: &Reproduction, page: &Page, beside: &dyn Fn() -> Option<St
         "" => String::new(),
         summary => format!("{summary}\n\n"),
     };
-    let (claims, totals) = (reproduction.text(), reproduction.totals());
-    print(&format!("{summary}{claims}{totals}.\n{beside}\nPage: {}\n", page.display()))
+    let (claims, totals, causes) = (reproduction.text(), reproduction.totals(), reproduction.causes());
+    print(&format!("{summary}{claims}{totals}.\n{causes}.\n{beside}\nPage: {}\n", page.display()))
 }
 
 /// Shows the values stored next to the experiments, with all stored seeds; runs nothing.

@@ -2,7 +2,7 @@
 
 use super::Places;
 use super::expected::{claimed_order, claimed_ratio, claimed_value, share};
-use crate::claim::{Claim, Expected, Unmeasured};
+use crate::claim::{Claim, Expected, Unmeasured, WhyTest};
 use flowsieve_results::measured::Quantity;
 use flowsieve_results::{Axis, CoflowClass, Figure, Only, SeriesAt, SizeClass};
 use flowsieve_settings::{
@@ -14,7 +14,7 @@ const TOLERANCE: f64 = 0.05;
 
 /// Those of a claim, with spaces between.
 pub(super) const KEYS: &str = "id where metric series of time class baseline_class workload deadline started senders scheme \
-    baseline schemes load at claimed tolerance stand_in repeats reading acts contradicts why unmeasured note";
+    baseline schemes load at claimed tolerance stand_in repeats reading acts contradicts why why_test unmeasured note";
 
 /// The keys of a claim that is not measured.
 const OF_UNMEASURED: [&str; 5] = ["id", "where", "claimed", "unmeasured", "note"];
@@ -78,14 +78,14 @@ impl Fields<'_> {
         let coflow_class = if figure.is_of_coflows() { self.coflow_class("class")? } else { None };
         let baseline_class = self.baseline_class(coflow_class)?;
         let names = self.names()?;
-        let (origin, raw) = self.needed("claimed")?;
-        let expected = match names.len() {
-            _ if self.find("schemes").is_some() => claimed_order(origin, raw)?,
-            1 if baseline_class.is_none() => {
-                claimed_value(series.as_ref().map_or(figure.unit(), SeriesAt::unit), origin, raw)?
-            }
-            _ => claimed_ratio(origin, raw)?,
+        let unit = series.as_ref().map_or(figure.unit(), SeriesAt::unit);
+        let stated = |origin: &Origin, raw: &Raw| match names.len() {
+            _ if self.find("schemes").is_some() => claimed_order(origin, raw),
+            1 if baseline_class.is_none() => claimed_value(unit, origin, raw),
+            _ => claimed_ratio(origin, raw),
         };
+        let (origin, raw) = self.needed("claimed")?;
+        let (expected, why_test) = (stated(origin, raw)?, self.why_test(stated)?);
         let tolerance = self.tolerance(expected)?;
         if let Some((origin, _)) = self.find("reading").filter(|_| self.find("repeats").is_none()) {
             let problem = "a reading needs a claim that reads the same words literally";
@@ -117,9 +117,36 @@ impl Fields<'_> {
                 acts: self.acts()?,
                 contradicts: self.text_if_any("contradicts")?,
                 why: self.text_if_any("why")?,
+                why_test,
             },
             Places { table: self.origin.clone(), schemes },
         ))
+    }
+
+    /// Reads the test of the cause: `{ set = "path=value", expect = ... }`, where what is expected has the form of `claimed`.
+    fn why_test(&self, stated: impl Fn(&Origin, &Raw) -> Result<Expected, Wrong>) -> Result<Option<WhyTest>, Wrong> {
+        let Some((origin, value)) = self.find("why_test") else { return Ok(None) };
+        let form = "why_test = { set = \"path=value\", expect = \"-10%\" }, or a list of these for `set`";
+        let wrong = |problem: String| Wrong::new(origin.clone(), problem).expected(form);
+        self.find("why").ok_or_else(|| wrong("`why_test` tests a cause, and this claim has no `why`".into()))?;
+        let Value::At(given) = value else { return Err(wrong("`why_test` is not a table".into())) };
+        let (mut set, mut expect) = (Vec::new(), None);
+        for (name, raw, origin) in given {
+            match (name.as_str(), raw) {
+                ("set", Raw::Text(one)) => set = vec![one.clone()],
+                ("set", raw) => match Kind::TextList.read("set", raw, origin)? {
+                    Setting::TextList(several) => set = several,
+                    _ => return Err(wrong(format!("`set` cannot be {raw}"))),
+                },
+                ("expect", raw) => expect = Some(stated(origin, raw)?),
+                (other, _) => return Err(wrong(format!("unknown key `{other}` in `why_test`"))),
+            }
+        }
+        match expect {
+            Some(expect) if !set.is_empty() => Ok(Some(WhyTest { set, expect })),
+            Some(_) => Err(wrong("`why_test` has no `set`".into())),
+            None => Err(wrong("`why_test` has no `expect`, which is stated before its runs".into())),
+        }
     }
 
     /// Reads the scheme and what it is compared with: at least one, and none twice.

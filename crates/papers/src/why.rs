@@ -1,0 +1,189 @@
+//! Tests of causes. A cause is a claim, too: what it names is taken away, and the claim's gap to the measured value has to fall.
+//!
+//! ```toml
+//! why = "connections open cold here"
+//! why_test = { set = "handshake=none", expect = "-60.8%" }
+//! ```
+//!
+//! | with the change, the gap is, over all of the 95 % interval | the cause is |
+//! | --- | --- |
+//! | at most half of the gap without it | shown |
+//! | smaller | shown in part |
+//! | not smaller | refuted |
+//!
+//! A gap is the distance, as a ratio, from the measured value to the claimed one, at the load where it is largest. `expect` is
+//! stated before the run. A cause without a test is a guess.
+
+use crate::claim::{Checked, Claim, Claims, Expected, Verdict, WhyTest, verdict};
+use flowsieve_experiment::Error;
+use flowsieve_experiment::engine::Engines;
+use flowsieve_experiment::plan::{self, Changes, Plan};
+use flowsieve_results::{Estimate, Ratio};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// What is known of the cause of a claim that does not hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Cause {
+    /// None is stated.
+    #[default]
+    None,
+    /// No run takes it away.
+    Guess,
+    /// The runs without it are not made.
+    NotRun,
+    Refuted,
+    InPart,
+    Shown,
+    /// The measurement bounds what is reachable, or other words of the paper contradict the claim.
+    Computed,
+}
+
+impl Cause {
+    /// All, in the order of totals, with the words of these.
+    pub(crate) const ALL: [(Cause, &str); 7] = [
+        (Cause::Shown, "shown by a run"),
+        (Cause::Computed, "shown by a bound or by the paper's own words"),
+        (Cause::InPart, "shown in part"),
+        (Cause::Refuted, "refuted"),
+        (Cause::NotRun, "not tested yet"),
+        (Cause::Guess, "a guess"),
+        (Cause::None, "without a cause"),
+    ];
+
+    pub(crate) fn in_words(self) -> &'static str {
+        Self::ALL.into_iter().find(|(cause, _)| *cause == self).map_or("", |(_, words)| words)
+    }
+}
+
+/// Plans the runs that test the causes of a file's claims: for each set of changes, the points of its claims.
+///
+/// # Errors
+/// If a change is wrong, leaves no run of its claim or changes none.
+pub(crate) fn tests(
+    file: &Path,
+    main: &Plan,
+    claims: &Claims,
+    changes: &Changes,
+    engines: &Engines,
+) -> Result<Vec<Plan>, Error> {
+    let keys = |plan: &Plan, claim: &Claim| {
+        let points = claim.all_points(&plan.experiment).into_iter();
+        points.flat_map(|point| plan.experiment.points[point].parts.iter().map(|part| part.key.clone())).collect()
+    };
+    let mut tests: Vec<(Plan, BTreeSet<String>)> = Vec::new();
+    for claim in &claims.measured {
+        let Some(WhyTest { set, .. }) = &claim.why_test else { continue };
+        let wrong = |problem: String| Error::File {
+            path: file.display().to_string(),
+            problem: format!("`why_test` of the claim {:?}: {problem}", claim.id),
+        };
+        if !tests.iter().any(|(plan, _)| is_of(plan, set)) {
+            let changes = changes.and(&Changes { sets: set.clone(), ..Changes::default() });
+            let plan = plan::read(file, &changes, engines).map_err(|error| wrong(error.to_string()))?;
+            tests.push((plan, BTreeSet::new()));
+        }
+        let Some((plan, needed)) = tests.iter_mut().find(|(plan, _)| is_of(plan, set)) else { continue };
+        let (its, others): (BTreeSet<String>, BTreeSet<String>) = (keys(plan, claim), keys(main, claim));
+        if !claim.has_points(&plan.experiment) {
+            return Err(wrong(format!("with `{}` the claim has no runs", set.join("`, `"))));
+        }
+        if its.is_subset(&others) {
+            return Err(wrong(format!("`{}` changes nothing in the runs of the claim", set.join("`, `"))));
+        }
+        needed.extend(its);
+    }
+    Ok(tests.into_iter().map(|(plan, needed)| plan.without(|key| !needed.contains(key))).collect())
+}
+
+/// Whether a plan has the changes of a test.
+pub(crate) fn is_of(plan: &Plan, set: &[String]) -> bool {
+    plan.changes.sets.ends_with(set)
+}
+
+/// What a test shows of a claim, by its measured values without the change and with it.
+pub(crate) fn shown(claim: &Claim, without: &Checked, with: &Checked) -> Cause {
+    let gap = |value: f64| gap(claim, value);
+    let found = values(claim, without).into_iter().map(|(value, _)| gap(value)).reduce(f64::max);
+    let ends = values(claim, with).into_iter().map(|(_, interval)| interval.map(|(low, high)| gap(low).max(gap(high))));
+    let left = ends.reduce(|one, other| Some(one?.max(other?))).flatten();
+    match (found, left) {
+        (Some(found), Some(left)) if left <= found / 2.0 => Cause::Shown,
+        (Some(found), Some(left)) if left < found => Cause::InPart,
+        (Some(_), Some(_)) => Cause::Refuted,
+        _ => Cause::NotRun,
+    }
+}
+
+/// Whether what was expected of a test came, all of it.
+pub(crate) fn came(claim: &Claim, test: &WhyTest, with: &Checked) -> bool {
+    let accepted = test.expect.accepted(claim.tolerance);
+    values(claim, with).iter().all(|(_, interval)| verdict(*interval, accepted) == Verdict::Agrees)
+}
+
+/// The values by which a claim is judged, with their intervals.
+fn values(claim: &Claim, checked: &Checked) -> Vec<(f64, Option<(f64, f64)>)> {
+    let of_ratio = |ratio: &Ratio| (ratio.value, ratio.interval);
+    let of_value = |value: &Estimate| (value.value, value.interval);
+    match claim.expected {
+        Expected::Between(..) | Expected::Rising | Expected::Close => {
+            checked.by_load.iter().map(|(_, ratio)| of_ratio(ratio)).collect()
+        }
+        Expected::Value(_) => checked.values.iter().map(|(_, value)| of_value(value)).collect(),
+        Expected::Within(..) => checked.values_by_load.iter().map(|(_, value)| of_value(value)).collect(),
+        _ => checked.ratio.iter().map(of_ratio).collect(),
+    }
+}
+
+/// The distance of a value to what is claimed, in logarithms.
+fn gap(claim: &Claim, value: f64) -> f64 {
+    let tolerance = if claim.expected == Expected::Close { claim.tolerance } else { 0.0 };
+    let (low, high) = claim.expected.accepted(tolerance);
+    if value < low { (low / value).ln() } else { (value / high).ln().max(0.0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claim::tests::claim;
+
+    fn measured(value: f64, interval: (f64, f64)) -> Checked {
+        let ratio = Ratio { value, interval: Some(interval) };
+        Checked { ratio: Some(ratio), by_load: vec![(None, ratio)], ..Checked::default() }
+    }
+
+    #[test]
+    fn shown__by_how_much_of_the_gap_is_left() {
+        // Claimed are -40 %, and -10 % were found: the gap is ln(0.9 / 0.6) = 0.405, and half of it ends at 0.735.
+        let change = claim(&["b"], Expected::Change(-0.4));
+        let table = [
+            (&change, (0.58, 0.62), Cause::Shown),
+            (&change, (0.66, 0.73), Cause::Shown),
+            (&change, (0.66, 0.74), Cause::InPart),
+            (&change, (0.75, 0.89), Cause::InPart),
+            (&change, (0.70, 0.91), Cause::Refuted),
+            // Beyond the claim it is as far off on the other side.
+            (&change, (0.35, 0.45), Cause::Refuted),
+            // Between -40 and -20 %: half of ln(0.9 / 0.8) ends at 0.849.
+            (&claim(&["b"], Expected::Between(-0.4, -0.2)), (0.70, 0.84), Cause::Shown),
+            (&claim(&["b"], Expected::Between(-0.4, -0.2)), (0.70, 0.86), Cause::InPart),
+            (&claim(&["b"], Expected::Higher), (0.96, 1.2), Cause::Shown),
+            // Within 5 % of 1 is close.
+            (&claim(&["b"], Expected::Close), (0.94, 1.0), Cause::Shown),
+            (&claim(&["b"], Expected::Close), (0.88, 0.90), Cause::Refuted),
+        ];
+        for (claim, (low, high), expected) in table {
+            let found = shown(claim, &measured(0.9, (0.88, 0.92)), &measured((low + high) / 2.0, (low, high)));
+            assert_eq!(found, expected, "{:?} of {low}..{high}", claim.expected);
+        }
+        assert_eq!(shown(&change, &measured(0.9, (0.88, 0.92)), &Checked::default()), Cause::NotRun);
+    }
+
+    #[test]
+    fn came__only_if_all_of_the_interval_is_expected() {
+        let claim = claim(&["b"], Expected::Change(-0.6));
+        let test = WhyTest { set: vec!["handshake=none".into()], expect: Expected::Change(-0.4) };
+        let came = |low, high| came(&claim, &test, &measured(0.6, (low, high)));
+        assert!(came(0.56, 0.64) && !came(0.54, 0.64) && !came(0.79, 0.81));
+    }
+}

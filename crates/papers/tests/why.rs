@@ -1,0 +1,105 @@
+//! Tests of causes, from the file to the page.
+
+use crate::claims::{engines, make};
+use flowsieve_experiment::Error;
+use flowsieve_experiment::plan::Changes;
+use flowsieve_papers::reproduce::{self, Figure, Reproduction, Take};
+use std::path::Path;
+
+/// Four hosts that add 20 us each way; small flows take as long as these delays and little more.
+const FIGURE: &str = r#"title = "One switch"
+[topology]
+kind = "single-switch"
+hosts = 4
+host_delay = "20us"
+[workload]
+sizes = "web-search"
+flows = 100
+[sweep]
+load = 0.3
+scheme = ["dctcp"]
+[run]
+seeds = 5
+
+[[claims]]
+id = "delay"
+metric = "p50 fct"
+class = "0-10KB"
+scheme = "dctcp"
+load = 0.3
+claimed = "12us"
+why = "hosts add 80 us to a round trip"
+why_test = { set = "host_delay=0us", expect = ["5us", "25us"] }
+
+[[claims]]
+id = "memory"
+metric = "p50 fct"
+class = "0-10KB"
+scheme = "dctcp"
+claimed = "12us"
+why = "a small buffer loses packets"
+why_test = { set = ["buffer=10MB", "ecn_threshold=1MB"], expect = "12us" }
+
+[[claims]]
+id = "guess"
+metric = "p50 fct"
+class = "0-10KB"
+scheme = "dctcp"
+claimed = "12us"
+why = "of the moon"
+"#;
+
+fn read(folder: &Path, text: &str) -> Result<Reproduction, Error> {
+    std::fs::create_dir_all(folder.join("paper")).unwrap();
+    std::fs::write(folder.join("paper/fig-1.toml"), text).unwrap();
+    reproduce::read(folder, "paper", &Changes::default(), Take::OfThisModel, &engines())
+}
+
+#[test]
+fn why_test__a_run_without_what_the_cause_names_shows_or_refutes_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut all = read(folder.path(), FIGURE).unwrap();
+    let out = folder.path().join("out");
+    // Five seeds of one point, and as many of each of two tests.
+    assert_eq!(all.estimate(&out).left, 15);
+    let path = |figure: &Figure| figure.name.clone();
+    assert!(all.causes().ends_with("Their causes: 2 not tested yet, 1 a guess"), "{}", all.causes());
+    make(&mut all, &out);
+    assert_eq!(all.causes(), "3 claims neither agree nor have the claimed direction. Their causes: 1 shown by a run, 1 refuted, 1 a guess");
+    let page = all.page(&path);
+    let tests = page.split("## Causes and their tests").nth(1).unwrap();
+    let row = |id: &str| tests.lines().find(|line| line.starts_with(&format!("| {id} |"))).unwrap();
+    assert!(row("delay").contains("| `host_delay=0us` |") && row("delay").ends_with("| shown by a run |"), "{page}");
+    assert!(row("memory").contains("(not as expected) | refuted |"), "{page}");
+    assert!(page.contains("; hosts add 80 us to a round trip (shown by a run)"), "{page}");
+    assert!(page.contains("; a guess: of the moon"), "{page}");
+
+    // What is kept needs no further run, and an edited test is another run.
+    all.figures[0].keep().unwrap();
+    let again = read(folder.path(), FIGURE).unwrap();
+    assert_eq!((again.estimate(Path::new("nowhere")).left, again.causes()), (0, all.causes()));
+    let edited = read(folder.path(), &FIGURE.replace("host_delay=0us", "host_delay=1us")).unwrap();
+    assert_eq!(edited.estimate(Path::new("nowhere")).left, 5);
+}
+
+#[test]
+fn why_test__that_tests_nothing_is_refused_with_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = [
+        ("set = \"host_delay=0us\"", "set = \"host_dleay=0us\"", "`why_test` of the claim \"delay\": "),
+        ("set = \"host_delay=0us\"", "set = \"host_delay=20us\"", "`host_delay=20us` changes nothing in the runs"),
+        ("host_delay=0us\", expect", "load=0.5\", expect", "with `load=0.5` the claim has no runs"),
+        ("set = \"host_delay=0us\", ", "", "`why_test` has no `set`"),
+        (", expect = [\"5us\", \"25us\"]", "", "`why_test` has no `expect`, which is stated before its runs"),
+        ("expect = [\"5us\"", "expects = [\"5us\"", "unknown key `expects` in `why_test`"),
+        ("expect = [\"5us\"", "expect = [\"30us\"", "the ends of `claimed` fall"),
+        ("why = \"hosts add 80 us to a round trip\"\n", "", "this claim has no `why`"),
+        ("why_test = { set = \"host_delay=0us\", expect = [\"5us\", \"25us\"] }", "why_test = \"delay\"", "not a table"),
+    ];
+    for (given, instead, said) in table {
+        assert!(FIGURE.contains(given), "{given}");
+        let text = FIGURE.replacen(given, instead, 1);
+        let refused = read(folder.path(), &text).unwrap_err().render(false);
+        assert!(refused.contains(said) && refused.contains("fig-1.toml"), "{instead}: {refused}");
+    }
+}
