@@ -220,6 +220,7 @@ impl Engine for Packets {
         Ok(Reading {
             thresholds_bytes: thresholds(scheme),
             average: workload.average(),
+            sizes: workload.shares(),
             fabric: fabric.draw(),
             packet_hops: run.expected_hops(),
             memory_bytes: run.expected_memory(),

@@ -318,6 +318,8 @@ pub struct Reading {
     pub thresholds_bytes: Vec<u64>,
     /// Averages over its flows, if known.
     pub average: Option<Controls>,
+    /// The share of its flows that are not larger than each of some sizes in bytes; none if that is unknown.
+    pub sizes: Vec<(u64, f64)>,
     /// What the user should know before it runs, in sentences.
     pub warnings: Vec<String>,
     /// A setting that is not given and that the point has to have; then all points of the experiment have it.

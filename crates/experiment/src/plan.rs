@@ -105,6 +105,8 @@ pub struct Plan {
     pub runs: Vec<PlannedRun>,
     /// What the user should know before it runs.
     pub warnings: Vec<String>,
+    /// The laws of the points' sizes, each once: its name in the file, and the share of flows up to each of some sizes in bytes.
+    pub sizes: Vec<(String, Vec<(u64, f64)>)>,
     /// The points' loads on the wire, each once.
     pub loads: Vec<WireLoads>,
     /// The base round trips of the points' fabrics, by kind of path, each once.
@@ -172,6 +174,7 @@ impl Plan {
             points: left.iter().map(|&point| self.points[point].clone()).collect(),
             runs,
             warnings: self.warnings.clone(),
+            sizes: self.sizes.clone(),
             loads: self.loads.clone(),
             round_trips: self.round_trips.clone(),
         }
@@ -268,6 +271,7 @@ fn plan_read(
     let kept = kept(&experiment);
     let mut of_points: Vec<(String, Vec<String>)> = Vec::new();
     let mut loads: Vec<WireLoads> = Vec::new();
+    let mut sizes: Vec<(String, Vec<(u64, f64)>)> = Vec::new();
     let mut round_trips: Vec<Vec<BaseRoundTrip>> = Vec::new();
     let mut infos = Vec::with_capacity(points.len());
     let mut runs = Vec::with_capacity(points.len());
@@ -326,6 +330,9 @@ fn plan_read(
         if !load.classes.is_empty() && !loads.contains(&load) {
             loads.push(load);
         }
+        if !reading.sizes.is_empty() && !sizes.iter().any(|(_, law)| *law == reading.sizes) {
+            sizes.push((law_of(point), reading.sizes));
+        }
         if !reading.round_trips.is_empty() && !round_trips.contains(&reading.round_trips) {
             round_trips.push(reading.round_trips);
         }
@@ -349,6 +356,7 @@ fn plan_read(
         points,
         runs,
         warnings,
+        sizes,
         loads,
         round_trips,
     })
@@ -375,6 +383,12 @@ fn agree(
         }
     }
     Ok(Some(format!("{key} = \"{value}\": {why}")))
+}
+
+/// The name of the law of a point's sizes, as the file has it.
+fn law_of(point: &Point) -> String {
+    let given = |name| Some(point.settings.given(&(Table::Section(Section::Workload), name))?.0.to_string());
+    ["sizes", "recorded", "cdf", "list", "coflows"].into_iter().find_map(given).unwrap_or_default()
 }
 
 /// Marks an experiment that sends a sample of its flows: in its title, which every page and table begins with. Further tables

@@ -148,6 +148,5 @@ fn plan__of_a_built_in_experiment_is_that_of_its_file() {
     };
     let (built_in, file) = (read(Path::new("built-in:")), read(&root.join("papers")));
     assert!(built_in.checks == file.checks && !file.checks.is_empty());
-    let path = |figure: &flowsieve_papers::reproduce::Figure| figure.name.clone();
-    assert_eq!(built_in.page(&path), file.page(&path));
+    assert_eq!(built_in.page(&str::to_owned), file.page(&str::to_owned));
 }

@@ -21,6 +21,28 @@ pub(crate) fn figure(experiment: &Experiment, claims: &Claims, measured: &Measur
     (!plots.is_empty()).then(|| Figure { title: experiment.title.clone(), plots })
 }
 
+/// The distributions of sizes from which flows are drawn, each by its name: the share of flows up to each size.
+pub(crate) fn sizes<'a>(paper: &str, laws: impl Iterator<Item = &'a (String, Vec<(u64, f64)>)>) -> Option<Figure> {
+    let mut series: Vec<Series> = Vec::new();
+    for (name, law) in laws {
+        let data: Vec<Datum> =
+            law.iter().map(|&(bytes, share)| Datum { x: bytes as f64, y: share, ..Datum::default() }).collect();
+        if !series.iter().any(|other| other.data == data) {
+            let (scheme, name, label) = (series.len(), name.clone(), name.clone());
+            series.push(Series { scheme, name, label, shape: Shape::Line, data });
+        }
+    }
+    let places = Places::Numbers { is_log: true, ticks: Vec::new() };
+    let plot = Plot {
+        title: "share of flows up to a size".into(),
+        x: XAxis { name: "size".into(), unit: "B".into(), places },
+        y: YAxis { name: String::new(), unit: String::new(), base: Base::Zero },
+        series,
+        marks: Marks::default(),
+    };
+    (!plot.series.is_empty()).then(|| Figure { title: format!("{paper}: sizes of flows"), plots: vec![plot] })
+}
+
 /// A quantity at the points of a case, with the claims about it.
 struct Panel<'a> {
     experiment: &'a Experiment,

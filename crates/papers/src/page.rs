@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use crate::claim::{TABLE, Verdict};
-use crate::drawn::figure;
+use crate::drawn::{figure, sizes};
 use crate::kept::Made;
 use crate::outcome::Outcome;
 use crate::reproduce::{Figure, Reproduction};
@@ -18,6 +18,9 @@ use flowsieve_results::measured::Quantity;
 
 /// The smallest scale among the changes of an experiment.
 const SMOKE: &str = "scale=smoke";
+
+/// The name of the drawing of all sizes.
+const SIZES: &str = "sizes";
 
 /// What stands for a value that was not measured.
 const NOTHING: &str = "–";
@@ -66,8 +69,8 @@ impl Figure {
 
 impl Reproduction {
     /// The paper's claims next to the measured values, as a page of Markdown: first what holds in plain words, then the verdict on
-    /// each claim, then figure by figure. `path` is that of a figure's drawing.
-    pub fn page(&self, path: &dyn Fn(&Figure) -> String) -> String {
+    /// each claim, then figure by figure. `path` makes that of a drawing of its name.
+    pub fn page(&self, path: &dyn Fn(&str) -> String) -> String {
         let Reproduction { paper, figures, on_linux, summary, checks } = self;
         let claims = claims_of(figures);
         let mut text = format!("# {paper}\n\n");
@@ -111,9 +114,12 @@ impl Reproduction {
         }
         in_short(&mut text, figures, &claims);
         tests(&mut text, &claims);
+        if self.sizes().is_some() {
+            let _ = write!(text, "\n## Sizes of flows\n\n![Sizes of flows]({})\n", path(SIZES));
+        }
         let on_linux = of_paper(paper, on_linux);
         for (figure, claims) in figures.iter().zip(&claims) {
-            section(&mut text, figure, claims, &on_linux, figure.drawn().map(|_| path(figure)));
+            section(&mut text, figure, claims, &on_linux, figure.drawn().map(|_| path(&figure.name)));
         }
         if !checks.is_empty() {
             let _ = write!(text, "\n## What was checked\n\n{}\n", checks.trim());
@@ -121,9 +127,16 @@ impl Reproduction {
         text
     }
 
-    /// The drawings, each with its path.
-    pub fn drawings(&self, path: &dyn Fn(&Figure) -> String) -> Vec<(String, String)> {
-        self.figures.iter().filter_map(|figure| Some((path(figure), figure.drawn()?))).collect()
+    /// The drawings, each with its path, which `path` makes of a name.
+    pub fn drawings(&self, path: &dyn Fn(&str) -> String) -> Vec<(String, String)> {
+        let of = |figure: &Figure| Some((path(&figure.name), figure.drawn()?));
+        let sizes = self.sizes().map(|drawing| (path(SIZES), drawing));
+        self.figures.iter().filter_map(of).chain(sizes).collect()
+    }
+
+    /// The distributions of its flows' sizes, drawn as SVG.
+    fn sizes(&self) -> Option<String> {
+        sizes(&self.paper, self.figures.iter().flat_map(|figure| &figure.plan.sizes)).as_ref().and_then(figure_svg)
     }
 
     /// The claims of its figures next to the measured values, for a terminal: of each figure that has any, without tables.

@@ -282,7 +282,7 @@ fn reproduce__figures_share_their_points() {
     make(&mut all, &folder.path().join("out"));
     assert_eq!(std::fs::read_dir(&parts).unwrap().count(), 12);
     assert_eq!(all.estimate(&parts).left, 0);
-    let page = all.page(&|figure| format!("{}.svg", figure.name));
+    let page = all.page(&|name| format!("{name}.svg"));
     assert!(
         page.starts_with("# paper\n\nFour of six hold.\n\n16 claims:\n\n- agrees: ")
             && page.contains("\n- not measured: 2\n\n14 claims neither agree nor ")
@@ -295,6 +295,10 @@ fn reproduce__figures_share_their_points() {
         2,
         "{page}"
     );
+    let drawings = all.drawings(&|name| format!("{name}.svg"));
+    let names: Vec<&str> = drawings.iter().map(|(path, _)| path.as_str()).collect();
+    assert_eq!(names, ["fig-1.svg", "fig-2.svg", "sizes.svg"]);
+    assert!(drawings[2].1.contains("web-search") && page.contains("\n![Sizes of flows](sizes.svg)\n"), "{page}");
     assert!(page.contains("\n![One load](fig-2.svg)\n") && page.contains("[first](#fig-1-good)"), "{page}");
     let one = reproduce::read(folder.path(), "paper/fig-2", &Changes::default(), Take::OfAny, &engines()).unwrap();
     assert_eq!(one.figures.len(), 1);
@@ -308,7 +312,7 @@ fn reproduce__claims_that_more_seeds_would_resolve_are_listed_with_their_price()
     let changes = Changes { resolve: true, ..Changes::default() };
     let mut all = reproduce::read(folder.path(), "paper", &changes, Take::OfAny, &engines()).unwrap();
     make(&mut all, &folder.path().join("out"));
-    let (page, left_out) = (all.page(&|figure| figure.name.clone()), all.left_out());
+    let (page, left_out) = (all.page(&str::to_owned), all.left_out());
     assert!(page.contains("\nEach point has 5 seeds. A claim is looked at after 5, 7, 10, "), "{page}");
     assert_eq!(page.contains("| claim | seeds | packet-hops | minutes of two cores |"), !left_out.is_empty(), "{page}");
     for claim in &left_out {
@@ -347,7 +351,6 @@ fn reproduce__goes_on_with_what_another_machine_has_kept() {
     kept_in_part(folder.path(), GOOD);
     let resolve = Changes { resolve: true, ..Changes::default() };
     let read = |take| reproduce::read(folder.path(), "paper", &resolve, take, &engines()).unwrap();
-    let path = |figure: &reproduce::Figure| figure.name.clone();
     let (mut all, mut anew) = (read(Take::OfThisModel), read(Take::None));
     let out = folder.path().join("out");
     let (estimate, whole) = (all.estimate(&out), anew.estimate(&out));
@@ -358,11 +361,11 @@ fn reproduce__goes_on_with_what_another_machine_has_kept() {
     make(&mut anew, &folder.path().join("anew"));
     let without_times =
         |page: String| page.lines().filter(|line| !line.starts_with("Runs made: ")).collect::<Vec<_>>().join("\n");
-    assert_eq!(without_times(all.page(&path)), without_times(anew.page(&path)));
+    assert_eq!(without_times(all.page(&str::to_owned)), without_times(anew.page(&str::to_owned)));
     all.figures[0].keep().unwrap();
     let done = read(Take::OfThisModel);
     assert!(done.figures[0].left(&out).is_empty());
-    assert_eq!(without_times(done.page(&path)), without_times(anew.page(&path)));
+    assert_eq!(without_times(done.page(&str::to_owned)), without_times(anew.page(&str::to_owned)));
 }
 
 #[test]
@@ -388,14 +391,13 @@ fn reproduce__a_run_that_is_missing_takes_no_other_value_away() {
     }
     assert_eq!(rows(&some, 1).len(), 2);
     // It is said, on the page and in the terminal.
-    let path = |figure: &reproduce::Figure| figure.name.clone();
     let said = "runs are there; the values are of these. When they were made: frames left late";
     let text = some.text().split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(some.page(&path).contains(said) && text.contains(said), "{text}");
+    assert!(some.page(&str::to_owned).contains(said) && text.contains(said), "{text}");
     // A pair has the seeds that both of its points have.
     assert!(text.contains("not judged: 2 seeds of 5") && text.contains("not judged: 3 seeds of 5"), "{text}");
-    assert!(some.page(&path).contains(", 2 of 3 seeds |") && !whole.page(&path).contains("of 3 seeds"));
-    assert!(!whole.page(&path).contains("runs are there"));
+    assert!(some.page(&str::to_owned).contains(", 2 of 3 seeds |") && !whole.page(&str::to_owned).contains("of 3 seeds"));
+    assert!(!whole.page(&str::to_owned).contains("runs are there"));
 }
 
 #[test]
@@ -407,7 +409,7 @@ fn reproduce__other_settings_are_other_runs() {
         let read = reproduce::read(folder.path(), "paper", &Changes::default(), Take::OfAny, &engines()).unwrap();
         let left = read.estimate(Path::new("nowhere")).left;
         // What is kept and not shown is said.
-        let page = read.page(&|figure: &reproduce::Figure| figure.name.clone());
+        let page = read.page(&str::to_owned);
         assert_eq!(page.contains("None of its 16 runs is there"), left == 12, "{page}");
         left
     };
@@ -426,7 +428,7 @@ fn reproduce__other_settings_are_other_runs() {
         let repeats = "id = \"again\"\nrepeats = \"paper/first\"\nreading = \"on Linux\"";
         std::fs::write(lab.join("fig-2.toml"), text.replacen("id = \"first\"", repeats, 1)).unwrap();
         let read = reproduce::read(folder.path(), "paper", &Changes::default(), Take::OfAny, &engines()).unwrap();
-        read.page(&|figure: &reproduce::Figure| figure.name.clone())
+        read.page(&str::to_owned)
     };
     let (shown, not_shown) = (page_with(GOOD), page_with(&of_others));
     assert!(shown.contains("| on Linux |") && !shown.contains("None of its"), "{shown}");
@@ -480,14 +482,13 @@ fn reproduce__runs_of_another_model_are_shown_and_never_mixed() {
     std::fs::write(&kept, &others).unwrap();
     let three = Changes { seeds: Some(3), ..Changes::default() };
     let read = |changes: &Changes, take| reproduce::read(folder.path(), "paper", changes, take, &engines()).unwrap();
-    let path = |figure: &reproduce::Figure| figure.name.clone();
 
     // They are shown as they would be by their own model, with a mark.
     let shown = read(&three, Take::OfAny);
     assert_eq!(shown.estimate(Path::new("nowhere")).left, 0);
     let mark = format!("The runs were made by model 7. This program has model {own_model}, whose results may differ");
     assert!(shown.other_models().is_some_and(|models| models.starts_with(&mark)), "{:?}", shown.other_models());
-    let page = shown.page(&path);
+    let page = shown.page(&str::to_owned);
     let (marked, others_lines): (Vec<&str>, Vec<&str>) = page.lines().partition(|line| line.starts_with(&mark));
     assert_eq!(marked.len(), 1);
     std::fs::write(&kept, &own).unwrap();
@@ -495,7 +496,7 @@ fn reproduce__runs_of_another_model_are_shown_and_never_mixed() {
     assert_eq!(plain.other_models(), None);
     let without_blank =
         |lines: Vec<&str>| lines.into_iter().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
-    assert_eq!(without_blank(others_lines), without_blank(plain.page(&path).lines().collect()));
+    assert_eq!(without_blank(others_lines), without_blank(plain.page(&str::to_owned).lines().collect()));
 
     // A point that another sweep has in other words is found by the key that it had under its model. Another point of that
     // model, in this one's words, does not join it: it is left out.

@@ -3,7 +3,7 @@
 use crate::claims::{engines, make};
 use flowsieve_experiment::Error;
 use flowsieve_experiment::plan::Changes;
-use flowsieve_papers::reproduce::{self, Figure, Reproduction, Take};
+use flowsieve_papers::reproduce::{self, Reproduction, Take};
 use std::path::Path;
 
 /// Four hosts that add 20 us each way; small flows take as long as these delays and little more.
@@ -62,11 +62,10 @@ fn why_test__a_run_without_what_the_cause_names_shows_or_refutes_it() {
     let out = folder.path().join("out");
     // Five seeds of one point, and as many of each of two tests.
     assert_eq!(all.estimate(&out).left, 15);
-    let path = |figure: &Figure| figure.name.clone();
     assert!(all.causes().ends_with("Their causes: 2 not tested yet, 1 a guess"), "{}", all.causes());
     make(&mut all, &out);
     assert_eq!(all.causes(), "3 claims neither agree nor have the claimed direction. Their causes: 1 shown by a run, 1 refuted, 1 a guess");
-    let page = all.page(&path);
+    let page = all.page(&str::to_owned);
     let tests = page.split("## Causes and their tests").nth(1).unwrap();
     let row = |id: &str| tests.lines().find(|line| line.starts_with(&format!("| {id} |"))).unwrap();
     assert!(row("delay").contains("| `host_delay=0us` |") && row("delay").ends_with("| shown by a run |"), "{page}");

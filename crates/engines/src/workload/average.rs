@@ -5,7 +5,21 @@ use flowsieve_results::Controls;
 use flowsieve_results::controls::LARGE_BYTES;
 use flowsieve_workload::{Arrivals, SizeDistribution};
 
+/// The sizes at which a distribution is drawn: ten a decade, in equal factors, from a byte to 10 GB.
+const DRAWN: usize = 101;
+const FACTOR: f64 = 1.258_925_411_794_167_3;
+
 impl Workload {
+    /// Returns the share of its flows that are not larger than each of some sizes, from the last without any to the first with
+    /// all of them; none for several workloads.
+    pub(crate) fn shares(&self) -> Vec<(u64, f64)> {
+        let sizes = std::iter::successors(Some(1.0), |bytes| Some(bytes * FACTOR)).take(DRAWN).map(|bytes| bytes as u64);
+        let shares: Vec<(u64, f64)> = sizes.map(|bytes| (bytes, self.cdf(bytes))).collect();
+        let from = shares.iter().rposition(|(_, share)| *share == 0.0).unwrap_or(0);
+        let to = shares.iter().position(|(_, share)| *share == 1.0).unwrap_or(from);
+        shares.get(from..=to).unwrap_or_default().to_vec()
+    }
+
     /// Returns averages for a number of flows of one distribution with Poisson arrivals: the mean size, the share of
     /// large flows, and the sum of the gaps. `None` for any other workload.
     pub(crate) fn average(&self) -> Option<Controls> {

@@ -238,3 +238,14 @@ fn screen__keeps_the_flows_to_every_so_manieth_host_and_another_first_one_in_eac
     assert!(screened.average().is_none() && all.average().is_some());
     assert!(screened.sentences()[0].starts_with("screened: only the flows to one host in 18"));
 }
+
+#[test]
+fn shares__of_a_law_are_those_of_its_closed_form() {
+    let shares = |sizes: &str| read(&settings().with(None, "sizes", sizes)).unwrap().shares();
+    // 1 - exp(-bytes / mean), to the rounding of sizes to whole bytes.
+    for (bytes, share) in shares("exponential(100KB)") {
+        assert!((share - (1.0 - (-(bytes as f64) / 1e5).exp())).abs() < 2e-5, "{bytes}: {share}");
+    }
+    // All flows have one size: drawn are the last point below it and the first that reaches it.
+    assert_eq!(shares("fixed(20KB)"), [(19_952, 0.0), (25_118, 1.0)]);
+}

@@ -169,8 +169,9 @@ impl Page {
 /// Writes the page and prints the claims, their totals, and the sentence of `beside` about these.
 fn show(reproduction: &Reproduction, page: &Page, beside: &dyn Fn() -> Option<String>) -> Result<(), Error> {
     let Page { path: page, existing } = page;
-    let text = reproduction.page(&|figure| drawing(&reproduction.paper, figure));
-    for (path, svg) in reproduction.drawings(&|figure| drawing(&reproduction.paper, figure)) {
+    let drawing = |name: &str| format!("figures/{}-{name}.svg", reproduction.paper);
+    let text = reproduction.page(&drawing);
+    for (path, svg) in reproduction.drawings(&drawing) {
         write(&page.with_file_name(path), &svg, *existing)?;
     }
     write(page, &text, *existing)?;
@@ -258,11 +259,6 @@ fn say(reproduction: &Reproduction, parts: &Path, jobs: usize) {
             "{kept} runs were measured before and are read from the experiments' folder; --fresh makes them again"
         ));
     }
-}
-
-/// Returns the path of a figure's drawing, next to the page.
-fn drawing(paper: &str, figure: &Figure) -> String {
-    format!("figures/{paper}-{}.svg", figure.name)
 }
 
 fn remove(folder: &Path) -> Result<(), Error> {
