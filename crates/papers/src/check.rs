@@ -88,6 +88,17 @@ impl Claim {
         Checked { verdict, ..side }
     }
 
+    /// What its ideal scheme has in its scheme's place, if that is off the claim: for a stand-in off a third of its size.
+    pub(crate) fn ideal(&self, experiment: &Experiment, measured: &Measured) -> Option<Checked> {
+        let (expected, tolerance) = match &self.stand_in {
+            None => (self.expected, self.tolerance),
+            Some(_) => self.expected.direction(LEAST_SHARE)?,
+        };
+        let scheme = self.ideal.clone()?;
+        let claim = Claim { scheme, expected, tolerance, stand_in: None, acts: None, ..self.clone() };
+        Some(claim.check(experiment, measured)).filter(|checked| checked.verdict == Verdict::Disagrees)
+    }
+
     /// The points of a scheme that it is about.
     fn points(&self, experiment: &Experiment, scheme: &str) -> Vec<usize> {
         let of = |&point: &usize| experiment.points[point].scheme == *scheme && self.is_at(experiment, point);

@@ -152,6 +152,9 @@ pub struct Claim {
     /// The cause, in one sentence, if the claim does not hold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// The scheme that does best what it is about: if even that scheme is off the claim, no scheme reaches it here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ideal: Option<String>,
     /// The runs without that cause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why_test: Option<WhyTest>,
@@ -410,6 +413,7 @@ pub(crate) mod tests {
             acts: None,
             contradicts: None,
             why: None,
+            ideal: None,
             why_test: None,
         }
     }

@@ -27,7 +27,8 @@
 //! `repeats` names the claim that is repeated under another calibration of such a workload, or under another reading of
 //! the paper; `PAPER/CLAIM` is one of another folder, repeated with real packets. `acts` names a count of the scheme's runs that shows whether the mechanism acted: if it did not, the claim
 //! is not tested. `reading` justifies that reading in a sentence. `contradicts` says what else in the paper contradicts the
-//! claim, with the calculation. `why` is the cause, in one sentence, if the claim does not hold, and `why_test` what takes it away.
+//! claim, with the calculation. `why` is the cause, in one sentence, if the claim does not hold, and `why_test` what takes it away. `ideal` names
+//! the scheme that does best what the claim is about: if it is off the claim, too, that bounds what can be reached.
 
 use crate::claim::{CLAIMS, Claim, Claims};
 use flowsieve_experiment::ExperimentText;
@@ -63,7 +64,7 @@ struct OfFile {
 #[derive(Debug)]
 struct Places {
     table: Origin,
-    /// The scheme's, then its baselines'.
+    /// The scheme's, then its baselines', then that of the ideal one.
     schemes: Vec<Origin>,
 }
 
@@ -145,7 +146,7 @@ impl Given for OfFile {
 /// Checks that the sweep has what a claim is about.
 fn check(claim: &Claim, places: &Places, experiment: &Experiment) -> Result<(), Wrong> {
     let names = || experiment.schemes.iter().map(|scheme| scheme.name.clone());
-    for (name, origin) in [&claim.scheme].into_iter().chain(&claim.baselines).zip(&places.schemes) {
+    for (name, origin) in [&claim.scheme].into_iter().chain(&claim.baselines).chain(&claim.ideal).zip(&places.schemes) {
         if !names().any(|known| known == *name) {
             return Err(Wrong::new(origin.clone(), format!("the sweep has no scheme `{name}`"))
                 .expected("a scheme of the sweep")

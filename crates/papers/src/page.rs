@@ -40,6 +40,7 @@ impl Figure {
         let (experiment, measured) = (&self.plan.experiment, self.measured());
         let mut rows = rows(experiment, &self.claims, &measured, Naming::Names);
         for (row, claim) in rows.iter_mut().zip(&self.claims.measured) {
+            row.bounded(claim, claim.ideal(experiment, &measured));
             if let Some(with) = self.tested(claim) {
                 row.tested(claim, &claim.check(experiment, &measured), &with);
             }

@@ -64,6 +64,14 @@ impl ClaimRow {
         }
     }
 
+    /// Takes that even the ideal scheme is off the claim.
+    pub(crate) fn bounded(&mut self, claim: &Claim, ideal: Option<Checked>) {
+        let (Some(name), Some(checked)) = (&claim.ideal, ideal) else { return };
+        let why = self.why.as_ref().map_or(String::new(), |why| format!("{}; ", why.trim_end_matches('.')));
+        self.why = Some(format!("{why}even {name} has {}", measured(claim, &checked)));
+        self.cause = Cause::Computed;
+    }
+
     /// Takes what the test of its cause shows.
     pub(crate) fn tested(&mut self, claim: &Claim, without: &Checked, with: &Checked) {
         let Some(test) = &claim.why_test else { return };

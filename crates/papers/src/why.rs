@@ -11,7 +11,8 @@
 //! | smaller | shown in part |
 //! | not smaller | refuted |
 //!
-//! A gap is the distance, as a ratio, from the measured value to the claimed one, at the load where it is largest. `expect` is
+//! A stand-in has no value to compare, so there the change has to bring the claimed direction and a third of the size; if it
+//! brings less than a third, the cause is shown in part. Elsewhere a gap is the distance, as a ratio, from the measured value to the claimed one, at the load where it is largest. `expect` is
 //! stated before the run. A cause without a test is a guess.
 
 use crate::claim::{Checked, Claim, Claims, Expected, Verdict, WhyTest, verdict};
@@ -103,6 +104,15 @@ pub(crate) fn is_of(plan: &Plan, set: &[String]) -> bool {
 
 /// What a test shows of a claim, by its measured values without the change and with it.
 pub(crate) fn shown(claim: &Claim, without: &Checked, with: &Checked) -> Cause {
+    if claim.stand_in.is_some() {
+        return match with.verdict {
+            Verdict::SameDirection => Cause::Shown,
+            Verdict::Weaker => Cause::InPart,
+            Verdict::NotJudged => Cause::NotRun,
+            _ if with.ratio.is_none() && with.by_load.is_empty() => Cause::NotRun,
+            _ => Cause::Refuted,
+        };
+    }
     let gap = |value: f64| gap(claim, value);
     let found = values(claim, without).into_iter().map(|(value, _)| gap(value)).reduce(f64::max);
     let ends = values(claim, with).into_iter().map(|(_, interval)| interval.map(|(low, high)| gap(low).max(gap(high))));
@@ -177,6 +187,10 @@ mod tests {
             assert_eq!(found, expected, "{:?} of {low}..{high}", claim.expected);
         }
         assert_eq!(shown(&change, &measured(0.9, (0.88, 0.92)), &Checked::default()), Cause::NotRun);
+        let stand_in = Claim { stand_in: Some("like".into()), ..change };
+        let of = |verdict| shown(&stand_in, &Checked::default(), &Checked { verdict, ..measured(0.5, (0.4, 0.6)) });
+        assert_eq!((of(Verdict::SameDirection), of(Verdict::Weaker)), (Cause::Shown, Cause::InPart));
+        assert_eq!((of(Verdict::NotResolved), of(Verdict::NotJudged)), (Cause::Refuted, Cause::NotRun));
     }
 
     #[test]

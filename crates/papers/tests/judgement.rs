@@ -51,6 +51,7 @@ fn claim(expected: Expected) -> Claim {
         acts: None,
         contradicts: None,
         why: None,
+        ideal: None,
         why_test: None,
     }
 }

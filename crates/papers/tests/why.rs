@@ -102,3 +102,23 @@ fn why_test__that_tests_nothing_is_refused_with_its_place() {
         assert!(refused.contains(said) && refused.contains("fig-1.toml"), "{instead}: {refused}");
     }
 }
+
+#[test]
+fn ideal__bounds_what_can_be_reached() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = FIGURE.replace("scheme = [\"dctcp\"]", "scheme = [\"dctcp\", \"fcfs\", \"pfabric\"]");
+    let claim = "\n[[claims]]\nid = \"bounded\"\nmetric = \"p50 fct\"\nclass = \"0-10KB\"\nscheme = \"dctcp\"\n\
+        baseline = \"fcfs\"\nclaimed = \"-60%\"\nideal = \"pfabric\"\n";
+    let mut all = read(folder.path(), &format!("{text}{claim}")).unwrap();
+    make(&mut all, &folder.path().join("out"));
+    assert!(all.causes().contains("1 shown by a bound or by the paper's own words"), "{}", all.causes());
+    assert!(all.page(&str::to_owned).contains("; even pfabric has "), "{}", all.page(&str::to_owned));
+    // A claim within reach of the ideal has no such cause.
+    let mut near = read(folder.path(), &format!("{text}{}", claim.replace("-60%", "higher"))).unwrap();
+    make(&mut near, &folder.path().join("out"));
+    assert!(!near.page(&str::to_owned).contains("even pfabric"));
+    let refused = |claim: &str| read(folder.path(), &format!("{text}{claim}")).unwrap_err().render(false);
+    assert!(refused(&claim.replace("\"pfabric\"", "\"homa\"")).contains("the sweep has no scheme `homa`"));
+    let order = claim.replace("scheme = \"dctcp\"\nbaseline = \"fcfs\"\nclaimed = \"-60%\"", "schemes = [\"dctcp\", \"fcfs\"]\nclaimed = \"close\"");
+    assert!(refused(&order).contains("an order has no `ideal` scheme"));
+}

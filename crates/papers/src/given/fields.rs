@@ -14,7 +14,7 @@ const TOLERANCE: f64 = 0.05;
 
 /// Those of a claim, with spaces between.
 pub(super) const KEYS: &str = "id where metric series of time class baseline_class workload deadline started senders scheme \
-    baseline schemes load at claimed tolerance stand_in repeats reading acts contradicts why why_test unmeasured note";
+    baseline schemes load at claimed tolerance stand_in repeats reading acts contradicts why ideal why_test unmeasured note";
 
 /// The keys of a claim that is not measured.
 const OF_UNMEASURED: [&str; 5] = ["id", "where", "claimed", "unmeasured", "note"];
@@ -91,7 +91,15 @@ impl Fields<'_> {
             let problem = "a reading needs a claim that reads the same words literally";
             return Err(Wrong::new(origin.clone(), problem).expected("`repeats` with the `id` of that claim"));
         }
-        let (schemes, mut names): (Vec<Origin>, Vec<String>) = names.into_iter().unzip();
+        let ideal = self.find("ideal").map(|_| self.text("ideal")).transpose()?;
+        if let Some((origin, _)) = ideal.as_ref().filter(|_| self.find("schemes").is_some()) {
+            return Err(Wrong::new(origin.clone(), "an order has no `ideal` scheme").expected("a claim about one scheme"));
+        }
+        let (mut schemes, mut names): (Vec<Origin>, Vec<String>) = names.into_iter().unzip();
+        let ideal = ideal.map(|(origin, name)| {
+            schemes.push(origin);
+            name
+        });
         Ok((
             Claim {
                 id: self.text("id")?.1,
@@ -117,6 +125,7 @@ impl Fields<'_> {
                 acts: self.acts()?,
                 contradicts: self.text_if_any("contradicts")?,
                 why: self.text_if_any("why")?,
+                ideal,
                 why_test,
             },
             Places { table: self.origin.clone(), schemes },
