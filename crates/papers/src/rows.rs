@@ -123,6 +123,8 @@ fn row(claim: &Claim, checked: &Checked, is_shorter: bool, outlook: Option<Strin
     let is_direct = matches!(checked.verdict, Verdict::Agrees | Verdict::Disagrees);
     let at_this_length = if is_shorter && is_direct { " at this length" } else { "" };
     let judged = judged(&format!("{}{at_this_length}", checked.verdict.in_words()), &checked.why);
+    let has_no_side = claim.stand_in.is_some() && claim.expected.direction(0.0).is_none();
+    let is_undecidable = checked.verdict == Verdict::NotTested || has_no_side;
     let is_beyond = |bound: &Ratio| checked.seeds.is_some() && claim.is_beyond(bound);
     let beyond = checked.bound.filter(is_beyond).map(|bound| beyond(&bound));
     ClaimRow {
@@ -145,7 +147,7 @@ fn row(claim: &Claim, checked: &Checked, is_shorter: bool, outlook: Option<Strin
         reading: claim.reading.clone(),
         contradicts: claim.contradicts.clone(),
         cause: match &claim.why {
-            _ if beyond.is_some() || claim.contradicts.is_some() || checked.verdict == Verdict::NotTested => Cause::Computed,
+            _ if beyond.is_some() || claim.contradicts.is_some() || is_undecidable => Cause::Computed,
             Some(_) => Cause::Guess,
             None => Cause::None,
         },

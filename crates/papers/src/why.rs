@@ -36,7 +36,7 @@ pub(crate) enum Cause {
     Refuted,
     InPart,
     Shown,
-    /// The measurement bounds what is reachable, or other words of the paper contradict the claim.
+    /// The measurement bounds what is reachable, other words of the paper contradict the claim, or a stand-in cannot decide it.
     Computed,
 }
 
@@ -44,7 +44,7 @@ impl Cause {
     /// All, in the order of totals, with the words of these.
     pub(crate) const ALL: [(Cause, &str); 7] = [
         (Cause::Shown, "shown by a run"),
-        (Cause::Computed, "shown by a bound or by the paper's own words"),
+        (Cause::Computed, "settled without a run"),
         (Cause::InPart, "shown in part"),
         (Cause::Refuted, "refuted"),
         (Cause::NotRun, "not tested yet"),

@@ -111,7 +111,7 @@ fn ideal__bounds_what_can_be_reached() {
         baseline = \"fcfs\"\nclaimed = \"-60%\"\nideal = \"pfabric\"\n";
     let mut all = read(folder.path(), &format!("{text}{claim}")).unwrap();
     make(&mut all, &folder.path().join("out"));
-    assert!(all.causes().contains("1 shown by a bound or by the paper's own words"), "{}", all.causes());
+    assert!(all.causes().contains("1 settled without a run"), "{}", all.causes());
     assert!(all.page(&str::to_owned).contains("; even pfabric has "), "{}", all.page(&str::to_owned));
     // A claim within reach of the ideal has no such cause.
     let mut near = read(folder.path(), &format!("{text}{}", claim.replace("-60%", "higher"))).unwrap();
