@@ -160,6 +160,7 @@ fn discipline(point: &Point, scope: &Scope<'_>, level: FlowLevel) -> Result<Disc
         (Rates::Strict, Some((rule, levels))) => Discipline::Strict { order, rule, levels },
         (Rates::Greedy, _) => Discipline::Greedy(order),
         (Rates::Madd, _) => Discipline::Madd(order),
+        (Rates::MaddByDeadline, _) => Discipline::MaddByDeadline(order),
         (Rates::Shares, _) => Discipline::Shares(order),
         _ => Discipline::MaxMin,
     })

@@ -38,6 +38,8 @@ pub enum Rates {
     Greedy,
     /// Coflow by coflow, each with the rates at which its flows end together.
     Madd,
+    /// The same, and the rest by the deadlines that CoflowSim draws.
+    MaddByDeadline,
     /// Coflow by coflow, each with equal shares for its flows.
     Shares,
     /// Each link divided equally, without what flows cannot use of their parts.
@@ -70,13 +72,15 @@ declare! {
             ("strict", Rates::Strict),
             ("greedy", Rates::Greedy),
             ("madd", Rates::Madd),
+            ("madd-by-deadline", Rates::MaddByDeadline),
             ("shares", Rates::Shares),
             ("equal", Rates::Equal),
             ("smallest-first", Rates::Smallest),
         ],
         "fidelity = \"flow\": how rates are set: max-min fair; max-min fair within classes of coflows; all remaining \
-         rate, flow by flow in the order of coflows; as in Varys, so that a coflow's flows end together; coflow by \
-         coflow in equal shares; equal parts of each link, used or not; or small flows first, one at each host",
+         rate, flow by flow in the order of coflows; as in Varys, so that a coflow's flows end together; the same \
+         with CoflowSim's deadlines; coflow by coflow in equal shares; equal parts of each link, used or not; or \
+         small flows first, one at each host",
     )
     .needs("fidelity = \"flow\" in [run]: packets have no rates");
 }

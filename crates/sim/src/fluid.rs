@@ -60,6 +60,8 @@ pub enum Discipline {
     /// flows of skipped coflows in equal shares, then to all by their start, flow by flow. Rates are renewed when a coflow comes
     /// or ends, not when a flow does.
     Madd(Order),
+    /// The same, but the rest goes by deadlines that CoflowSim draws instead of by starts.
+    MaddByDeadline(Order),
     /// Each link is divided equally among its flows, and a flow gets the least of its links' parts. What it cannot use
     /// stays idle: CoflowSim's per-flow fairness, which is below [`Discipline::MaxMin`].
     Equal,
@@ -101,6 +103,7 @@ impl Discipline {
             Discipline::Strict { order, .. }
             | Discipline::Greedy(order)
             | Discipline::Madd(order)
+            | Discipline::MaddByDeadline(order)
             | Discipline::Shares(order) => Some(order),
         }
     }

@@ -130,6 +130,13 @@ impl<'a> Coflows<'a> {
         self.by_age.values().copied()
     }
 
+    /// Returns a coflow's rank by when it began, when that was, and the time that its bottleneck needed for it then.
+    pub(crate) fn begun(&self, slot: u32) -> (u64, Time, Time) {
+        let active = &self.slots[slot as usize];
+        let times = active.ports.iter().zip(&active.first).map(|(&port, &work)| self.demand(port, work).time);
+        (active.number, active.since, Time(times.max().unwrap_or(0)))
+    }
+
     /// Returns the slots of coflows under way, in the order of service.
     pub(crate) fn ordered(&self, order: &Order) -> Vec<u32> {
         let slots: Vec<u32> = self.by_age().collect();

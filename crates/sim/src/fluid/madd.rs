@@ -9,7 +9,7 @@
 //!
 //! The paper leaves open how the rest is shared. Steps 2 and 3 are CoflowSim's, by the same author (`CoflowSimulator.java`):
 //! if skipped coflows got it flow by flow, some of their flows would be fast, and the coflow would wait for the others.
-//! In step 3 CoflowSim adds a deadline to the start, one to two times the coflow's bottleneck time, drawn.
+//! In step 3 CoflowSim goes by deadlines that it draws; see [`Deadlines`].
 //!
 //! Rates are renewed when a coflow comes or ends, as in Varys and in CoflowSim: the rate of a flow that ends alone
 //! stays unused until then.
@@ -25,13 +25,57 @@ pub(crate) struct Madd<'a> {
     rates: CoflowRates<'a>,
     /// The slots of coflows in order.
     order: Vec<u32>,
+    /// By which coflows get the rest; `None`: by their start.
+    deadlines: Option<Deadlines>,
     /// The order was renewed, so rates must be.
     renewed: bool,
 }
 
 impl<'a> Madd<'a> {
-    pub(crate) fn new(network: &'a Network, flows: &'a [Flow]) -> Madd<'a> {
-        Madd { rates: CoflowRates::new(network, flows), order: Vec::new(), renewed: false }
+    pub(crate) fn new(network: &'a Network, flows: &'a [Flow], by_deadline: bool) -> Madd<'a> {
+        let deadlines = by_deadline.then(Deadlines::new);
+        Madd { rates: CoflowRates::new(network, flows), order: Vec::new(), deadlines, renewed: false }
+    }
+}
+
+/// The deadlines of CoflowSim's coflows, which it has even if none are asked for: the start and one to two times the bottleneck
+/// time, drawn coflow by coflow. Its clock has 1,024 ticks a second, and its deadlines count 1,000.
+struct Deadlines {
+    /// The multiples of the first coflows.
+    multiples: Vec<f64>,
+    /// Of `java.util.Random`.
+    state: u64,
+}
+
+impl Deadlines {
+    fn new() -> Deadlines {
+        Deadlines { multiples: Vec::new(), state: 17 ^ 0x5_DEEC_E66D }
+    }
+
+    /// Returns the slots of coflows under way by deadline.
+    fn order(&mut self, coflows: &Coflows<'_>) -> Vec<u32> {
+        let mut slots: Vec<(f64, u32)> = Vec::new();
+        for slot in coflows.by_age() {
+            let (number, since, bottleneck) = coflows.begun(slot);
+            let after = bottleneck.0 as f64 * self.multiple(number as usize) * 1_000.0 / 1_024.0;
+            slots.push((since.0 as f64 + after, slot));
+        }
+        slots.sort_by(|one, other| one.0.total_cmp(&other.0));
+        slots.into_iter().map(|(_, slot)| slot).collect()
+    }
+
+    fn multiple(&mut self, number: usize) -> f64 {
+        while self.multiples.len() <= number {
+            let drawn = (self.bits(26) << 27) + self.bits(27);
+            self.multiples.push(1.0 + drawn as f64 / (1u64 << 53) as f64);
+        }
+        self.multiples[number]
+    }
+
+    /// The next bits of `java.util.Random`.
+    fn bits(&mut self, bits: u32) -> u64 {
+        self.state = self.state.wrapping_mul(0x5_DEEC_E66D).wrapping_add(0xB) & ((1 << 48) - 1);
+        self.state >> (48 - bits)
     }
 }
 
@@ -94,7 +138,8 @@ impl Sharing for Madd<'_> {
         rates.renew(now, coflows);
         let skipped: Vec<u32> = self.order.iter().copied().filter(|&slot| together(rates, slot, now)).collect();
         rates.share(&skipped, now);
-        for slot in coflows.by_age() {
+        let by_deadline = self.deadlines.as_mut().map(|deadlines| deadlines.order(coflows));
+        for slot in by_deadline.unwrap_or_else(|| coflows.by_age().collect()) {
             rates.fill(slot, now);
         }
         rates.finish();

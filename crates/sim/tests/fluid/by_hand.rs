@@ -154,6 +154,29 @@ fn madd__skipped_coflows_share_what_is_left() {
 }
 
 #[test]
+fn madd__by_deadline_as_coflowsim_itself() {
+    // CoflowSim's FIFO gives 384, 480 and 480 of its ticks, in each of which a port sends 1/8 MB; here a tick is 100 us.
+    // By start, coflow 0 would get what is left of the link into 1. Coflow 2 would miss it, and end at 537.6.
+    let network = switch(6);
+    let coflow = |key: u32, flows: &[(u32, u32, u64)]| -> Vec<Flow> {
+        flows.iter().map(|&(from, to, megabytes)| flow(0, from * 6 + to, megabytes * 1_000, key)).collect()
+    };
+    let flows = [
+        coflow(0, &[(1, 1, 6), (2, 1, 6), (1, 4, 24), (2, 4, 24)]),
+        coflow(1, &[(4, 3, 48), (4, 5, 12)]),
+        coflow(2, &[(1, 1, 24), (5, 1, 24), (1, 2, 6), (5, 2, 6)]),
+    ]
+    .concat();
+    let ends = |discipline| {
+        let ends = outcome(&network, &flows, &discipline).ends;
+        [0, 1, 2].map(|key| flows.iter().zip(&ends).filter(|(flow, _)| flow.coflow == key).map(|(_, end)| *end).max())
+    };
+    let us = |ends: [u64; 3]| ends.map(|end| Some(Some(Time::from_us(end))));
+    assert_eq!(ends(Discipline::MaddByDeadline(by(OrderRule::Fifo))), us([38_400, 48_000, 48_000]));
+    assert_eq!(ends(Discipline::Madd(by(OrderRule::Fifo))), us([38_400, 48_000, 53_760]));
+}
+
+#[test]
 fn equal__what_a_flow_cannot_use_of_its_part_stays_idle() {
     // Hosts 0, 1 and 2 send to 3, a third each. Host 2 sends to 4, too: each of its two flows has a half of its link at most,
     // so the flow to 4 is done at 1600 with its MB, and not before, as it would be max-min fairly with two thirds.

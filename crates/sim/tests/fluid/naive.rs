@@ -127,6 +127,7 @@ impl Naive<'_> {
             Discipline::Strict { order, .. }
             | Discipline::Greedy(order)
             | Discipline::Madd(order)
+            | Discipline::MaddByDeadline(order)
             | Discipline::Shares(order) => Some(order),
         };
         if let Some(order) = order.filter(|_| renewed) {
@@ -214,6 +215,7 @@ impl Naive<'_> {
                     self.fill_fairly(self.of(key), &mut free);
                 }
             }
+            Discipline::MaddByDeadline(_) => unimplemented!("compared with CoflowSim by hand"),
             Discipline::Madd(_) | Discipline::Shares(_) | Discipline::Attained { .. } => {}
         }
     }
