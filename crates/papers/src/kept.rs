@@ -138,7 +138,8 @@ impl Kept {
     /// others are dropped.
     pub fn rename(&mut self, plan: &Plan, tests: &[Plan]) {
         let seeds: BTreeSet<u64> = self.runs.values().map(|run| run.seed).collect();
-        let points = |plan: &'_ Plan| (0..plan.points.len()).flat_map(|point| seeds.iter().map(move |&seed| (point, seed)));
+        let points =
+            |plan: &'_ Plan| (0..plan.points.len()).flat_map(|point| seeds.iter().map(move |&seed| (point, seed)));
         let keys: BTreeMap<String, (&Plan, usize)> = [plan]
             .into_iter()
             .chain(tests)
@@ -146,8 +147,13 @@ impl Kept {
             .map(|(plan, (point, seed))| (plan.key_of_model(point, seed, &self.model), (plan, point)))
             .collect();
         let found = |key: &String| keys.get(key).copied();
-        let by_key: BTreeSet<usize> =
-            self.runs.keys().filter_map(found).filter(|(of, _)| std::ptr::eq(*of, plan)).map(|(_, point)| point).collect();
+        let by_key: BTreeSet<usize> = self
+            .runs
+            .keys()
+            .filter_map(found)
+            .filter(|(of, _)| std::ptr::eq(*of, plan))
+            .map(|(_, point)| point)
+            .collect();
         let words = plan.experiment.points.iter().map(PointInfo::whole_name).zip(0..);
         let by_words: BTreeMap<String, usize> = words.filter(|(_, point)| !by_key.contains(point)).collect();
         let renamed = std::mem::take(&mut self.runs).into_values().filter_map(|run| {
@@ -202,7 +208,8 @@ impl Kept {
 
     /// Drops the runs that belong to no point of these plans any more.
     pub fn forget_others(&mut self, plans: &[&Plan]) {
-        let is_of = |run: &KeptRun, plan: &Plan| (0..plan.points.len()).any(|point| plan.key(point, run.seed) == run.key);
+        let is_of =
+            |run: &KeptRun, plan: &Plan| (0..plan.points.len()).any(|point| plan.key(point, run.seed) == run.key);
         self.runs.retain(|_, run| plans.iter().any(|plan| is_of(run, plan)));
     }
 

@@ -134,7 +134,8 @@ mod tests {
 
     #[test]
     fn of__a_claim_that_does_not_hold_says_its_cause() {
-        let because = |claim: ClaimRow| ClaimRow { why: Some("one queue is in use".into()), cause: Cause::Computed, ..claim };
+        let because =
+            |claim: ClaimRow| ClaimRow { why: Some("one queue is in use".into()), cause: Cause::Computed, ..claim };
         let said = |claim: ClaimRow| Outcome::of(&because(claim), &[]).1;
         let short = |verdict| said(row("1", verdict, None));
         assert_eq!(short(Verdict::Disagrees), "disagrees; one queue is in use");

@@ -269,7 +269,11 @@ fn causes_of(claims: &[Vec<ClaimRow>]) -> String {
     let count = |its: Cause| open(claims).filter(|claim| claim.cause == its).count();
     let parts = Cause::ALL.iter().map(|(cause, words)| (count(*cause), words)).filter(|(count, _)| *count > 0);
     let parts: Vec<String> = parts.map(|(count, words)| format!("{count} {words}")).collect();
-    format!("{} claims neither agree nor have the claimed direction. Their causes: {}", open(claims).count(), parts.join(", "))
+    format!(
+        "{} claims neither agree nor have the claimed direction. Their causes: {}",
+        open(claims).count(),
+        parts.join(", ")
+    )
 }
 
 /// The tests of causes, each with what it shows.

@@ -396,7 +396,9 @@ fn reproduce__a_run_that_is_missing_takes_no_other_value_away() {
     assert!(some.page(&str::to_owned).contains(said) && text.contains(said), "{text}");
     // A pair has the seeds that both of its points have.
     assert!(text.contains("not judged: 2 seeds of 5") && text.contains("not judged: 3 seeds of 5"), "{text}");
-    assert!(some.page(&str::to_owned).contains(", 2 of 3 seeds |") && !whole.page(&str::to_owned).contains("of 3 seeds"));
+    assert!(
+        some.page(&str::to_owned).contains(", 2 of 3 seeds |") && !whole.page(&str::to_owned).contains("of 3 seeds")
+    );
     assert!(!whole.page(&str::to_owned).contains("runs are there"));
 }
 

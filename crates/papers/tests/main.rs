@@ -5,8 +5,8 @@ mod claims;
 mod fields;
 mod judgement;
 mod kept;
-mod why;
 #[path = "../../results/tests/made/mod.rs"]
 mod made;
 #[path = "../../experiment/tests/toy/mod.rs"]
 mod toy;
+mod why;

@@ -64,7 +64,10 @@ fn why_test__a_run_without_what_the_cause_names_shows_or_refutes_it() {
     assert_eq!(all.estimate(&out).left, 15);
     assert!(all.causes().ends_with("Their causes: 2 not tested yet, 1 a guess"), "{}", all.causes());
     make(&mut all, &out);
-    assert_eq!(all.causes(), "3 claims neither agree nor have the claimed direction. Their causes: 1 shown by a run, 1 refuted, 1 a guess");
+    assert_eq!(
+        all.causes(),
+        "3 claims neither agree nor have the claimed direction. Their causes: 1 shown by a run, 1 refuted, 1 a guess"
+    );
     let page = all.page(&str::to_owned);
     let tests = page.split("## Causes and their tests").nth(1).unwrap();
     let row = |id: &str| tests.lines().find(|line| line.starts_with(&format!("| {id} |"))).unwrap();
@@ -93,7 +96,11 @@ fn why_test__that_tests_nothing_is_refused_with_its_place() {
         ("expect = [\"5us\"", "expects = [\"5us\"", "unknown key `expects` in `why_test`"),
         ("expect = [\"5us\"", "expect = [\"30us\"", "the ends of `claimed` fall"),
         ("why = \"hosts add 80 us to a round trip\"\n", "", "this claim has no `why`"),
-        ("why_test = { set = \"host_delay=0us\", expect = [\"5us\", \"25us\"] }", "why_test = \"delay\"", "not a table"),
+        (
+            "why_test = { set = \"host_delay=0us\", expect = [\"5us\", \"25us\"] }",
+            "why_test = \"delay\"",
+            "not a table",
+        ),
     ];
     for (given, instead, said) in table {
         assert!(FIGURE.contains(given), "{given}");
@@ -119,6 +126,9 @@ fn ideal__bounds_what_can_be_reached() {
     assert!(!near.page(&str::to_owned).contains("even pfabric"));
     let refused = |claim: &str| read(folder.path(), &format!("{text}{claim}")).unwrap_err().render(false);
     assert!(refused(&claim.replace("\"pfabric\"", "\"homa\"")).contains("the sweep has no scheme `homa`"));
-    let order = claim.replace("scheme = \"dctcp\"\nbaseline = \"fcfs\"\nclaimed = \"-60%\"", "schemes = [\"dctcp\", \"fcfs\"]\nclaimed = \"close\"");
+    let order = claim.replace(
+        "scheme = \"dctcp\"\nbaseline = \"fcfs\"\nclaimed = \"-60%\"",
+        "schemes = [\"dctcp\", \"fcfs\"]\nclaimed = \"close\"",
+    );
     assert!(refused(&order).contains("an order has no `ideal` scheme"));
 }

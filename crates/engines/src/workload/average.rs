@@ -13,7 +13,8 @@ impl Workload {
     /// Returns the share of its flows that are not larger than each of some sizes, from the last without any to the first with
     /// all of them; none for several workloads.
     pub(crate) fn shares(&self) -> Vec<(u64, f64)> {
-        let sizes = std::iter::successors(Some(1.0), |bytes| Some(bytes * FACTOR)).take(DRAWN).map(|bytes| bytes as u64);
+        let sizes =
+            std::iter::successors(Some(1.0), |bytes| Some(bytes * FACTOR)).take(DRAWN).map(|bytes| bytes as u64);
         let shares: Vec<(u64, f64)> = sizes.map(|bytes| (bytes, self.cdf(bytes))).collect();
         let from = shares.iter().rposition(|(_, share)| *share == 0.0).unwrap_or(0);
         let to = shares.iter().position(|(_, share)| *share == 1.0).unwrap_or(from);

@@ -93,7 +93,9 @@ impl Fields<'_> {
         }
         let ideal = self.find("ideal").map(|_| self.text("ideal")).transpose()?;
         if let Some((origin, _)) = ideal.as_ref().filter(|_| self.find("schemes").is_some()) {
-            return Err(Wrong::new(origin.clone(), "an order has no `ideal` scheme").expected("a claim about one scheme"));
+            return Err(
+                Wrong::new(origin.clone(), "an order has no `ideal` scheme").expected("a claim about one scheme")
+            );
         }
         let (mut schemes, mut names): (Vec<Origin>, Vec<String>) = names.into_iter().unzip();
         let ideal = ideal.map(|(origin, name)| {
