@@ -149,7 +149,7 @@ fn values(claim: &Claim, checked: &Checked) -> Vec<(f64, Option<(f64, f64)>)> {
 fn gap(claim: &Claim, value: f64) -> f64 {
     let tolerance = if claim.expected == Expected::Close { claim.tolerance } else { 0.0 };
     let (low, high) = claim.expected.accepted(tolerance);
-    if value < low { (low / value).ln() } else { (value / high).ln().max(0.0) }
+    if value < low { libm::log(low / value) } else { libm::log(value / high).max(0.0) }
 }
 
 #[cfg(test)]

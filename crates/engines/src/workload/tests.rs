@@ -242,9 +242,11 @@ fn screen__keeps_the_flows_to_every_so_manieth_host_and_another_first_one_in_eac
 #[test]
 fn shares__of_a_law_are_those_of_its_closed_form() {
     let shares = |sizes: &str| read(&settings().with(None, "sizes", sizes)).unwrap().shares();
-    // 1 - exp(-bytes / mean), to the rounding of sizes to whole bytes.
-    for (bytes, share) in shares("exponential(100KB)") {
-        assert!((share - (1.0 - (-(bytes as f64) / 1e5).exp())).abs() < 2e-5, "{bytes}: {share}");
+    // At half the mean, the mean and twice the mean: 1 - exp(-1/2), 1 - 1/e, 1 - 1/e^2.
+    let drawn = shares("exponential(100KB)");
+    for (bytes, expected) in [(50_118, 0.394_18), (100_000, 0.632_12), (199_526, 0.864_02)] {
+        let (_, share) = drawn.iter().find(|(drawn, _)| *drawn == bytes).unwrap();
+        assert!((share - expected).abs() < 1e-4, "{bytes}: {share}");
     }
     // All flows have one size: drawn are the last point below it and the first that reaches it.
     assert_eq!(shares("fixed(20KB)"), [(19_952, 0.0), (25_118, 1.0)]);
