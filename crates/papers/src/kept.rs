@@ -178,8 +178,11 @@ impl Kept {
     pub fn add(&mut self, result: &ResultDir) {
         let experiment = &result.manifest().experiment;
         let measured = Measured::of(self.quantities.clone(), result.manifest(), result.summary());
+        // The points of a test have the words of the experiment's own, which a test must not stand for.
+        let own = |change: &&String| !["scale=", "seeds=", "resolve"].iter().any(|other| change.starts_with(other));
+        let sets: String = experiment.changes.iter().filter(own).map(|set| format!(", with {set}")).collect();
         for (point, info) in experiment.points.iter().enumerate() {
-            let label = info.whole_name();
+            let label = format!("{}{sets}", info.whole_name());
             for (part, row) in info.parts.iter().zip(measured.rows(point)) {
                 let Row { seed, flows, controls, values } = row.clone();
                 let run = KeptRun { key: part.key.clone(), point: label.clone(), seed, flows, controls, values };

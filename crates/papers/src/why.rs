@@ -12,7 +12,7 @@
 //! | not smaller | refuted |
 //!
 //! A stand-in has no value to compare, so there the change has to bring the claimed direction and a third of the size; if it
-//! brings less than a third, the cause is shown in part. Elsewhere a gap is the distance, as a ratio, from the measured value to the claimed one, at the load where it is largest. `expect` is
+//! brings the direction alone, the cause is shown in part. Elsewhere a gap is the distance, as a ratio, from the measured value to the claimed one, at the load where it is largest. `expect` is
 //! stated before the run. A cause without a test is a guess.
 
 use crate::claim::{Checked, Claim, Claims, Expected, Verdict, WhyTest, verdict};
@@ -104,12 +104,13 @@ pub(crate) fn is_of(plan: &Plan, set: &[String]) -> bool {
 
 /// What a test shows of a claim, by its measured values without the change and with it.
 pub(crate) fn shown(claim: &Claim, without: &Checked, with: &Checked) -> Cause {
-    if claim.stand_in.is_some() {
+    if let Some((side, _)) = claim.expected.direction(0.0).filter(|_| claim.stand_in.is_some()) {
+        let found = values(claim, with);
         return match with.verdict {
             Verdict::SameDirection => Cause::Shown,
-            Verdict::Weaker => Cause::InPart,
             Verdict::NotJudged => Cause::NotRun,
-            _ if with.ratio.is_none() && with.by_load.is_empty() => Cause::NotRun,
+            _ if found.is_empty() => Cause::NotRun,
+            _ if is_within(&found, side.accepted(0.0)) => Cause::InPart,
             _ => Cause::Refuted,
         };
     }
@@ -127,12 +128,19 @@ pub(crate) fn shown(claim: &Claim, without: &Checked, with: &Checked) -> Cause {
 
 /// Whether what was expected of a test came, all of it.
 pub(crate) fn came(claim: &Claim, test: &WhyTest, with: &Checked) -> bool {
-    let accepted = test.expect.accepted(claim.tolerance);
-    values(claim, with).iter().all(|(_, interval)| verdict(*interval, accepted) == Verdict::Agrees)
+    is_within(&values(claim, with), test.expect.accepted(claim.tolerance))
 }
 
+/// Whether all of the intervals lies in a set.
+fn is_within(found: &[Found], accepted: (f64, f64)) -> bool {
+    found.iter().all(|(_, interval)| verdict(*interval, accepted) == Verdict::Agrees)
+}
+
+/// A value with its interval.
+type Found = (f64, Option<(f64, f64)>);
+
 /// The values by which a claim is judged, with their intervals.
-fn values(claim: &Claim, checked: &Checked) -> Vec<(f64, Option<(f64, f64)>)> {
+fn values(claim: &Claim, checked: &Checked) -> Vec<Found> {
     let of_ratio = |ratio: &Ratio| (ratio.value, ratio.interval);
     let of_value = |value: &Estimate| (value.value, value.interval);
     match claim.expected {
@@ -188,9 +196,12 @@ mod tests {
         }
         assert_eq!(shown(&change, &measured(0.9, (0.88, 0.92)), &Checked::default()), Cause::NotRun);
         let stand_in = Claim { stand_in: Some("like".into()), ..change };
-        let of = |verdict| shown(&stand_in, &Checked::default(), &Checked { verdict, ..measured(0.5, (0.4, 0.6)) });
-        assert_eq!((of(Verdict::SameDirection), of(Verdict::Weaker)), (Cause::Shown, Cause::InPart));
-        assert_eq!((of(Verdict::NotResolved), of(Verdict::NotJudged)), (Cause::Refuted, Cause::NotRun));
+        let of = |verdict, high| {
+            shown(&stand_in, &Checked::default(), &Checked { verdict, ..measured(0.7, (0.4, high)) })
+        };
+        assert_eq!((of(Verdict::SameDirection, 0.6), of(Verdict::NotJudged, 0.6)), (Cause::Shown, Cause::NotRun));
+        assert_eq!((of(Verdict::Weaker, 0.99), of(Verdict::NotResolved, 0.99)), (Cause::InPart, Cause::InPart));
+        assert_eq!((of(Verdict::NotResolved, 1.01), of(Verdict::OtherDirection, 1.1)), (Cause::Refuted, Cause::Refuted));
     }
 
     #[test]

@@ -76,8 +76,13 @@ fn why_test__a_run_without_what_the_cause_names_shows_or_refutes_it() {
     assert!(page.contains("; hosts add 80 us to a round trip (shown by a run)"), "{page}");
     assert!(page.contains("; a guess: of the moon"), "{page}");
 
-    // What is kept needs no further run, and an edited test is another run.
+    // A test's runs are named by what it changes, so that none is taken for one of the experiment's own.
     all.figures[0].keep().unwrap();
+    let kept = std::fs::read_to_string(&all.figures[0].kept_in).unwrap();
+    assert_eq!(kept.matches("\"point\":\"dctcp, load 0.3\"").count(), 5, "{kept}");
+    assert_eq!(kept.matches("\"point\":\"dctcp, load 0.3, with host_delay=0us\"").count(), 5, "{kept}");
+
+    // What is kept needs no further run, and an edited test is another run.
     let again = read(folder.path(), FIGURE).unwrap();
     assert_eq!((again.estimate(Path::new("nowhere")).left, again.causes()), (0, all.causes()));
     let edited = read(folder.path(), &FIGURE.replace("host_delay=0us", "host_delay=1us")).unwrap();
