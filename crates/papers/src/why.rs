@@ -196,12 +196,14 @@ mod tests {
         }
         assert_eq!(shown(&change, &measured(0.9, (0.88, 0.92)), &Checked::default()), Cause::NotRun);
         let stand_in = Claim { stand_in: Some("like".into()), ..change };
-        let of = |verdict, high| {
-            shown(&stand_in, &Checked::default(), &Checked { verdict, ..measured(0.7, (0.4, high)) })
-        };
+        let of =
+            |verdict, high| shown(&stand_in, &Checked::default(), &Checked { verdict, ..measured(0.7, (0.4, high)) });
         assert_eq!((of(Verdict::SameDirection, 0.6), of(Verdict::NotJudged, 0.6)), (Cause::Shown, Cause::NotRun));
         assert_eq!((of(Verdict::Weaker, 0.99), of(Verdict::NotResolved, 0.99)), (Cause::InPart, Cause::InPart));
-        assert_eq!((of(Verdict::NotResolved, 1.01), of(Verdict::OtherDirection, 1.1)), (Cause::Refuted, Cause::Refuted));
+        assert_eq!(
+            (of(Verdict::NotResolved, 1.01), of(Verdict::OtherDirection, 1.1)),
+            (Cause::Refuted, Cause::Refuted)
+        );
     }
 
     #[test]
