@@ -104,13 +104,13 @@ pub(crate) fn is_of(plan: &Plan, set: &[String]) -> bool {
 
 /// What a test shows of a claim, by its measured values without the change and with it.
 pub(crate) fn shown(claim: &Claim, without: &Checked, with: &Checked) -> Cause {
-    if let Some((side, _)) = claim.expected.direction(0.0).filter(|_| claim.stand_in.is_some()) {
+    if let Some((side, tolerance)) = claim.expected.direction(0.0).filter(|_| claim.stand_in.is_some()) {
         let found = values(claim, with);
         return match with.verdict {
             Verdict::SameDirection => Cause::Shown,
             Verdict::NotJudged => Cause::NotRun,
             _ if found.is_empty() => Cause::NotRun,
-            _ if is_within(&found, side.accepted(0.0)) => Cause::InPart,
+            _ if is_within(&found, side.accepted(tolerance)) => Cause::InPart,
             _ => Cause::Refuted,
         };
     }
