@@ -270,7 +270,7 @@ fn causes_of(claims: &[Vec<ClaimRow>]) -> String {
     let parts = Cause::ALL.iter().map(|(cause, words)| (count(*cause), words)).filter(|(count, _)| *count > 0);
     let parts: Vec<String> = parts.map(|(count, words)| format!("{count} {words}")).collect();
     format!(
-        "{} claims neither agree nor have the claimed direction. Their causes: {}",
+        "Claims that neither agree nor have the claimed direction: {}. Their causes: {}",
         open(claims).count(),
         parts.join(", ")
     )

@@ -285,7 +285,7 @@ fn reproduce__figures_share_their_points() {
     let page = all.page(&|name| format!("{name}.svg"));
     assert!(
         page.starts_with("# paper\n\nFour of six hold.\n\n16 claims:\n\n- agrees: ")
-            && page.contains("\n- not measured: 2\n\n14 claims neither agree nor ")
+            && page.contains("\n- not measured: 2\n\nClaims that neither agree nor have the claimed direction: 14. ")
             && page.contains("\n## fig-2: One load\n")
             && page.ends_with("\n## What was checked\n\n- `first`: at twice the load the same.\n"),
         "{page}"

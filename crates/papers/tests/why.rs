@@ -66,7 +66,7 @@ fn why_test__a_run_without_what_the_cause_names_shows_or_refutes_it() {
     make(&mut all, &out);
     assert_eq!(
         all.causes(),
-        "3 claims neither agree nor have the claimed direction. Their causes: 1 shown by a run, 1 refuted, 1 a guess"
+        "Claims that neither agree nor have the claimed direction: 3. Their causes: 1 shown by a run, 1 refuted, 1 a guess"
     );
     let page = all.page(&str::to_owned);
     let tests = page.split("## Causes and their tests").nth(1).unwrap();
