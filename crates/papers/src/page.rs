@@ -114,7 +114,7 @@ impl Reproduction {
             let _ = writeln!(text, "\nOn Linux, {}: {missing}", figure.plan.experiment.title);
         }
         in_short(&mut text, figures, &claims);
-        tests(&mut text, &claims);
+        tests(&mut text, figures, &claims);
         if self.sizes().is_some() {
             let _ = write!(text, "\n## Sizes of flows\n\n![Sizes of flows]({})\n", path(SIZES));
         }
@@ -277,19 +277,25 @@ fn causes_of(claims: &[Vec<ClaimRow>]) -> String {
 }
 
 /// The tests of causes, each with what it shows.
-fn tests(text: &mut String, claims: &[Vec<ClaimRow>]) {
-    let tested: Vec<_> = claims.iter().flatten().filter_map(|claim| Some((claim, claim.test.as_ref()?))).collect();
-    if tested.is_empty() {
+fn tests(text: &mut String, figures: &[Figure], claims: &[Vec<ClaimRow>]) {
+    let all = figures.iter().zip(claims).flat_map(|(figure, claims)| claims.iter().map(move |claim| (figure, claim)));
+    let mut tested = all.filter_map(|(figure, claim)| Some((figure, claim, claim.test.as_ref()?))).peekable();
+    if tested.peek().is_none() {
         return;
     }
     *text += "\n## Causes and their tests\n\nWhat a cause names is taken away. It is shown if the gap to the claim then falls by \
         half at least, over all of the 95 % interval.\n\n| claim | cause | taken away by | claimed | without the change | expected \
         with it | measured | |\n| --- | --- | --- | ---: | ---: | ---: | ---: | --- |\n";
-    for (claim, [set, expected, measured]) in tested {
+    for (figure, claim, [set, expected, measured]) in tested {
         let why = claim.why.clone().unwrap_or_default();
         let (set, shown) = (format!("`{set}`"), claim.cause.in_words().to_owned());
-        row_of(text, [&claim.id, &why, &set, &claim.claimed, &claim.measured, expected, measured, &shown]);
+        row_of(text, [&link(figure, claim), &why, &set, &claim.claimed, &claim.measured, expected, measured, &shown]);
     }
+}
+
+/// A claim's name, with a link to its figure.
+fn link(figure: &Figure, claim: &ClaimRow) -> String {
+    format!("[{}](#{})", claim.id, anchor(&figure.title()))
 }
 
 fn totals_of(claims: &[Vec<ClaimRow>]) -> String {
@@ -367,8 +373,7 @@ fn in_short(text: &mut String, figures: &[Figure], claims: &[Vec<ClaimRow>]) {
         let _ = writeln!(text, "\n### {}: {}\n", words, rows.len());
         *text += "| claim | where | what | claimed | measured | why |\n| --- | --- | --- | ---: | ---: | --- |\n";
         for (_, why, figure, claim) in rows {
-            let link = format!("[{}](#{})", claim.id, anchor(&figure.title()));
-            row_of(text, [&link, &claim.place, &claim.what, &claim.claimed, &claim.measured, why]);
+            row_of(text, [&link(figure, claim), &claim.place, &claim.what, &claim.claimed, &claim.measured, why]);
         }
     }
 }

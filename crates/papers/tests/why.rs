@@ -70,7 +70,7 @@ fn why_test__a_run_without_what_the_cause_names_shows_or_refutes_it() {
     );
     let page = all.page(&str::to_owned);
     let tests = page.split("## Causes and their tests").nth(1).unwrap();
-    let row = |id: &str| tests.lines().find(|line| line.starts_with(&format!("| {id} |"))).unwrap();
+    let row = |id: &str| tests.lines().find(|line| line.starts_with(&format!("| [{id}](#"))).unwrap();
     assert!(row("delay").contains("| `host_delay=0us` |") && row("delay").ends_with("| shown by a run |"), "{page}");
     assert!(row("memory").contains("(not as expected) | refuted |"), "{page}");
     assert!(page.contains("; hosts add 80 us to a round trip (shown by a run)"), "{page}");
