@@ -16,14 +16,14 @@
 //! A run is found by the key of its part, so a change of its settings makes it another run. One line holds one run, so a change
 //! of a run shows as a change of its line.
 //!
-//! The runs of another model are found by the keys that they have under it. They can be shown, marked as what they are, and
+//! The runs of another model are found by their points' words and their seeds. They can be shown, marked as what they are, and
 //! nothing is ever added to them.
 
 use crate::claim::Claims;
 use flowsieve_experiment::plan::Plan;
 use flowsieve_results::files::{parse_json, write_whole};
 use flowsieve_results::measured::{Found, Measured, Quantity, Row};
-use flowsieve_results::{Controls, Experiment, PartId, RUN_SCHEMA, ResultDir, ResultError, RunInfo, doctor};
+use flowsieve_results::{Controls, Experiment, PartId, PointInfo, RUN_SCHEMA, ResultDir, ResultError, RunInfo, doctor};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -131,19 +131,35 @@ impl Kept {
         (self.model != model(experiment)).then_some(&self.model)
     }
 
-    /// Gives the runs of another model the keys that an experiment's runs have now, and those of the tests of its causes. A run
-    /// is found by the key that it had under its model; those of other settings are dropped.
-    pub fn rename(&mut self, plans: &[&Plan]) {
+    /// Gives the runs of another model the keys that an experiment's runs have now, and those of the tests of its causes.
+    ///
+    /// A run is found by the key that it had under its model, which it shares with the same point of another sweep. Where that
+    /// finds none of a point, its runs are found by the point's words, in which a test's points are those of the experiment. The
+    /// others are dropped.
+    pub fn rename(&mut self, plan: &Plan, tests: &[Plan]) {
         let seeds: BTreeSet<u64> = self.runs.values().map(|run| run.seed).collect();
-        let mut keys: BTreeMap<String, String> = BTreeMap::new();
-        for plan in plans {
-            for (point, &seed) in (0..plan.points.len()).flat_map(|point| seeds.iter().map(move |seed| (point, seed))) {
-                keys.insert(plan.key_of_model(point, seed, &self.model), plan.key(point, seed));
-            }
-        }
+        let points =
+            |plan: &'_ Plan| (0..plan.points.len()).flat_map(|point| seeds.iter().map(move |&seed| (point, seed)));
+        let keys: BTreeMap<String, (&Plan, usize)> = [plan]
+            .into_iter()
+            .chain(tests)
+            .flat_map(|plan| points(plan).map(move |at| (plan, at)))
+            .map(|(plan, (point, seed))| (plan.key_of_model(point, seed, &self.model), (plan, point)))
+            .collect();
+        let found = |key: &String| keys.get(key).copied();
+        let by_key: BTreeSet<usize> = self
+            .runs
+            .keys()
+            .filter_map(found)
+            .filter(|(of, _)| std::ptr::eq(*of, plan))
+            .map(|(_, point)| point)
+            .collect();
+        let words = plan.experiment.points.iter().map(PointInfo::whole_name).zip(0..);
+        let by_words: BTreeMap<String, usize> = words.filter(|(_, point)| !by_key.contains(point)).collect();
         let renamed = std::mem::take(&mut self.runs).into_values().filter_map(|run| {
-            let key = keys.get(&run.key)?;
-            Some((key.clone(), KeptRun { key: key.clone(), ..run }))
+            let (plan, point) = found(&run.key).or_else(|| Some((plan, *by_words.get(&run.point)?)))?;
+            let key = plan.key(point, run.seed);
+            Some((key.clone(), KeptRun { key, ..run }))
         });
         self.runs = renamed.collect();
     }

@@ -165,7 +165,7 @@ fn read_figure(name: String, file: PathBuf, changes: &Changes, take: Take, engin
     let tests = why::tests(&file, &plan, &claims, changes, engines)?;
     if kept.other_model(&plan.experiment).is_some() {
         match take {
-            Take::OfAny => kept.rename(&[&plan].into_iter().chain(&tests).collect::<Vec<_>>()),
+            Take::OfAny => kept.rename(&plan, &tests),
             Take::None | Take::OfThisModel => kept = none()?,
         }
     }

@@ -4,7 +4,7 @@ use crate::fields::fields;
 use flowsieve_engines::built_in;
 use flowsieve_experiment::engine::{Engines, go_on};
 use flowsieve_experiment::execute::{How, execute_sharing};
-use flowsieve_experiment::plan::{Changes, Plan, PlannedRun, plan};
+use flowsieve_experiment::plan::{Changes, Plan, plan};
 use flowsieve_experiment::{Error, ExperimentText, Scale};
 use flowsieve_papers::reproduce::Take;
 use flowsieve_papers::{Beside, Claims, TABLES, reproduce};
@@ -478,14 +478,12 @@ fn reproduce__runs_of_another_model_are_shown_and_never_mixed() {
     let kept = folder.path().join("paper/measured/fig-1.paper.json");
     let own = std::fs::read_to_string(&kept).unwrap();
     let own_model = own.split('"').nth(5).unwrap();
+    // The keys of another model are other ones.
+    let others: String = own.replacen(&format!("\"model\":\"{own_model}\""), "\"model\":\"7\"", 1);
+    let others = others.replace("{\"key\":\"", "{\"key\":\"0f");
+    std::fs::write(&kept, &others).unwrap();
     let three = Changes { seeds: Some(3), ..Changes::default() };
     let read = |changes: &Changes, take| reproduce::read(folder.path(), "paper", changes, take, &engines()).unwrap();
-    // The keys of another model are other ones.
-    let plan = read(&three, Take::OfAny).figures.remove(0).plan;
-    let of_7 = |text: String, run: &PlannedRun| text.replace(&run.key, &plan.key_of_model(run.point, run.seed, "7"));
-    let others = own.replacen(&format!("\"model\":\"{own_model}\""), "\"model\":\"7\"", 1);
-    let others = plan.runs.iter().fold(others, of_7);
-    std::fs::write(&kept, &others).unwrap();
 
     // They are shown as they would be by their own model, with a mark.
     let shown = read(&three, Take::OfAny);
@@ -502,10 +500,19 @@ fn reproduce__runs_of_another_model_are_shown_and_never_mixed() {
         |lines: Vec<&str>| lines.into_iter().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
     assert_eq!(without_blank(others_lines), without_blank(plain.page(&str::to_owned).lines().collect()));
 
-    // Those of other settings do not stand for these, even if a point has the same words.
-    let (first, key) = (&plan.runs[0], &plan.runs[0].key);
-    let of_other = others.replace(&plan.key_of_model(first.point, first.seed, "7"), &format!("0f{key}"));
-    std::fs::write(&kept, of_other).unwrap();
+    // A point that another sweep has in other words is found by the key that it had under its model. Another point of that
+    // model, in this one's words, does not join it: it is left out.
+    let plan = &shown.figures[0].plan;
+    let by_key = plan.runs.iter().fold(others.clone(), |text, run| {
+        text.replace(&format!("0f{}", run.key), &plan.key_of_model(run.point, run.seed, "7"))
+    });
+    let elsewhere = by_key.replace("\"point\":\"", "\"point\":\"elsewhere, ");
+    assert!(!by_key.contains("\"0f") && elsewhere.contains("elsewhere, "));
+    std::fs::write(&kept, elsewhere).unwrap();
+    assert_eq!(read(&three, Take::OfAny).estimate(Path::new("nowhere")).left, 0);
+    let (key, point, seed) = plan.runs.first().map(|run| (&run.key, run.point, run.seed)).unwrap();
+    let without = by_key.replace(&plan.key_of_model(point, seed, "7"), &format!("0f{key}"));
+    std::fs::write(&kept, without).unwrap();
     assert_eq!(read(&three, Take::OfAny).estimate(Path::new("nowhere")).left, 1);
 
     // No new run joins them: all are made anew, and what is kept then is of one model.
