@@ -77,11 +77,11 @@ fn lab__repeats_claims_of_the_papers() {
     let folder = tempfile::tempdir().unwrap();
     let page = folder.path().join("page.md");
     let mut command = Command::cargo_bin("flowsieve").unwrap();
-    command.args(["reproduce", "nos2", "--scale", "quick", "--from-measured", "--folder"]).arg(papers());
+    command.args(["reproduce", "pcoflow", "--scale", "quick", "--from-measured", "--folder"]).arg(papers());
     command.arg("--out").arg(folder.path()).arg("--page").arg(&page).assert().success();
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.contains("| claim | where | what | claimed | measured | on Linux | verdict |"), "{page}");
-    let of_figure = page.lines().find(|line| line.starts_with("| nos2-07 | Fig 6")).expect("a row of the figure");
+    let of_figure = page.lines().find(|line| line.starts_with("| pcoflow-14 | Fig 6 |")).expect("a row of the figure");
     let cells: Vec<&str> = of_figure.split(" | ").collect();
     assert!(cells[4].contains(" to ") && cells[5].contains(" to "), "{cells:?}");
 }
