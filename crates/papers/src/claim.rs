@@ -221,7 +221,7 @@ pub enum Verdict {
     /// Neither.
     #[default]
     NotResolved,
-    /// With another workload in place of the paper's, the whole interval lies on the claim's side of 1, at [`LEAST_SHARE`] of the
+    /// With another workload in place of the paper's, the whole interval lies on the claim's side of 1, at a third of the
     /// claimed size or beyond.
     SameDirection,
     /// With such a workload, the whole interval lies on that side, and short of that share.
