@@ -85,8 +85,9 @@ impl Reproduction {
             for (verdict, count, shorter) in counts(&claims) {
                 let _ = writeln!(text, "- {}: {count}{shorter}", verdict.in_words());
             }
-            if open(&claims).next().is_some() {
-                let _ = write!(text, "\n{}.\n", causes_of(&claims));
+            let causes = causes_of(&claims);
+            if !causes.is_empty() {
+                let _ = write!(text, "\n{causes}");
             }
             text.push('\n');
         }
@@ -161,7 +162,7 @@ impl Reproduction {
         totals_of(&claims_of(&self.figures))
     }
 
-    /// What is known of the causes of its claims that do not hold, in a line.
+    /// What is known of the causes of its claims that do not hold, as a line; empty if all hold.
     pub fn causes(&self) -> String {
         causes_of(&claims_of(&self.figures))
     }
@@ -264,16 +265,17 @@ fn open(claims: &[Vec<ClaimRow>]) -> impl Iterator<Item = &ClaimRow> {
     claims.iter().flatten().filter(move |claim| claim.repeats.is_none() && !holds(claim.verdict))
 }
 
-/// How many of the open claims have a cause, by what is known of it.
+/// How many of the open claims have a cause, by what is known of it, as a line; empty without any.
 fn causes_of(claims: &[Vec<ClaimRow>]) -> String {
+    let all = open(claims).count();
+    if all == 0 {
+        return String::new();
+    }
     let count = |its: Cause| open(claims).filter(|claim| claim.cause == its).count();
     let parts = Cause::ALL.iter().map(|(cause, words)| (count(*cause), words)).filter(|(count, _)| *count > 0);
     let parts: Vec<String> = parts.map(|(count, words)| format!("{count} {words}")).collect();
-    format!(
-        "Claims that neither agree nor have the claimed direction: {}. Their causes: {}",
-        open(claims).count(),
-        parts.join(", ")
-    )
+    let parts = parts.join(", ");
+    format!("Claims that neither agree nor have the claimed direction: {all}. Their causes: {parts}.\n")
 }
 
 /// The tests of causes, each with what it shows.

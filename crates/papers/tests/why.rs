@@ -62,11 +62,11 @@ fn why_test__a_run_without_what_the_cause_names_shows_or_refutes_it() {
     let out = folder.path().join("out");
     // Five seeds of one point, and as many of each of two tests.
     assert_eq!(all.estimate(&out).left, 15);
-    assert!(all.causes().ends_with("Their causes: 2 not tested yet, 1 a guess"), "{}", all.causes());
+    assert!(all.causes().ends_with("Their causes: 2 not tested yet, 1 a guess.\n"), "{}", all.causes());
     make(&mut all, &out);
     assert_eq!(
         all.causes(),
-        "Claims that neither agree nor have the claimed direction: 3. Their causes: 1 shown by a run, 1 refuted, 1 a guess"
+        "Claims that neither agree nor have the claimed direction: 3. Their causes: 1 shown by a run, 1 refuted, 1 a guess.\n"
     );
     let page = all.page(&str::to_owned);
     let tests = page.split("## Causes and their tests").nth(1).unwrap();

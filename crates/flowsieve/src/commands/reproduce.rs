@@ -181,7 +181,7 @@ fn show(reproduction: &Reproduction, page: &Page, beside: &dyn Fn() -> Option<St
         summary => format!("{summary}\n\n"),
     };
     let (claims, totals, causes) = (reproduction.text(), reproduction.totals(), reproduction.causes());
-    print(&format!("{summary}{claims}{totals}.\n{causes}.\n{beside}\nPage: {}\n", page.display()))
+    print(&format!("{summary}{claims}{totals}.\n{causes}{beside}\nPage: {}\n", page.display()))
 }
 
 /// Shows the values stored next to the experiments, with all stored seeds; runs nothing.
