@@ -220,7 +220,7 @@ impl Engine for Packets {
         Ok(Reading {
             thresholds_bytes: thresholds(scheme),
             average: workload.average(),
-            sizes: workload.shares(),
+            sizes: workload.law(&point.settings),
             fabric: fabric.draw(),
             packet_hops: run.expected_hops(),
             memory_bytes: run.expected_memory(),

@@ -318,12 +318,21 @@ pub struct Reading {
     pub thresholds_bytes: Vec<u64>,
     /// Averages over its flows, if known.
     pub average: Option<Controls>,
-    /// The share of its flows that are not larger than each of some sizes in bytes; none if that is unknown.
-    pub sizes: Vec<(u64, f64)>,
+    /// From what the sizes of its flows are drawn, if that is one law.
+    pub sizes: Option<SizeLaw>,
     /// What the user should know before it runs, in sentences.
     pub warnings: Vec<String>,
     /// A setting that is not given and that the point has to have; then all points of the experiment have it.
     pub needs: Option<Needed>,
+}
+
+/// A law of flow sizes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SizeLaw {
+    /// As the file has it: a distribution's name, or a file's path.
+    pub name: String,
+    /// Rising sizes in bytes, each with the share of flows, 0 to 1, that are not larger.
+    pub shares: Vec<(u64, f64)>,
 }
 
 /// A setting that follows from a point.

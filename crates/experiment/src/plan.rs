@@ -2,7 +2,7 @@
 
 pub use crate::changes::Changes;
 use crate::document::{self, Document};
-use crate::engine::{BaseRoundTrip, Engines, Needed, Reading, TraceSize};
+use crate::engine::{BaseRoundTrip, Engines, Needed, Reading, SizeLaw, TraceSize};
 use crate::error::{Error, nearest};
 use crate::experiment_text::ExperimentText;
 use crate::folder::Folder;
@@ -105,8 +105,8 @@ pub struct Plan {
     pub runs: Vec<PlannedRun>,
     /// What the user should know before it runs.
     pub warnings: Vec<String>,
-    /// The laws of the points' sizes, each once: its name in the file, and the share of flows up to each of some sizes in bytes.
-    pub sizes: Vec<(String, Vec<(u64, f64)>)>,
+    /// The laws of the points' sizes, each once.
+    pub sizes: Vec<SizeLaw>,
     /// The points' loads on the wire, each once.
     pub loads: Vec<WireLoads>,
     /// The base round trips of the points' fabrics, by kind of path, each once.
@@ -271,7 +271,7 @@ fn plan_read(
     let kept = kept(&experiment);
     let mut of_points: Vec<(String, Vec<String>)> = Vec::new();
     let mut loads: Vec<WireLoads> = Vec::new();
-    let mut sizes: Vec<(String, Vec<(u64, f64)>)> = Vec::new();
+    let mut sizes: Vec<SizeLaw> = Vec::new();
     let mut round_trips: Vec<Vec<BaseRoundTrip>> = Vec::new();
     let mut infos = Vec::with_capacity(points.len());
     let mut runs = Vec::with_capacity(points.len());
@@ -330,8 +330,8 @@ fn plan_read(
         if !load.classes.is_empty() && !loads.contains(&load) {
             loads.push(load);
         }
-        if !reading.sizes.is_empty() && !sizes.iter().any(|(_, law)| *law == reading.sizes) {
-            sizes.push((law_of(point), reading.sizes));
+        if let Some(law) = reading.sizes.filter(|law| !sizes.contains(law)) {
+            sizes.push(law);
         }
         if !reading.round_trips.is_empty() && !round_trips.contains(&reading.round_trips) {
             round_trips.push(reading.round_trips);
@@ -383,12 +383,6 @@ fn agree(
         }
     }
     Ok(Some(format!("{key} = \"{value}\": {why}")))
-}
-
-/// The name of the law of a point's sizes, as the file has it.
-fn law_of(point: &Point) -> String {
-    let given = |name| Some(point.settings.given(&(Table::Section(Section::Workload), name))?.0.to_string());
-    ["sizes", "recorded", "cdf", "list", "coflows"].into_iter().find_map(given).unwrap_or_default()
 }
 
 /// Marks an experiment that sends a sample of its flows: in its title, which every page and table begins with. Further tables

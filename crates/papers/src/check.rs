@@ -88,15 +88,18 @@ impl Claim {
         Checked { verdict, ..side }
     }
 
-    /// What its ideal scheme has in its scheme's place, if that is off the claim: for a stand-in off a third of its size.
+    /// What its ideal scheme has in its scheme's place, if even that falls short of the claim, and off it: for a stand-in, short
+    /// of a third of its size. An ideal scheme that does better than claimed bounds nothing.
     pub(crate) fn ideal(&self, experiment: &Experiment, measured: &Measured) -> Option<Checked> {
-        let (expected, tolerance) = match &self.stand_in {
-            None => (self.expected, self.tolerance),
-            Some(_) => self.expected.direction(LEAST_SHARE)?,
-        };
         let scheme = self.ideal.clone()?;
-        let claim = Claim { scheme, expected, tolerance, stand_in: None, acts: None, ..self.clone() };
-        Some(claim.check(experiment, measured)).filter(|checked| checked.verdict == Verdict::Disagrees)
+        let check = |expected, tolerance| {
+            let claim =
+                Claim { scheme: scheme.clone(), expected, tolerance, stand_in: None, acts: None, ..self.clone() };
+            Some(claim.check(experiment, measured)).filter(|checked| checked.verdict == Verdict::Disagrees)
+        };
+        let (side, tolerance) = self.expected.direction(if self.stand_in.is_some() { LEAST_SHARE } else { 1.0 })?;
+        let short = check(side, tolerance)?;
+        if self.stand_in.is_some() { Some(short) } else { check(self.expected, self.tolerance) }
     }
 
     /// The points of a scheme that it is about.

@@ -5,6 +5,7 @@
 
 use crate::claim::{Claim, Claims, Expected};
 use crate::rows::of_what;
+use flowsieve_experiment::engine::SizeLaw;
 use flowsieve_report::figure::{Base, Datum, Figure, Marks, Places, Plot, Range, Series, Shape, Words, XAxis, YAxis};
 use flowsieve_report::format::Unit;
 use flowsieve_results::measured::{Measured, Quantity};
@@ -22,11 +23,11 @@ pub(crate) fn figure(experiment: &Experiment, claims: &Claims, measured: &Measur
 }
 
 /// The distributions of sizes from which flows are drawn, each by its name: the share of flows up to each size.
-pub(crate) fn sizes<'a>(paper: &str, laws: impl Iterator<Item = &'a (String, Vec<(u64, f64)>)>) -> Option<Figure> {
+pub(crate) fn sizes<'a>(paper: &str, laws: impl Iterator<Item = &'a SizeLaw>) -> Option<Figure> {
     let mut series: Vec<Series> = Vec::new();
-    for (name, law) in laws {
+    for SizeLaw { name, shares } in laws {
         let data: Vec<Datum> =
-            law.iter().map(|&(bytes, share)| Datum { x: bytes as f64, y: share, ..Datum::default() }).collect();
+            shares.iter().map(|&(bytes, share)| Datum { x: bytes as f64, y: share, ..Datum::default() }).collect();
         if !series.iter().any(|other| other.data == data) {
             let (scheme, name, label) = (series.len(), name.clone(), name.clone());
             series.push(Series { scheme, name, label, shape: Shape::Line, data });

@@ -25,10 +25,12 @@
 //! replaces the paper's, if that was not available: then only the claim's direction is judged.
 //!
 //! `repeats` names the claim that is repeated under another calibration of such a workload, or under another reading of
-//! the paper; `PAPER/CLAIM` is one of another folder, repeated with real packets. `acts` names a count of the scheme's runs that shows whether the mechanism acted: if it did not, the claim
-//! is not tested. `reading` justifies that reading in a sentence. `contradicts` says what else in the paper contradicts the
-//! claim, with the calculation. `why` is the cause, in one sentence, if the claim does not hold, and `why_test` what takes it away. `ideal` names
-//! the scheme that does best what the claim is about: if it is off the claim, too, that bounds what can be reached.
+//! the paper; `PAPER/CLAIM` is one of another folder, repeated with real packets. `reading` justifies that reading in a
+//! sentence. `acts` names a count of the scheme's runs that shows whether the mechanism acted: if it did not, the claim is not
+//! tested. `contradicts` says what else in the paper contradicts the claim, with the calculation.
+//!
+//! `why` is the cause, in one sentence, if the claim does not hold, and `why_test` what takes it away. `ideal` names the scheme
+//! that does best what the claim is about: if even that falls short, no scheme reaches the claim.
 
 use crate::claim::{CLAIMS, Claim, Claims};
 use flowsieve_experiment::ExperimentText;

@@ -134,8 +134,7 @@ impl Kept {
     /// Gives the runs of another model the keys that an experiment's runs have now, and those of the tests of its causes.
     ///
     /// A run is found by the key that it had under its model, which it shares with the same point of another sweep. Where that
-    /// finds none of a point, its runs are found by the point's words, in which a test's points are those of the experiment. The
-    /// others are dropped.
+    /// finds none of a point of the experiment, its runs are found by the point's words. The others are dropped.
     pub fn rename(&mut self, plan: &Plan, tests: &[Plan]) {
         let seeds: BTreeSet<u64> = self.runs.values().map(|run| run.seed).collect();
         let points =
@@ -174,13 +173,12 @@ impl Kept {
         self.runs.len()
     }
 
-    /// Takes the runs of a result.
-    pub fn add(&mut self, result: &ResultDir) {
+    /// Takes the runs of a result, in which `sets` were changed.
+    pub fn add(&mut self, result: &ResultDir, sets: &[String]) {
         let experiment = &result.manifest().experiment;
         let measured = Measured::of(self.quantities.clone(), result.manifest(), result.summary());
-        // The points of a test have the words of the experiment's own, which a test must not stand for.
-        let own = |change: &&String| !["scale=", "seeds=", "resolve"].iter().any(|other| change.starts_with(other));
-        let sets: String = experiment.changes.iter().filter(own).map(|set| format!(", with {set}")).collect();
+        // Else the points of a test would have the words of the experiment's own.
+        let sets: String = sets.iter().map(|set| format!(", with {set}")).collect();
         for (point, info) in experiment.points.iter().enumerate() {
             let label = format!("{}{sets}", info.whole_name());
             for (part, row) in info.parts.iter().zip(measured.rows(point)) {

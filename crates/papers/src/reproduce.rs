@@ -270,9 +270,9 @@ impl Figure {
         left.map(|plan| (format!("{}{}", self.name, sets(plan)), of(plan))).collect()
     }
 
-    /// Takes the measured values from a result.
-    pub fn take(&mut self, result: &ResultDir) -> Result<(), Error> {
-        self.kept.add(result);
+    /// Takes the measured values from the result of one of its plans.
+    pub fn take(&mut self, result: &ResultDir, plan: &Plan) -> Result<(), Error> {
+        self.kept.add(result, &plan.changes.sets);
         if let Some(run) = result.run_info()? {
             self.kept.was_made(&run);
         }
@@ -300,7 +300,7 @@ impl Figure {
     /// Returns what the test of a claim's cause shows, if it has one: the claim's check with that change.
     pub(crate) fn tested(&self, claim: &Claim) -> Option<Checked> {
         let set = &claim.why_test.as_ref()?.set;
-        let plan = self.tests.iter().find(|plan| why::is_of(plan, set))?;
+        let plan = self.tests.iter().find(|plan| why::is_of(plan, &self.plan, set))?;
         Some(claim.check(&plan.experiment, &self.kept.measured(&plan.experiment)))
     }
 

@@ -148,6 +148,8 @@ fn row(claim: &Claim, checked: &Checked, is_shorter: bool, outlook: Option<Strin
         contradicts: claim.contradicts.clone(),
         cause: match &claim.why {
             _ if beyond.is_some() || claim.contradicts.is_some() || is_undecidable => Cause::Computed,
+            // A page knows what its runs show.
+            Some(_) if claim.why_test.is_some() => Cause::NotRun,
             Some(_) => Cause::Guess,
             None => Cause::None,
         },

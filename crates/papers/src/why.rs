@@ -11,9 +11,10 @@
 //! | smaller | shown in part |
 //! | not smaller | refuted |
 //!
-//! A stand-in has no value to compare, so there the change has to bring the claimed direction and a third of the size; if it
-//! brings the direction alone, the cause is shown in part. Elsewhere a gap is the distance, as a ratio, from the measured value to the claimed one, at the load where it is largest. `expect` is
-//! stated before the run. A cause without a test is a guess.
+//! A gap is the distance, as a ratio, from the measured value to the claimed one, at the load where it is largest. A stand-in
+//! has no value to compare: there the change has to bring the claimed direction and a third of the size, and the direction
+//! alone shows the cause in part. Fewer seeds than a claim needs show nothing. `expect` is stated before the run. A cause
+//! without a test is a guess.
 
 use crate::claim::{Checked, Claim, Claims, Expected, Verdict, WhyTest, verdict};
 use flowsieve_experiment::Error;
@@ -79,12 +80,12 @@ pub(crate) fn tests(
             path: file.display().to_string(),
             problem: format!("`why_test` of the claim {:?}: {problem}", claim.id),
         };
-        if !tests.iter().any(|(plan, _)| is_of(plan, set)) {
+        if !tests.iter().any(|(plan, _)| is_of(plan, main, set)) {
             let changes = changes.and(&Changes { sets: set.clone(), ..Changes::default() });
             let plan = plan::read(file, &changes, engines).map_err(|error| wrong(error.to_string()))?;
             tests.push((plan, BTreeSet::new()));
         }
-        let Some((plan, needed)) = tests.iter_mut().find(|(plan, _)| is_of(plan, set)) else { continue };
+        let Some((plan, needed)) = tests.iter_mut().find(|(plan, _)| is_of(plan, main, set)) else { continue };
         let (its, others): (BTreeSet<String>, BTreeSet<String>) = (keys(plan, claim), keys(main, claim));
         if !claim.has_points(&plan.experiment) {
             return Err(wrong(format!("with `{}` the claim has no runs", set.join("`, `"))));
@@ -97,18 +98,20 @@ pub(crate) fn tests(
     Ok(tests.into_iter().map(|(plan, needed)| plan.without(|key| !needed.contains(key))).collect())
 }
 
-/// Whether a plan has the changes of a test.
-pub(crate) fn is_of(plan: &Plan, set: &[String]) -> bool {
-    plan.changes.sets.ends_with(set)
+/// Whether a plan is that of a test: what it changes of the main one are these settings, and no others.
+pub(crate) fn is_of(plan: &Plan, main: &Plan, set: &[String]) -> bool {
+    plan.changes.sets.strip_prefix(main.changes.sets.as_slice()) == Some(set)
 }
 
 /// What a test shows of a claim, by its measured values without the change and with it.
 pub(crate) fn shown(claim: &Claim, without: &Checked, with: &Checked) -> Cause {
+    if [without.verdict, with.verdict].contains(&Verdict::NotJudged) {
+        return Cause::NotRun;
+    }
     if let Some((side, tolerance)) = claim.expected.direction(0.0).filter(|_| claim.stand_in.is_some()) {
         let found = values(claim, with);
         return match with.verdict {
             Verdict::SameDirection => Cause::Shown,
-            Verdict::NotJudged => Cause::NotRun,
             _ if found.is_empty() => Cause::NotRun,
             _ if is_within(&found, side.accepted(tolerance)) => Cause::InPart,
             _ => Cause::Refuted,
@@ -119,9 +122,10 @@ pub(crate) fn shown(claim: &Claim, without: &Checked, with: &Checked) -> Cause {
     let ends = values(claim, with).into_iter().map(|(_, interval)| interval.map(|(low, high)| gap(low).max(gap(high))));
     let left = ends.reduce(|one, other| Some(one?.max(other?))).flatten();
     match (found, left) {
+        // A value that lies within the claim already has no gap that could fall.
+        (Some(found), Some(left)) if left >= found => Cause::Refuted,
         (Some(found), Some(left)) if left <= found / 2.0 => Cause::Shown,
-        (Some(found), Some(left)) if left < found => Cause::InPart,
-        (Some(_), Some(_)) => Cause::Refuted,
+        (Some(_), Some(_)) => Cause::InPart,
         _ => Cause::NotRun,
     }
 }
@@ -186,6 +190,8 @@ mod tests {
             (&claim(&["b"], Expected::Between(-0.4, -0.2)), (0.70, 0.84), Cause::Shown),
             (&claim(&["b"], Expected::Between(-0.4, -0.2)), (0.70, 0.86), Cause::InPart),
             (&claim(&["b"], Expected::Higher), (0.96, 1.2), Cause::Shown),
+            // It is lower without any change.
+            (&claim(&["b"], Expected::Lower), (0.5, 0.6), Cause::Refuted),
             // Within 5 % of 1 is close.
             (&claim(&["b"], Expected::Close), (0.94, 1.0), Cause::Shown),
             (&claim(&["b"], Expected::Close), (0.88, 0.90), Cause::Refuted),
@@ -195,6 +201,9 @@ mod tests {
             assert_eq!(found, expected, "{:?} of {low}..{high}", claim.expected);
         }
         assert_eq!(shown(&change, &measured(0.9, (0.88, 0.92)), &Checked::default()), Cause::NotRun);
+        let few = |verdict| Checked { verdict, ..measured(0.6, (0.58, 0.62)) };
+        assert_eq!(shown(&change, &few(Verdict::Disagrees), &few(Verdict::NotJudged)), Cause::NotRun);
+        assert_eq!(shown(&change, &few(Verdict::NotJudged), &few(Verdict::Agrees)), Cause::NotRun);
         let stand_in = Claim { stand_in: Some("like".into()), ..change };
         let of =
             |verdict, high| shown(&stand_in, &Checked::default(), &Checked { verdict, ..measured(0.7, (0.4, high)) });

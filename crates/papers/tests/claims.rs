@@ -329,7 +329,7 @@ pub(crate) fn make(reproduction: &mut reproduce::Reproduction, out: &Path) {
         for (name, plan) in figure.left(&out.join("parts")) {
             let (folder, how) = (out.join(name), How { jobs: 2, threads: None, fresh: false, replace: false });
             let result = execute_sharing(&plan, &engines(), &folder, &out.join("parts"), how, &go_on).unwrap();
-            figure.take(&result).unwrap();
+            figure.take(&result, &plan).unwrap();
         }
     }
 }

@@ -22,9 +22,9 @@ fn kept__what_was_said_of_missing_runs_is_said_until_they_are_there() {
     let late = made(Made { is_late: Some("pfabric"), ..Made::default() });
     let warnings: Vec<String> = late.warnings().into_iter().map(|warning| warning.text).collect();
     let mut kept = Kept::none(&late.manifest().experiment, &Claims::default());
-    kept.add(&late);
+    kept.add(&late, &[]);
     assert_eq!((kept.count(), kept.lacked()), (2, Some(warnings[0].as_str())));
-    kept.add(&made(Made::default()));
+    kept.add(&made(Made::default()), &[]);
     assert_eq!((kept.count(), kept.lacked()), (4, None));
     assert!(kept.notes().iter().all(|note| !note.contains("not valid")), "{:?}", kept.notes());
 }

@@ -1,8 +1,10 @@
 //! Averages over the flows of a workload, if known before any is drawn.
 
-use super::{Extent, Origin, Workload};
+use super::{CDF, COFLOWS, Extent, LIST, Origin, RECORDED, SIZES, Workload};
+use flowsieve_experiment::engine::SizeLaw;
 use flowsieve_results::Controls;
 use flowsieve_results::controls::LARGE_BYTES;
+use flowsieve_settings::{Section, Settings, Table};
 use flowsieve_workload::{Arrivals, SizeDistribution};
 
 /// The sizes at which a distribution is drawn: ten a decade, in equal factors, from a byte to 10 GB.
@@ -11,14 +13,20 @@ const FACTOR: f64 = 1.258_925_411_794_167_3;
 
 impl Workload {
     /// Returns the share of its flows that are not larger than each of some sizes, from the last without any to the first with
-    /// all of them; none for several workloads.
-    pub(crate) fn shares(&self) -> Vec<(u64, f64)> {
+    /// all of them, and its name in a point's settings; `None` for several workloads, which have several laws.
+    pub(crate) fn law(&self, settings: &Settings) -> Option<SizeLaw> {
+        if let Origin::Several(_) = self.origin {
+            return None;
+        }
         let sizes =
             std::iter::successors(Some(1.0), |bytes| Some(bytes * FACTOR)).take(DRAWN).map(|bytes| bytes as u64);
-        let shares: Vec<(u64, f64)> = sizes.map(|bytes| (bytes, self.cdf(bytes))).collect();
-        let from = shares.iter().rposition(|(_, share)| *share == 0.0).unwrap_or(0);
-        let to = shares.iter().position(|(_, share)| *share == 1.0).unwrap_or(from);
-        shares.get(from..=to).unwrap_or_default().to_vec()
+        let all: Vec<(u64, f64)> = sizes.map(|bytes| (bytes, self.cdf(bytes))).collect();
+        let from = all.iter().rposition(|(_, share)| *share == 0.0).unwrap_or(0);
+        let to = all.iter().position(|(_, share)| *share == 1.0).unwrap_or(DRAWN - 1);
+        let given = |name| Some(settings.given(&(Table::Section(Section::Workload), name))?.0.to_string());
+        let keys = [SIZES.key(), RECORDED.key(), CDF.key(), LIST.key(), COFLOWS.key()];
+        let name = keys.into_iter().find_map(|key| given(key.name))?;
+        Some(SizeLaw { name, shares: all.get(from..=to)?.to_vec() })
     }
 
     /// Returns averages for a number of flows of one distribution with Poisson arrivals: the mean size, the share of

@@ -240,14 +240,21 @@ fn screen__keeps_the_flows_to_every_so_manieth_host_and_another_first_one_in_eac
 }
 
 #[test]
-fn shares__of_a_law_are_those_of_its_closed_form() {
-    let shares = |sizes: &str| read(&settings().with(None, "sizes", sizes)).unwrap().shares();
+fn law__is_that_of_its_closed_form() {
+    let law = |sizes: &str| {
+        let settings = settings().with(None, "sizes", sizes);
+        read(&settings).unwrap().law(&settings).unwrap()
+    };
     // At half the mean, the mean and twice the mean: 1 - exp(-1/2), 1 - 1/e, 1 - 1/e^2.
-    let drawn = shares("exponential(100KB)");
+    let drawn = law("exponential(100KB)");
+    assert_eq!(drawn.name, "exponential(100KB)");
     for (bytes, expected) in [(50_118, 0.394_18), (100_000, 0.632_12), (199_526, 0.864_02)] {
-        let (_, share) = drawn.iter().find(|(drawn, _)| *drawn == bytes).unwrap();
+        let (_, share) = drawn.shares.iter().find(|(drawn, _)| *drawn == bytes).unwrap();
         assert!((share - expected).abs() < 1e-4, "{bytes}: {share}");
     }
-    // All flows have one size: drawn are the last point below it and the first that reaches it.
-    assert_eq!(shares("fixed(20KB)"), [(19_952, 0.0), (25_118, 1.0)]);
+    // All flows have one size: drawn are the last point below it and the first that reaches it. The smallest size is drawn,
+    // and of sizes beyond the last point what lies below it.
+    assert_eq!(law("fixed(20KB)").shares, [(19_952, 0.0), (25_118, 1.0)]);
+    assert_eq!(law("fixed(1B)").shares, [(1, 1.0)]);
+    assert!(law("exponential(10GB)").shares.last().unwrap().1 < 0.7);
 }

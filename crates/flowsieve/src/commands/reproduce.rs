@@ -39,6 +39,7 @@ use crate::resolve::{Resolvable, Resolving};
       adds seeds to claims that are not resolved, for two hours
 
 Figures share their points: a run that several figures need is made once.
+After a figure's own runs come those that test the causes of its claims.
 Repeat an interrupted command to continue it.")]
 pub(crate) struct Reproduce {
     /// A paper's folder in the catalogue, or one of its figures: PAPER or PAPER/FIGURE
@@ -125,7 +126,7 @@ pub(crate) fn reproduce(args: &Reproduce, engines: &Engines) -> Result<(), Error
                 // The other reports are still written.
                 unreported.set(Some(error));
             }
-            figure.take(&result)?;
+            figure.take(&result, &plan)?;
             if args.keep {
                 figure.keep()?;
             }

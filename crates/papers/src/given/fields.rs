@@ -92,10 +92,9 @@ impl Fields<'_> {
             return Err(Wrong::new(origin.clone(), problem).expected("`repeats` with the `id` of that claim"));
         }
         let ideal = self.find("ideal").map(|_| self.text("ideal")).transpose()?;
-        if let Some((origin, _)) = ideal.as_ref().filter(|_| self.find("schemes").is_some()) {
-            return Err(
-                Wrong::new(origin.clone(), "an order has no `ideal` scheme").expected("a claim about one scheme")
-            );
+        if let Some((origin, _)) = ideal.as_ref().filter(|_| expected.direction(1.0).is_none() || names.len() != 2) {
+            let problem = "no scheme does best what this claim is about: it is no change to one side";
+            return Err(Wrong::new(origin.clone(), problem).expected("`ideal` with a change of one scheme's figure"));
         }
         let (mut schemes, mut names): (Vec<Origin>, Vec<String>) = names.into_iter().unzip();
         let ideal = ideal.map(|(origin, name)| {

@@ -155,8 +155,8 @@ fn madd__skipped_coflows_share_what_is_left() {
 
 #[test]
 fn madd__by_deadline_as_coflowsim_itself() {
-    // CoflowSim's FIFO gives 384, 480 and 480 of its ticks, in each of which a port sends 1/8 MB; here a tick is 100 us.
-    // By start, coflow 0 would get what is left of the link into 1. Coflow 2 would miss it, and end at 537.6.
+    // CoflowSim itself, by FIFO, ends these coflows after 384, 480 and 480 ticks. A port sends 1/8 MB a tick, here in 100 us.
+    // By start, coflow 0 would get the rest of the link into 1, and coflow 2 would end after 537.6 ticks.
     let network = switch(6);
     let coflow = |key: u32, flows: &[(u32, u32, u64)]| -> Vec<Flow> {
         flows.iter().map(|&(from, to, megabytes)| flow(0, from * 6 + to, megabytes * 1_000, key)).collect()

@@ -19,6 +19,9 @@ struct Naive<'a> {
     levels: Option<Levels>,
     /// Keys of the coflows under way, in the order of their beginning, and in that of the rule.
     since: Vec<(u32, Time)>,
+    /// How many coflows began before each of them.
+    numbers: BTreeMap<u32, usize>,
+    begun: usize,
     order: Vec<u32>,
     /// By receiver: its flows as [`Discipline::Smallest`] sorts them.
     queues: BTreeMap<u32, Vec<usize>>,
@@ -33,8 +36,10 @@ impl Naive<'_> {
             Discipline::Strict { rule, levels, .. } => Some(Levels::new(*rule, *levels)),
             _ => None,
         };
-        let (left, rates, since, order, queues, attained, sent) = Default::default();
-        let mut naive = Naive { network, flows, left, rates, levels, since, order, queues, attained, sent };
+        let (left, rates, since, numbers, begun, order) = Default::default();
+        let (queues, attained, sent) = Default::default();
+        let mut naive =
+            Naive { network, flows, left, rates, levels, since, numbers, begun, order, queues, attained, sent };
         let mut ends = vec![f64::NAN; flows.len()];
         let (mut now, mut begun) = (0.0, 0);
         while begun < flows.len() || !naive.left.is_empty() {
@@ -85,6 +90,8 @@ impl Naive<'_> {
             let key = self.flows[*flow].coflow;
             if !self.since.iter().any(|(other, _)| *other == key) {
                 self.since.push((key, Time(now.round() as u64)));
+                self.numbers.insert(key, self.begun);
+                self.begun += 1;
             }
         }
         let coflow = |&(key, since): &(u32, Time)| {
@@ -157,7 +164,7 @@ impl Naive<'_> {
                     self.fill(flows, &mut free);
                 }
             }
-            Discipline::Madd(_) if renewed => {
+            Discipline::Madd(_) | Discipline::MaddByDeadline(_) if renewed => {
                 self.rates = self.left.keys().map(|&flow| (flow, 0.0)).collect();
                 let mut skipped = Vec::new();
                 for key in self.order.clone() {
@@ -179,7 +186,11 @@ impl Naive<'_> {
                     }
                 }
                 self.fill_fairly(skipped.into_iter().flat_map(|key| self.of(key)).collect(), &mut free);
-                for (key, _) in self.since.clone() {
+                let mut rest = self.since.clone();
+                if let Discipline::MaddByDeadline(_) = discipline {
+                    rest.sort_by(|one, other| self.deadline(*one, now).total_cmp(&self.deadline(*other, now)));
+                }
+                for (key, _) in rest {
                     self.fill(self.of(key), &mut free);
                 }
             }
@@ -215,9 +226,35 @@ impl Naive<'_> {
                     self.fill_fairly(self.of(key), &mut free);
                 }
             }
-            Discipline::MaddByDeadline(_) => unimplemented!("compared with CoflowSim by hand"),
-            Discipline::Madd(_) | Discipline::Shares(_) | Discipline::Attained { .. } => {}
+            Discipline::Madd(_)
+            | Discipline::MaddByDeadline(_)
+            | Discipline::Shares(_)
+            | Discipline::Attained { .. } => {}
         }
+    }
+
+    /// A coflow's deadline, as CoflowSim has it: its bottleneck's time, drawn longer, after its start.
+    fn deadline(&self, (key, since): (u32, Time), now: f64) -> f64 {
+        let mut work = BTreeMap::<(bool, u32), f64>::new();
+        for flow in self.flows.iter().filter(|flow| flow.coflow == key && since <= flow.start) {
+            if flow.start.0 as f64 <= now {
+                let path = &self.network.paths[flow.path as usize];
+                *work.entry((true, path.from)).or_default() += flow.wire as f64 * 8e12;
+                *work.entry((false, path.to)).or_default() += flow.wire as f64 * 8e12;
+            }
+        }
+        let link =
+            |up: bool, host: u32| if up { self.network.up[host as usize] } else { self.network.down[host as usize] };
+        let time = |(&(up, host), work): (&(bool, u32), &f64)| work / self.network.rates[link(up, host) as usize];
+        let bottleneck = work.iter().map(time).fold(0.0, f64::max).round();
+        // `new Random(17)`, and its `nextDouble` of each coflow before.
+        let mut state: u64 = 17 ^ 0x5DEECE66D;
+        let mut next = |bits: u32| {
+            state = (state.wrapping_mul(0x5DEECE66D) + 11) % (1 << 48);
+            state >> (48 - bits)
+        };
+        let drawn = (0..=self.numbers[&key]).map(|_| next(26) * (1 << 27) + next(27)).last().unwrap();
+        since.0 as f64 + bottleneck * (1.0 + drawn as f64 / (1u64 << 53) as f64) * 1_000.0 / 1_024.0
     }
 
     /// Orders coflows by the queues of what they have sent.
@@ -369,6 +406,7 @@ fn disciplines() -> impl Strategy<Value = Discipline> {
         (order(), rule, 1usize..4).prop_map(|(order, rule, levels)| Discipline::Strict { order, rule, levels }),
         order().prop_map(Discipline::Greedy),
         order().prop_map(Discipline::Madd),
+        order().prop_map(Discipline::MaddByDeadline),
         Just(Discipline::Equal),
         Just(Discipline::Smallest),
         order().prop_map(Discipline::Shares),
