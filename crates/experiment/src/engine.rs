@@ -329,7 +329,7 @@ pub struct Reading {
 /// A law of flow sizes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SizeLaw {
-    /// As the file has it: a distribution's name, or a file's path.
+    /// As the file has it: a distribution's name or a file's path, with its calibration and what is mixed with it.
     pub name: String,
     /// Rising sizes in bytes, each with the share of flows, 0 to 1, that are not larger.
     pub shares: Vec<(u64, f64)>,

@@ -7,7 +7,7 @@ use crate::claim::{Claim, Claims, Expected};
 use crate::rows::of_what;
 use flowsieve_experiment::engine::SizeLaw;
 use flowsieve_report::figure::{Base, Datum, Figure, Marks, Places, Plot, Range, Series, Shape, Words, XAxis, YAxis};
-use flowsieve_report::format::Unit;
+use flowsieve_report::format::{Unit, size};
 use flowsieve_results::measured::{Measured, Quantity};
 use flowsieve_results::{Axis, Estimate, Experiment, SeriesAt, Unit as Of};
 use std::collections::BTreeMap;
@@ -22,26 +22,28 @@ pub(crate) fn figure(experiment: &Experiment, claims: &Claims, measured: &Measur
     (!plots.is_empty()).then(|| Figure { title: experiment.title.clone(), plots })
 }
 
-/// The distributions of sizes from which flows are drawn, each by its name: the share of flows up to each size.
+/// The laws from which sizes are drawn: the share of flows up to each size. Of those with one name the first is drawn.
 pub(crate) fn sizes<'a>(paper: &str, laws: impl Iterator<Item = &'a SizeLaw>) -> Option<Figure> {
     let mut series: Vec<Series> = Vec::new();
     for SizeLaw { name, shares } in laws {
-        let data: Vec<Datum> =
-            shares.iter().map(|&(bytes, share)| Datum { x: bytes as f64, y: share, ..Datum::default() }).collect();
-        if !series.iter().any(|other| other.data == data) {
-            let (scheme, name, label) = (series.len(), name.clone(), name.clone());
+        if !series.iter().any(|other| other.name == *name) {
+            let data = shares.iter().map(|&(bytes, share)| Datum { x: bytes as f64, y: share, ..Datum::default() });
+            let (scheme, name, label, data) = (series.len(), name.clone(), name.clone(), data.collect());
             series.push(Series { scheme, name, label, shape: Shape::Line, data });
         }
     }
-    let places = Places::Numbers { is_log: true, ticks: Vec::new() };
+    let ends = |fold: fn(f64, f64) -> f64| series.iter().flat_map(|line| &line.data).map(|datum| datum.x).reduce(fold);
+    let (least, most) = (ends(f64::min)?, ends(f64::max)?);
+    let decades = (0..11).map(|power| 10u64.pow(power)).filter(|&bytes| (least..=most).contains(&(bytes as f64)));
+    let places = Places::Numbers { is_log: true, ticks: decades.map(|bytes| (bytes as f64, size(bytes))).collect() };
     let plot = Plot {
         title: "share of flows up to a size".into(),
-        x: XAxis { name: "size".into(), unit: "B".into(), places },
+        x: XAxis { name: "size".into(), unit: String::new(), places },
         y: YAxis { name: String::new(), unit: String::new(), base: Base::Zero },
         series,
         marks: Marks::default(),
     };
-    (!plot.series.is_empty()).then(|| Figure { title: format!("{paper}: sizes of flows"), plots: vec![plot] })
+    Some(Figure { title: format!("{paper}: sizes of flows"), plots: vec![plot] })
 }
 
 /// A quantity at the points of a case, with the claims about it.

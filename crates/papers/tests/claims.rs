@@ -298,7 +298,12 @@ fn reproduce__figures_share_their_points() {
     let drawings = all.drawings(&|name| format!("{name}.svg"));
     let names: Vec<&str> = drawings.iter().map(|(path, _)| path.as_str()).collect();
     assert_eq!(names, ["fig-1.svg", "fig-2.svg", "sizes.svg"]);
-    assert!(drawings[2].1.contains("web-search") && page.contains("\n![Sizes of flows](sizes.svg)\n"), "{page}");
+    assert!(
+        drawings[2].1.contains("web-search")
+            && drawings[2].1.contains("100 KB")
+            && page.contains("\n![Sizes of flows](sizes.svg)\n"),
+        "{page}"
+    );
     assert!(page.contains("\n![One load](fig-2.svg)\n") && page.contains("[first](#fig-1-good)"), "{page}");
     let one = reproduce::read(folder.path(), "paper/fig-2", &Changes::default(), Take::OfAny, &engines()).unwrap();
     assert_eq!(one.figures.len(), 1);

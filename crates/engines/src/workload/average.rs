@@ -1,5 +1,7 @@
 //! Averages over the flows of a workload, if known before any is drawn.
 
+use super::recorded::CALIBRATION;
+use super::traffic::MIX_SIZES;
 use super::{CDF, COFLOWS, Extent, LIST, Origin, RECORDED, SIZES, Workload};
 use flowsieve_experiment::engine::SizeLaw;
 use flowsieve_results::Controls;
@@ -26,6 +28,8 @@ impl Workload {
         let given = |name| Some(settings.given(&(Table::Section(Section::Workload), name))?.0.to_string());
         let keys = [SIZES.key(), RECORDED.key(), CDF.key(), LIST.key(), COFLOWS.key()];
         let name = keys.into_iter().find_map(|key| given(key.name))?;
+        let others = [CALIBRATION.key(), MIX_SIZES.key()].into_iter().filter_map(|key| given(key.name));
+        let name = others.fold(name, |name, other| format!("{name}, {other}"));
         Some(SizeLaw { name, shares: all.get(from..=to)?.to_vec() })
     }
 

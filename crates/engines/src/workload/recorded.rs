@@ -19,7 +19,7 @@ declare! {
         "recorded flows whose sizes are sent in order, at the load: a flow list, without its starts and hosts, or the \
          name of a stand-in for a trace",
     );
-    static CALIBRATION: Setting<Calibration> = Setting::choice(
+    pub(super) static CALIBRATION: Setting<Calibration> = Setting::choice(
         Section::Workload,
         "calibration",
         &[
