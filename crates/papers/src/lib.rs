@@ -18,6 +18,7 @@ mod page;
 pub mod reproduce;
 pub mod resolve;
 mod rows;
+mod totals;
 mod why;
 
 pub use beside::Beside;
