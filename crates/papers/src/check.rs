@@ -89,17 +89,23 @@ impl Claim {
     }
 
     /// What its ideal scheme has in its scheme's place, if even that falls short of the claim, and off it: for a stand-in, short
-    /// of a third of its size. An ideal scheme that does better than claimed bounds nothing.
+    /// of a third of its size. A scheme that does worse than the claim's own, or better than claimed, bounds nothing.
     pub(crate) fn ideal(&self, experiment: &Experiment, measured: &Measured) -> Option<Checked> {
-        let scheme = self.ideal.clone()?;
-        let check = |expected, tolerance| {
-            let claim =
-                Claim { scheme: scheme.clone(), expected, tolerance, stand_in: None, acts: None, ..self.clone() };
-            Some(claim.check(experiment, measured)).filter(|checked| checked.verdict == Verdict::Disagrees)
+        let ideal = self.ideal.clone()?;
+        let check = |(expected, tolerance), scheme: &str, baselines: &[String]| {
+            let (scheme, baselines) = (scheme.to_owned(), baselines.to_vec());
+            let claim = Claim { scheme, baselines, expected, tolerance, stand_in: None, acts: None, ..self.clone() };
+            claim.check(experiment, measured)
         };
-        let (side, tolerance) = self.expected.direction(if self.stand_in.is_some() { LEAST_SHARE } else { 1.0 })?;
-        let short = check(side, tolerance)?;
-        if self.stand_in.is_some() { Some(short) } else { check(self.expected, self.tolerance) }
+        let misses =
+            |expected| Some(check(expected, &ideal, &self.baselines)).filter(|its| its.verdict == Verdict::Disagrees);
+        let is_worse = check(self.expected.direction(0.0)?, &self.scheme, &[ideal.clone()]).verdict == Verdict::Agrees;
+        let short = misses(self.expected.direction(if self.stand_in.is_some() { LEAST_SHARE } else { 1.0 })?)?;
+        match self.stand_in {
+            _ if is_worse => None,
+            Some(_) => Some(short),
+            None => misses((self.expected, self.tolerance)),
+        }
     }
 
     /// The points of a scheme that it is about.

@@ -136,6 +136,10 @@ fn ideal__bounds_what_can_be_reached() {
     for reached in ["\"-50%\"", "\"-20%\"", "\"lower\"", "[\"-90%\", \"-40%\"]", "\"up to -10%\""] {
         assert!(!bounded(&claim.replace("\"-70%\"", reached)), "{reached}");
     }
+    // FIFO, under which these flows take longer than under pFabric, does not bound pFabric.
+    let swapped =
+        claim.replace("scheme = \"fcfs\"", "scheme = \"pfabric\"").replace("ideal = \"pfabric\"", "ideal = \"fcfs\"");
+    assert!(!bounded(&swapped));
     let refused = |claim: &str| read(folder.path(), &format!("{head}{claim}")).unwrap_err().render(false);
     assert!(refused(&claim.replace("\"pfabric\"", "\"homa\"")).contains("the sweep has no scheme `homa`"));
     let order = claim.replace("scheme = \"fcfs\"\nbaseline = \"dctcp\"", "schemes = [\"dctcp\", \"fcfs\"]");

@@ -201,8 +201,8 @@ impl<K> Network<K> {
 }
 
 impl<K: Key> Network<K> {
-    /// Prepares for packets from elsewhere and for those of switches' programs, at most so many of each. Every link records what
-    /// happens to them. From here on nothing is allocated, unless a scheme's own part does.
+    /// Prepares for at most `from_elsewhere` packets that were made elsewhere, and `of_programs` packets of switches' programs.
+    /// Every link records what happens to them. From here on only a scheme's own part allocates.
     pub(crate) fn make_ready(&mut self, from_elsewhere: usize, of_programs: usize) {
         let places = from_elsewhere + of_programs;
         self.program_places = Some(of_programs);

@@ -177,6 +177,32 @@ fn madd__by_deadline_as_coflowsim_itself() {
 }
 
 #[test]
+fn madd__a_deadline_counts_1000_of_the_1024_ticks_of_a_second() {
+    // Either coflow alone keeps its bottleneck busy for 38.4 ms. Deadlines are 1.7323 and 1.6974 times as much after the start,
+    // so coflow 1's is the first as long as it starts within 38.4 * 0.0349 * 1,000 / 1,024 = 1.31 ms; of whole seconds, 1.34 ms.
+    let network = switch(6);
+    let ends = |start_us: u64, discipline: Discipline| {
+        let flows = [
+            (0, 1, 1, 6),
+            (0, 2, 1, 6),
+            (0, 1, 4, 24),
+            (0, 2, 4, 24),
+            (1, 1, 1, 24),
+            (1, 5, 1, 24),
+            (1, 1, 2, 6),
+            (1, 5, 2, 6),
+        ];
+        let flows = flows
+            .map(|(key, from, to, megabytes)| flow(u64::from(key) * start_us, from * 6 + to, megabytes * 1_000, key));
+        outcome(&network, &flows, &discipline).ends
+    };
+    let by_deadline = |start_us| ends(start_us, Discipline::MaddByDeadline(by(OrderRule::Fifo)));
+    let by_start = |start_us| ends(start_us, Discipline::Madd(by(OrderRule::Fifo)));
+    assert_ne!(by_deadline(1_305), by_start(1_305));
+    assert_eq!(by_deadline(1_325), by_start(1_325));
+}
+
+#[test]
 fn equal__what_a_flow_cannot_use_of_its_part_stays_idle() {
     // Hosts 0, 1 and 2 send to 3, a third each. Host 2 sends to 4, too: each of its two flows has a half of its link at most,
     // so the flow to 4 is done at 1600 with its MB, and not before, as it would be max-min fairly with two thirds.
