@@ -16,8 +16,8 @@
 //! A run is found by the key of its part, so a change of its settings makes it another run. One line holds one run, so a change
 //! of a run shows as a change of its line.
 //!
-//! The runs of another model are found by their points' words and their seeds. They can be shown, marked as what they are, and
-//! nothing is ever added to them.
+//! The runs of another model are found by the key that they had under it, or else by their points' words, which do not say all
+//! settings. They can be shown, marked as what they are, and nothing is ever added to them.
 
 use crate::claim::Claims;
 use flowsieve_experiment::plan::Plan;
@@ -70,6 +70,8 @@ pub struct Kept {
     /// Why the last result lacked runs, if it did.
     lacked: Option<String>,
     made: Vec<Made>,
+    /// How many of the runs were found by the words of their points.
+    by_words: usize,
 }
 
 /// The file.
@@ -100,6 +102,7 @@ impl Kept {
             notes: Vec::new(),
             lacked: None,
             made: Vec::new(),
+            by_words: 0,
         }
     }
 
@@ -134,7 +137,7 @@ impl Kept {
     /// Gives the runs of another model the keys that an experiment's runs have now, and those of the tests of its causes.
     ///
     /// A run is found by the key that it had under its model, which it shares with the same point of another sweep. Where that
-    /// finds none of a point of the experiment, its runs are found by the point's words. The others are dropped.
+    /// finds none of a point of the experiment, its runs are found by the point's words, and counted. The others are dropped.
     pub fn rename(&mut self, plan: &Plan, tests: &[Plan]) {
         let seeds: BTreeSet<u64> = self.runs.values().map(|run| run.seed).collect();
         let points =
@@ -156,11 +159,23 @@ impl Kept {
         let words = plan.experiment.points.iter().map(PointInfo::whole_name).zip(0..);
         let by_words: BTreeMap<String, usize> = words.filter(|(_, point)| !by_key.contains(point)).collect();
         let renamed = std::mem::take(&mut self.runs).into_values().filter_map(|run| {
-            let (plan, point) = found(&run.key).or_else(|| Some((plan, *by_words.get(&run.point)?)))?;
+            let (plan, point) = match found(&run.key) {
+                Some(found) => found,
+                None => {
+                    let point = *by_words.get(&run.point)?;
+                    self.by_words += 1;
+                    (plan, point)
+                }
+            };
             let key = plan.key(point, run.seed);
             Some((key.clone(), KeptRun { key, ..run }))
         });
         self.runs = renamed.collect();
+    }
+
+    /// How many of the runs of another model were found by the words of their points alone: their settings may be others.
+    pub fn by_words(&self) -> usize {
+        self.by_words
     }
 
     /// Whether it has the run of a part.

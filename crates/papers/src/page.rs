@@ -271,8 +271,17 @@ fn other_models(figures: &[Figure]) -> Option<String> {
         some => format!("The runs of {some} of {} experiments", figures.len()),
     };
     let models: Vec<&str> = models.into_iter().collect();
+    let by_words = |figure: &Figure| match figure.kept.by_words() {
+        0 => None,
+        some => Some(format!("{some} of {}", figure.name)),
+    };
+    let by_words: Vec<String> = figures.iter().filter_map(by_words).collect();
+    let beyond = match by_words.as_slice() {
+        [] => String::new(),
+        some => format!(" Found by the words of their points alone, and maybe of other settings: {}.", some.join(", ")),
+    };
     Some(format!(
-        "{of} were made by model {}. This program has model {now}, whose results may differ (CHANGELOG.md says where).",
+        "{of} were made by model {}. This program has model {now}, whose results may differ (CHANGELOG.md says where).{beyond}",
         models.join(" and ")
     ))
 }

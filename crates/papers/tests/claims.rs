@@ -514,7 +514,15 @@ fn reproduce__runs_of_another_model_are_shown_and_never_mixed() {
     let elsewhere = by_key.replace("\"point\":\"", "\"point\":\"elsewhere, ");
     assert!(!by_key.contains("\"0f") && elsewhere.contains("elsewhere, "));
     std::fs::write(&kept, elsewhere).unwrap();
-    assert_eq!(read(&three, Take::OfAny).estimate(Path::new("nowhere")).left, 0);
+    let found = read(&three, Take::OfAny);
+    assert_eq!(found.estimate(Path::new("nowhere")).left, 0);
+    // Only words, which do not say all settings, leave a doubt.
+    let doubt = "Found by the words of their points alone, and maybe of other settings: ";
+    assert!(!found.other_models().unwrap().contains(doubt));
+    assert_eq!(
+        shown.other_models().unwrap().split_once(doubt).map(|(_, of)| of),
+        Some(format!("{} of fig-1.", shown.figures[0].kept.count()).as_str())
+    );
     let (key, point, seed) = plan.runs.first().map(|run| (&run.key, run.point, run.seed)).unwrap();
     let without = by_key.replace(&plan.key_of_model(point, seed, "7"), &format!("0f{key}"));
     std::fs::write(&kept, without).unwrap();
