@@ -99,7 +99,8 @@ impl Claim {
         };
         let misses =
             |expected| Some(check(expected, &ideal, &self.baselines)).filter(|its| its.verdict == Verdict::Disagrees);
-        let is_worse = check(self.expected.direction(0.0)?, &self.scheme, &[ideal.clone()]).verdict == Verdict::Agrees;
+        let is_worse =
+            check(self.expected.direction(0.0)?, &self.scheme, std::slice::from_ref(&ideal)).verdict == Verdict::Agrees;
         let short = misses(self.expected.direction(if self.stand_in.is_some() { LEAST_SHARE } else { 1.0 })?)?;
         match self.stand_in {
             _ if is_worse => None,
