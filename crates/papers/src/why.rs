@@ -76,6 +76,10 @@ pub(crate) fn tests(
     let mut tests: Vec<(Plan, BTreeSet<String>)> = Vec::new();
     for claim in &claims.measured {
         let Some(WhyTest { set, .. }) = &claim.why_test else { continue };
+        // A scale, or a change of the sweep, may leave out what the claim is about.
+        if !claim.has_points(&main.experiment) {
+            continue;
+        }
         let wrong = |problem: String| Error::File {
             path: file.display().to_string(),
             problem: format!("`why_test` of the claim {:?}: {problem}", claim.id),

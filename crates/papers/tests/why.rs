@@ -1,8 +1,8 @@
 //! Tests of causes, from the file to the page.
 
 use crate::claims::{engines, make};
-use flowsieve_experiment::Error;
 use flowsieve_experiment::plan::Changes;
+use flowsieve_experiment::{Error, Scale};
 use flowsieve_papers::reproduce::{self, Reproduction, Take};
 use std::path::Path;
 
@@ -113,6 +113,12 @@ fn why_test__that_tests_nothing_is_refused_with_its_place() {
         let refused = read(folder.path(), &text).unwrap_err().render(false);
         assert!(refused.contains(said) && refused.contains("fig-1.toml"), "{instead}: {refused}");
     }
+    // A scale that leaves out the claim's load leaves nothing to test of it; the other claim's test stays.
+    let text = FIGURE.replacen("[[claims]]", "[scale.smoke]\nload = 0.4\n\n[[claims]]", 1);
+    std::fs::write(folder.path().join("paper/fig-1.toml"), text).unwrap();
+    let smoke = Changes { scale: Scale::Smoke, ..Changes::default() };
+    let elsewhere = reproduce::read(folder.path(), "paper", &smoke, Take::OfThisModel, &engines()).unwrap();
+    assert_eq!(elsewhere.estimate(Path::new("nowhere")).left, 10);
 }
 
 #[test]
