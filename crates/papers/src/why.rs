@@ -9,14 +9,15 @@
 //! | --- | --- |
 //! | at most half of the gap without it | shown |
 //! | smaller | shown in part |
-//! | not smaller | refuted |
+//! | more than half, somewhere not smaller | refuted |
+//! | at most half at one end, not smaller at the other | not resolved by its test |
 //!
 //! A gap is the distance, as a ratio, from the measured value to the claimed one, at the load where it is largest. A stand-in
 //! has no value to compare: there the change has to bring the claimed direction and a third of the size, and the direction
-//! alone shows the cause in part. Fewer seeds than a claim needs show nothing. `expect` is stated before the run. A cause
-//! without a test is a guess.
+//! alone shows the cause in part. An interval that has neither, and may have that size, resolves nothing. Fewer seeds than a
+//! claim needs show nothing. `expect` is stated before the run. A cause without a test is a guess.
 
-use crate::claim::{Checked, Claim, Claims, Expected, Verdict, WhyTest, verdict};
+use crate::claim::{Checked, Claim, Claims, Expected, LEAST_SHARE, Verdict, WhyTest, verdict};
 use flowsieve_experiment::Error;
 use flowsieve_experiment::engine::Engines;
 use flowsieve_experiment::plan::{self, Changes, Plan};
@@ -35,6 +36,8 @@ pub(crate) enum Cause {
     /// The runs without it are not made.
     NotRun,
     Refuted,
+    /// The runs without it may have the effect, or none.
+    NotResolved,
     InPart,
     Shown,
     /// The measurement bounds what is reachable, other words of the paper contradict the claim, or a stand-in cannot decide it.
@@ -43,10 +46,11 @@ pub(crate) enum Cause {
 
 impl Cause {
     /// All, in the order of totals, with the words of these.
-    pub(crate) const ALL: [(Cause, &str); 7] = [
+    pub(crate) const ALL: [(Cause, &str); 8] = [
         (Cause::Shown, "shown by a run"),
         (Cause::Computed, "settled without a run"),
         (Cause::InPart, "shown in part"),
+        (Cause::NotResolved, "not resolved by its test"),
         (Cause::Refuted, "refuted"),
         (Cause::NotRun, "not tested yet"),
         (Cause::Guess, "a guess"),
@@ -112,24 +116,33 @@ pub(crate) fn shown(claim: &Claim, without: &Checked, with: &Checked) -> Cause {
     if [without.verdict, with.verdict].contains(&Verdict::NotJudged) {
         return Cause::NotRun;
     }
-    if let Some((side, tolerance)) = claim.expected.direction(0.0).filter(|_| claim.stand_in.is_some()) {
+    let share = |share| claim.expected.direction(share).map(|(side, tolerance)| side.accepted(tolerance));
+    if let Some((side, third)) = share(0.0).zip(share(LEAST_SHARE)).filter(|_| claim.stand_in.is_some()) {
         let found = values(claim, with);
         return match with.verdict {
             Verdict::SameDirection => Cause::Shown,
             _ if found.is_empty() => Cause::NotRun,
-            _ if is_within(&found, side.accepted(tolerance)) => Cause::InPart,
+            _ if is_within(&found, side) => Cause::InPart,
+            _ if reaches(&found, third) => Cause::NotResolved,
             _ => Cause::Refuted,
         };
     }
     let gap = |value: f64| gap(claim, value);
+    let (low, high) = claimed(claim);
     let found = values(claim, without).into_iter().map(|(value, _)| gap(value)).reduce(f64::max);
-    let ends = values(claim, with).into_iter().map(|(_, interval)| interval.map(|(low, high)| gap(low).max(gap(high))));
-    let left = ends.reduce(|one, other| Some(one?.max(other?))).flatten();
-    match (found, left) {
+    // The least and the largest gap that the intervals leave.
+    let ends = values(claim, with).into_iter().map(|(_, interval)| {
+        let (from, to) = interval?;
+        let is_met = from <= high && to >= low;
+        Some((if is_met { 0.0 } else { gap(from).min(gap(to)) }, gap(from).max(gap(to))))
+    });
+    let left = ends.reduce(|one, other| one.zip(other).map(|(one, other)| (one.0.max(other.0), one.1.max(other.1))));
+    match (found, left.flatten()) {
+        (Some(found), Some((_, largest))) if largest < found && largest <= found / 2.0 => Cause::Shown,
+        (Some(found), Some((_, largest))) if largest < found => Cause::InPart,
+        (Some(found), Some((least, _))) if 0.0 < found && least <= found / 2.0 => Cause::NotResolved,
         // A value that lies within the claim already has no gap that could fall.
-        (Some(found), Some(left)) if left >= found => Cause::Refuted,
-        (Some(found), Some(left)) if left <= found / 2.0 => Cause::Shown,
-        (Some(_), Some(_)) => Cause::InPart,
+        (Some(_), Some(_)) => Cause::Refuted,
         _ => Cause::NotRun,
     }
 }
@@ -142,6 +155,11 @@ pub(crate) fn came(claim: &Claim, test: &WhyTest, with: &Checked) -> bool {
 /// Whether all of the intervals lies in a set.
 fn is_within(found: &[Found], accepted: (f64, f64)) -> bool {
     found.iter().all(|(_, interval)| verdict(*interval, accepted) == Verdict::Agrees)
+}
+
+/// Whether a part of each interval lies in a set.
+fn reaches(found: &[Found], accepted: (f64, f64)) -> bool {
+    found.iter().all(|(_, interval)| verdict(*interval, accepted) != Verdict::Disagrees)
 }
 
 /// A value with its interval.
@@ -161,10 +179,14 @@ fn values(claim: &Claim, checked: &Checked) -> Vec<Found> {
     }
 }
 
+/// What is claimed. To be close is claimed with its tolerance.
+fn claimed(claim: &Claim) -> (f64, f64) {
+    claim.expected.accepted(if claim.expected == Expected::Close { claim.tolerance } else { 0.0 })
+}
+
 /// The distance of a value to what is claimed, in logarithms.
 fn gap(claim: &Claim, value: f64) -> f64 {
-    let tolerance = if claim.expected == Expected::Close { claim.tolerance } else { 0.0 };
-    let (low, high) = claim.expected.accepted(tolerance);
+    let (low, high) = claimed(claim);
     if value < low { libm::log(low / value) } else { libm::log(value / high).max(0.0) }
 }
 
@@ -187,7 +209,8 @@ mod tests {
             (&change, (0.66, 0.73), Cause::Shown),
             (&change, (0.66, 0.74), Cause::InPart),
             (&change, (0.75, 0.89), Cause::InPart),
-            (&change, (0.70, 0.91), Cause::Refuted),
+            (&change, (0.70, 0.91), Cause::NotResolved),
+            (&change, (0.75, 0.91), Cause::Refuted),
             // Beyond the claim it is as far off on the other side.
             (&change, (0.35, 0.45), Cause::Refuted),
             // Between -40 and -20 %: half of ln(0.9 / 0.8) ends at 0.849.
@@ -209,14 +232,20 @@ mod tests {
         assert_eq!(shown(&change, &few(Verdict::Disagrees), &few(Verdict::NotJudged)), Cause::NotRun);
         assert_eq!(shown(&change, &few(Verdict::NotJudged), &few(Verdict::Agrees)), Cause::NotRun);
         let stand_in = Claim { stand_in: Some("like".into()), ..change };
-        let of =
-            |verdict, high| shown(&stand_in, &Checked::default(), &Checked { verdict, ..measured(0.7, (0.4, high)) });
-        assert_eq!((of(Verdict::SameDirection, 0.6), of(Verdict::NotJudged, 0.6)), (Cause::Shown, Cause::NotRun));
-        assert_eq!((of(Verdict::Weaker, 0.99), of(Verdict::NotResolved, 0.99)), (Cause::InPart, Cause::InPart));
-        assert_eq!(
-            (of(Verdict::NotResolved, 1.01), of(Verdict::OtherDirection, 1.1)),
-            (Cause::Refuted, Cause::Refuted)
-        );
+        let of = |verdict, ends| shown(&stand_in, &Checked::default(), &Checked { verdict, ..measured(0.7, ends) });
+        // A third of -40 % is -13 %.
+        let table = [
+            (Verdict::SameDirection, (0.4, 0.6), Cause::Shown),
+            (Verdict::NotJudged, (0.4, 0.6), Cause::NotRun),
+            (Verdict::Weaker, (0.88, 0.99), Cause::InPart),
+            (Verdict::NotResolved, (0.4, 0.99), Cause::InPart),
+            (Verdict::NotResolved, (0.4, 1.01), Cause::NotResolved),
+            (Verdict::NotResolved, (0.9, 1.01), Cause::Refuted),
+            (Verdict::OtherDirection, (1.02, 1.1), Cause::Refuted),
+        ];
+        for (verdict, ends, expected) in table {
+            assert_eq!(of(verdict, ends), expected, "{verdict:?} {ends:?}");
+        }
     }
 
     #[test]
