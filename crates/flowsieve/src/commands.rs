@@ -46,7 +46,7 @@ pub(crate) struct Cli {
 
 /// A command that only the feature `papers` has.
 const REPRODUCE: &str =
-    if cfg!(feature = "papers") { "\n  flowsieve reproduce awafs/fig05-26 --scale quick" } else { "" };
+    if cfg!(feature = "papers") { "\n  flowsieve reproduce awafs/fig05-03 --scale quick" } else { "" };
 
 fn examples() -> String {
     format!(

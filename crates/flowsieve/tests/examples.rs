@@ -82,7 +82,7 @@ const EXAMPLES: &[(&str, As)] = &[
     ("flowsieve reproduce nos2 --scale quick --dry-run", Whole),
     // All of its runs were measured before.
     ("flowsieve reproduce nos2 --scale quick --from-measured", Whole),
-    ("flowsieve reproduce awafs/fig05-26 --scale quick", Instead("--scale quick", "--scale smoke")),
+    ("flowsieve reproduce awafs/fig05-03 --scale quick", Instead("--scale quick", "--scale smoke")),
     ("flowsieve reproduce nos2/fig06 --page nos2.md", With("--scale smoke")),
     // More seeds would take their two hours.
     ("flowsieve reproduce nos2 --scale quick --resolve --budget 2h", With("--dry-run")),

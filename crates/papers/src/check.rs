@@ -281,7 +281,8 @@ impl Hold<'_> {
     }
 }
 
-fn worst(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
+/// The verdict of several: one that disagrees decides, and one that is open leaves all open.
+pub(crate) fn worst(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
     let rank = |verdict: &Verdict| match verdict {
         Verdict::Agrees | Verdict::SameDirection => 0,
         Verdict::Disagrees | Verdict::OtherDirection => 2,

@@ -78,7 +78,11 @@ impl ClaimRow {
         if self.cause != Cause::Computed {
             self.cause = shown(claim, without, with);
         }
-        let came = if came(claim, test, with) { "" } else { " (not as expected)" };
+        let came = match came(claim, test, with) {
+            Verdict::Agrees => "",
+            Verdict::Disagrees => " (not as expected)",
+            _ => " (not resolved whether as expected)",
+        };
         let expected = claimed(&Claim { expected: test.expect, ..claim.clone() });
         self.test = Some([test.set.join(", "), expected, format!("{}{came}", measured(claim, with))]);
     }

@@ -17,6 +17,7 @@
 //! alone shows the cause in part. An interval that has neither, and may have that size, resolves nothing. Fewer seeds than a
 //! claim needs show nothing. `expect` is stated before the run. A cause without a test is a guess.
 
+use crate::check::worst;
 use crate::claim::{Checked, Claim, Claims, Expected, LEAST_SHARE, Verdict, WhyTest, verdict};
 use flowsieve_experiment::Error;
 use flowsieve_experiment::engine::Engines;
@@ -122,8 +123,8 @@ pub(crate) fn shown(claim: &Claim, without: &Checked, with: &Checked) -> Cause {
         return match with.verdict {
             Verdict::SameDirection => Cause::Shown,
             _ if found.is_empty() => Cause::NotRun,
-            _ if is_within(&found, side) => Cause::InPart,
-            _ if reaches(&found, third) => Cause::NotResolved,
+            _ if of_all(&found, side) == Verdict::Agrees => Cause::InPart,
+            _ if of_all(&found, third) != Verdict::Disagrees => Cause::NotResolved,
             _ => Cause::Refuted,
         };
     }
@@ -147,19 +148,14 @@ pub(crate) fn shown(claim: &Claim, without: &Checked, with: &Checked) -> Cause {
     }
 }
 
-/// Whether what was expected of a test came, all of it.
-pub(crate) fn came(claim: &Claim, test: &WhyTest, with: &Checked) -> bool {
-    is_within(&values(claim, with), test.expect.accepted(claim.tolerance))
+/// Whether what was expected of a test came.
+pub(crate) fn came(claim: &Claim, test: &WhyTest, with: &Checked) -> Verdict {
+    of_all(&values(claim, with), test.expect.accepted(claim.tolerance))
 }
 
-/// Whether all of the intervals lies in a set.
-fn is_within(found: &[Found], accepted: (f64, f64)) -> bool {
-    found.iter().all(|(_, interval)| verdict(*interval, accepted) == Verdict::Agrees)
-}
-
-/// Whether a part of each interval lies in a set.
-fn reaches(found: &[Found], accepted: (f64, f64)) -> bool {
-    found.iter().all(|(_, interval)| verdict(*interval, accepted) != Verdict::Disagrees)
+/// Whether all of the intervals lie in a set; one outside decides.
+fn of_all(found: &[Found], accepted: (f64, f64)) -> Verdict {
+    worst(found.iter().map(|(_, interval)| verdict(*interval, accepted)))
 }
 
 /// A value with its interval.
@@ -249,10 +245,13 @@ mod tests {
     }
 
     #[test]
-    fn came__only_if_all_of_the_interval_is_expected() {
+    fn came__by_all_of_the_interval() {
         let claim = claim(&["b"], Expected::Change(-0.6));
         let test = WhyTest { set: vec!["handshake=none".into()], expect: Expected::Change(-0.4) };
         let came = |low, high| came(&claim, &test, &measured(0.6, (low, high)));
-        assert!(came(0.56, 0.64) && !came(0.54, 0.64) && !came(0.79, 0.81));
+        assert_eq!(
+            [came(0.56, 0.64), came(0.54, 0.64), came(0.79, 0.81)],
+            [Verdict::Agrees, Verdict::NotResolved, Verdict::Disagrees]
+        );
     }
 }

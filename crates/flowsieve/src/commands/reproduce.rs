@@ -27,7 +27,7 @@ use crate::resolve::{Resolvable, Resolving};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  flowsieve reproduce awafs/fig05-26 --scale quick
+  flowsieve reproduce awafs/fig05-03 --scale quick
       runs one figure and prints its claims with what was measured
   flowsieve reproduce nos2 --scale quick --dry-run
       what all of a paper would take
