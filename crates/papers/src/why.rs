@@ -14,7 +14,7 @@
 //!
 //! A gap is the distance, as a ratio, from the measured value to the claimed one, at the load where it is largest. A stand-in
 //! has no value to compare: there the change has to bring the claimed direction and a third of the size, and the direction
-//! alone shows the cause in part. An interval that has neither, and may have that size, resolves nothing. Fewer seeds than a
+//! alone shows the cause in part, if the value comes nearer to the claim. An interval that has neither, and may have that size, resolves nothing. Fewer seeds than a
 //! claim needs show nothing. `expect` is stated before the run. A cause without a test is a guess.
 
 use crate::check::worst;
@@ -117,17 +117,6 @@ pub(crate) fn shown(claim: &Claim, without: &Checked, with: &Checked) -> Cause {
     if [without.verdict, with.verdict].contains(&Verdict::NotJudged) {
         return Cause::NotRun;
     }
-    let share = |share| claim.expected.direction(share).map(|(side, tolerance)| side.accepted(tolerance));
-    if let Some((side, third)) = share(0.0).zip(share(LEAST_SHARE)).filter(|_| claim.stand_in.is_some()) {
-        let found = values(claim, with);
-        return match with.verdict {
-            Verdict::SameDirection => Cause::Shown,
-            _ if found.is_empty() => Cause::NotRun,
-            _ if of_all(&found, side) == Verdict::Agrees => Cause::InPart,
-            _ if of_all(&found, third) != Verdict::Disagrees => Cause::NotResolved,
-            _ => Cause::Refuted,
-        };
-    }
     let gap = |value: f64| gap(claim, value);
     let (low, high) = claimed(claim);
     let found = values(claim, without).into_iter().map(|(value, _)| gap(value)).reduce(f64::max);
@@ -138,9 +127,21 @@ pub(crate) fn shown(claim: &Claim, without: &Checked, with: &Checked) -> Cause {
         Some((if is_met { 0.0 } else { gap(from).min(gap(to)) }, gap(from).max(gap(to))))
     });
     let left = ends.reduce(|one, other| one.zip(other).map(|(one, other)| (one.0.max(other.0), one.1.max(other.1))));
+    let nearer = found.zip(left.flatten()).is_some_and(|(found, (_, largest))| largest < found);
+    let share = |share| claim.expected.direction(share).map(|(side, tolerance)| side.accepted(tolerance));
+    if let Some((side, third)) = share(0.0).zip(share(LEAST_SHARE)).filter(|_| claim.stand_in.is_some()) {
+        let with_it = values(claim, with);
+        return match with.verdict {
+            Verdict::SameDirection => Cause::Shown,
+            _ if with_it.is_empty() => Cause::NotRun,
+            _ if nearer && of_all(&with_it, side) == Verdict::Agrees => Cause::InPart,
+            _ if of_all(&with_it, third) != Verdict::Disagrees => Cause::NotResolved,
+            _ => Cause::Refuted,
+        };
+    }
     match (found, left.flatten()) {
-        (Some(found), Some((_, largest))) if largest < found && largest <= found / 2.0 => Cause::Shown,
-        (Some(found), Some((_, largest))) if largest < found => Cause::InPart,
+        (Some(found), Some((_, largest))) if nearer && largest <= found / 2.0 => Cause::Shown,
+        (Some(_), Some(_)) if nearer => Cause::InPart,
         (Some(found), Some((least, _))) if 0.0 < found && least <= found / 2.0 => Cause::NotResolved,
         // A value that lies within the claim already has no gap that could fall.
         (Some(_), Some(_)) => Cause::Refuted,
@@ -228,7 +229,10 @@ mod tests {
         assert_eq!(shown(&change, &few(Verdict::Disagrees), &few(Verdict::NotJudged)), Cause::NotRun);
         assert_eq!(shown(&change, &few(Verdict::NotJudged), &few(Verdict::Agrees)), Cause::NotRun);
         let stand_in = Claim { stand_in: Some("like".into()), ..change };
-        let of = |verdict, ends| shown(&stand_in, &Checked::default(), &Checked { verdict, ..measured(0.7, ends) });
+        let of = |without, verdict, ends| {
+            let with = Checked { verdict, ..measured(0.7, ends) };
+            shown(&stand_in, &measured(without, (without, without)), &with)
+        };
         // A third of -40 % is -13 %.
         let table = [
             (Verdict::SameDirection, (0.4, 0.6), Cause::Shown),
@@ -239,8 +243,10 @@ mod tests {
             (Verdict::NotResolved, (0.9, 1.01), Cause::Refuted),
             (Verdict::OtherDirection, (1.02, 1.1), Cause::Refuted),
         ];
+        // It had the direction without the change.
+        assert_eq!(of(0.95, Verdict::Weaker, (0.88, 0.99)), Cause::Refuted);
         for (verdict, ends, expected) in table {
-            assert_eq!(of(verdict, ends), expected, "{verdict:?} {ends:?}");
+            assert_eq!(of(1.05, verdict, ends), expected, "{verdict:?} {ends:?}");
         }
     }
 
