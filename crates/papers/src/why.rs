@@ -15,8 +15,7 @@
 //! A gap is the distance, as a ratio, from the measured value to the claimed one, at the load where it is largest. A stand-in
 //! has no value to compare: there the change has to bring the claimed direction and a third of the size, and the direction
 //! alone shows the cause in part, if it comes nearer to the claim. An interval that has neither, and may have that size, resolves
-//! nothing. Where a value lies within the claim and only its interval does not, the claim has to agree with the change. Fewer
-//! seeds than a claim needs show nothing. `expect` is stated before the run. A cause without a test is a guess.
+//! nothing. Fewer seeds than a claim needs show nothing. `expect` is stated before the run. A cause without a test is a guess.
 
 use crate::check::worst;
 use crate::claim::{Checked, Claim, Claims, Expected, LEAST_SHARE, Verdict, WhyTest, verdict};
@@ -144,8 +143,7 @@ pub(crate) fn shown(claim: &Claim, without: &Checked, with: &Checked) -> Cause {
         (Some(found), Some((_, largest))) if nearer && largest <= found / 2.0 => Cause::Shown,
         (Some(_), Some(_)) if nearer => Cause::InPart,
         (Some(found), Some((least, _))) if 0.0 < found && least <= found / 2.0 => Cause::NotResolved,
-        // Its value lay within the claim already, and only its interval did not.
-        (Some(found), Some(_)) if found <= 0.0 && with.verdict == Verdict::Agrees => Cause::Shown,
+        // A value that lies within the claim already has no gap that could fall.
         (Some(_), Some(_)) => Cause::Refuted,
         _ => Cause::NotRun,
     }
@@ -245,12 +243,6 @@ mod tests {
             (Verdict::NotResolved, (0.9, 1.01), Cause::Refuted),
             (Verdict::OtherDirection, (1.02, 1.1), Cause::Refuted),
         ];
-        let close = claim(&["b"], Expected::Close);
-        let of_verdict = |verdict| {
-            let with = Checked { verdict, ..measured(1.0, (0.99, 1.01)) };
-            shown(&close, &measured(1.0, (0.8, 1.2)), &with)
-        };
-        assert_eq!([Verdict::Agrees, Verdict::NotResolved].map(of_verdict), [Cause::Shown, Cause::Refuted]);
         // It had the direction without the change.
         assert_eq!(of(0.95, Verdict::Weaker, (0.88, 0.99)), Cause::Refuted);
         for (verdict, ends, expected) in table {
