@@ -102,8 +102,8 @@ pub fn build(context: &Context<'_>, own: Own) -> Result<Scheme, SettingsError> {
     let sorts = host_port::sorts_host_ports(scope, nic)?;
     let ports = ByPlace::at_places(there, |place| match (place, nic) {
         (Place::Nic, _) if sorts => Ok(PortSpec::unlimited(PortKind::Pifo(PifoRules { fifo_from: None }))),
-        (Place::Nic, Nic::Backpressure { .. }) => port::port(scope, place, own.port.as_ref(), false, reacts),
-        _ => port::port(scope, place, own.port.as_ref(), true, reacts),
+        (Place::Nic, Nic::Backpressure { .. }) => port::port(scope, (place, fabric), own.port.as_ref(), false, reacts),
+        _ => port::port(scope, (place, fabric), own.port.as_ref(), true, reacts),
     })?;
     let shares = Place::ALL.iter().any(|&place| ports.at(place).shares_memory());
     // Ports read tags, and so do receivers that compare priorities.

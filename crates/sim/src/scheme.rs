@@ -6,7 +6,7 @@ use flowsieve_core::admission::Admission;
 use flowsieve_core::marker::Marker;
 use flowsieve_core::scheduler::{Line, PortSite};
 use flowsieve_core::{
-    BalancerSpec, ControllerSpec, Misuse, Place, PortKind, Scheduler, Site, Tagger, TaggerSpec, Time,
+    BalancerSpec, ByteTime, ControllerSpec, Misuse, Place, PortKind, Rate, Scheduler, Site, Tagger, TaggerSpec, Time,
 };
 use flowsieve_transport::TransportSpec;
 
@@ -145,18 +145,27 @@ pub struct PortSpec {
     pub admission: Admission,
     /// ECN.
     pub marker: Marker,
+    /// ECN of ports whose links have one of these rates.
+    pub marker_at: Vec<(Rate, Marker)>,
 }
 
 impl PortSpec {
     /// Builds a port without limits and marks.
     pub fn unlimited(kind: PortKind) -> PortSpec {
-        PortSpec { kind, admission: Admission::Unlimited, marker: Marker::Off }
+        PortSpec { kind, admission: Admission::Unlimited, marker: Marker::Off, marker_at: Vec::new() }
     }
 
     /// Builds a scheduler for a port in front of `line`; `header` is the bytes of a packet's headers. `site` is called only
     /// for custom schedulers.
     pub fn build(&self, line: Line, header: u16, site: impl FnOnce() -> Site) -> Scheduler {
-        self.kind.build(&PortSite { line, header, admission: self.admission, marker: self.marker }, site)
+        let marker = self.marker_of(line.byte_time);
+        self.kind.build(&PortSite { line, header, admission: self.admission, marker }, site)
+    }
+
+    /// Returns how a port marks, by its link's time of a byte.
+    pub fn marker_of(&self, byte_time: ByteTime) -> Marker {
+        let of_rate = self.marker_at.iter().find(|(rate, _)| rate.byte_time() == byte_time);
+        of_rate.map_or(self.marker, |(_, marker)| *marker)
     }
 
     /// Returns the same discipline without limits and marks: a host's port under backpressure.

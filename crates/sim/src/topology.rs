@@ -194,6 +194,15 @@ impl Fabric {
         }
     }
 
+    /// Returns the rates of the links that ports at a place send to, rising.
+    pub fn rates_at(&self, place: Place) -> Vec<Rate> {
+        let there = self.links.iter().filter(|link| self.place_of(link.from) == place);
+        let mut rates: Vec<Rate> = there.map(|link| link.rate).collect();
+        rates.sort_unstable_by_key(|rate| rate.bps());
+        rates.dedup();
+        rates
+    }
+
     /// Returns the propagation and host delays of a packet and its answer between the two hosts that are farthest
     /// apart, without serialisation, over the fastest of their equal-cost paths.
     pub fn base_rtt(&self) -> Time {

@@ -212,6 +212,24 @@ fn marks__at_the_length_that_a_buffer_holds_come_after_losses() {
 }
 
 #[test]
+fn marks__by_rate_are_those_of_the_links() {
+    let of = |marks: &str| {
+        let rest = format!("[network]\n{marks}\nbuffer = \"1MB\"\n[transport]\nmax_window = 2_000");
+        let case = Case { senders: 2, ..case(rack("10Gbps", "80us"), "dctcp", 50_000_000, &rest) };
+        let (warnings, seen) = planned_and_run(&case);
+        (warnings, seen.marked, seen.slowdown)
+    };
+    let early = of("ecn_threshold = \"3KB\"");
+    assert!(early.2 > 1.01 && of("ecn_threshold = \"97.5KB\"").2 < 1.01, "{early:?}");
+    let by_rate = of("ecn_threshold_at = [\"10Gbps: 3KB\"]");
+    assert_eq!((by_rate.1, by_rate.2), (early.1, early.2));
+    let said = "`ecn_threshold_at` = 10Gbps: 3KB is less than a seventh";
+    let advised = "try ecn_threshold_at = [\"10Gbps: 97.5KB\"]";
+    assert!(by_rate.0[0].contains(said) && by_rate.0[0].contains(advised), "{:?}", by_rate.0);
+    assert_eq!(of("ecn_threshold_at = [\"10Gbps: 97.5KB\"]").0, [""; 0]);
+}
+
+#[test]
 fn own_port__drops_what_neither_it_nor_the_path_holds() {
     let of = |window: u32| {
         let rest = format!("[network]\nnic = \"scheme\"\n[transport]\nmax_window = {window}");

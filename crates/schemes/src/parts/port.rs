@@ -1,6 +1,5 @@
 //! Ports, from the settings: discipline, admission, marks.
 
-use flowsieve_core::PortKind;
 use flowsieve_core::admission::Admission;
 use flowsieve_core::bank::BankRules;
 use flowsieve_core::discipline::Discipline;
@@ -11,12 +10,14 @@ use flowsieve_core::marker::{MarkScope, Marker, WHOLE};
 use flowsieve_core::pfabric::PoolRules;
 use flowsieve_core::pifo::PifoRules;
 use flowsieve_core::sp_pifo::SpPifoRules;
+use flowsieve_core::{PortKind, Rate};
 
 use crate::afq;
 use flowsieve_settings::declare;
-use flowsieve_settings::units::format_size;
+use flowsieve_settings::units::{format_rate, format_size, parse_rate, parse_size};
 use flowsieve_settings::{MTU, Place, Scope, Section, Setting, SettingsError};
 use flowsieve_sim::scheme::PortSpec;
+use flowsieve_sim::topology::Fabric;
 
 names! {
     /// The disciplines by the names that settings use.
@@ -122,6 +123,11 @@ declare! {
         "ECN marking threshold K in packets that are counted, whatever their sizes; instead of `ecn_threshold`, whose \
          `pkt` is the bytes of a full one",
     );
+    static ECN_THRESHOLD_AT: Setting<Vec<String>> = Setting::texts(
+        Section::Network, "ecn_threshold_at",
+        "K by the rate of a port's link, such as [\"25Gbps: 244KB\", \"100Gbps: 975KB\"], before any `ecn_threshold`, which is \
+         that of other rates; under RED it is `red_min`, and `red_max` is in proportion",
+    );
     static ECN_COUNTS_ARRIVING: Setting<bool> = Setting::flag(
         Section::Network, "ecn_counts_arriving", "whether the arriving packet counts for the marking threshold",
     )
@@ -171,11 +177,11 @@ pub(super) fn buffer(scope: &Scope<'_>) -> Result<u64, SettingsError> {
     Ok(bytes)
 }
 
-/// Builds a port at one place; `own`: the scheme's; `limited`: with its buffer and marks; `reacts`: some transport may react
-/// to marks.
+/// Builds a port at one place of a fabric; `own`: the scheme's; `limited`: with its buffer and marks;
+/// `reacts`: some transport may react to marks.
 pub(super) fn port(
     scope: &Scope<'_>,
-    place: Place,
+    (place, fabric): (Place, Option<&Fabric>),
     own: Option<&PortKind>,
     limited: bool,
     reacts: bool,
@@ -191,10 +197,10 @@ pub(super) fn port(
     if let PortKind::Pfabric(_) = kind {
         // A pool evicts by rank, within the port's buffer, and marks nothing.
         let limit = buffer(scope)?;
-        return Ok(PortSpec { kind, admission: Admission::PerPort { limit }, marker: Marker::Off });
+        return Ok(PortSpec { admission: Admission::PerPort { limit }, ..PortSpec::unlimited(kind) });
     }
-    let marker = if reacts { marker(scope)? } else { Marker::Off };
-    Ok(PortSpec { kind, admission: admission(scope, place)?, marker })
+    let (marker, marker_at) = if reacts { marker(scope, (place, fabric))? } else { (Marker::Off, Vec::new()) };
+    Ok(PortSpec { kind, admission: admission(scope, place)?, marker, marker_at })
 }
 
 /// Returns whether a port has queues by priority.
@@ -295,9 +301,13 @@ fn admission(scope: &Scope<'_>, place: Place) -> Result<Admission, SettingsError
     }
 }
 
-fn marker(scope: &Scope<'_>) -> Result<Marker, SettingsError> {
+/// Reads how ports at a place mark, and those in front of links of some rates.
+fn marker(
+    scope: &Scope<'_>,
+    (place, fabric): (Place, Option<&Fabric>),
+) -> Result<(Marker, Vec<(Rate, Marker)>), SettingsError> {
     let (length, red) = match scope.read(&MARKING)? {
-        MarkingName::Off => return Ok(Marker::Off),
+        MarkingName::Off => return Ok((Marker::Off, Vec::new())),
         MarkingName::PerPort => (MarkScope::Port, false),
         MarkingName::PerQueue => (MarkScope::Queue, false),
         MarkingName::Red => (MarkScope::Port, true),
@@ -305,29 +315,68 @@ fn marker(scope: &Scope<'_>) -> Result<Marker, SettingsError> {
     };
     let counts_arriving = scope.read(&ECN_COUNTS_ARRIVING)?;
     // What counts as a packet is part of what marks.
-    scope.read(&MTU)?;
+    let mtu = scope.read(&MTU)?;
+    let at = thresholds_at(scope, mtu, fabric)?;
+    let is_stated = |rate: Rate| at.iter().any(|(of, _)| *of == rate);
+    let has_all = fabric.is_some_and(|fabric| fabric.rates_at(place).into_iter().all(is_stated));
+    let threshold = |above: u64| Marker::Threshold { above, scope: length, counts_arriving };
     if !red {
         if let Some(above) = scope.optional(&ECN_PACKETS)? {
-            if scope.is_given(&ECN_THRESHOLD) {
-                let problem = "`ecn_packets` and `ecn_threshold` are both given";
-                return Err(scope.error(&ECN_PACKETS, problem).expected("one of the two"));
+            for (name, is_given) in
+                [(ECN_THRESHOLD.name, scope.is_given(&ECN_THRESHOLD)), (ECN_THRESHOLD_AT.name, !at.is_empty())]
+            {
+                if is_given {
+                    let problem = format!("`ecn_packets` and `{name}` are both given");
+                    return Err(scope.error(&ECN_PACKETS, problem).expected("one of the two"));
+                }
             }
-            return Ok(Marker::Packets { above, scope: length, counts_arriving });
+            return Ok((Marker::Packets { above, scope: length, counts_arriving }, Vec::new()));
         }
-        let above = scope.read(&ECN_THRESHOLD)?;
-        return Ok(Marker::Threshold { above, scope: length, counts_arriving });
+        // What no port has is not part of the configuration.
+        let above = match at.first() {
+            Some((_, above)) if has_all => *above,
+            _ => scope.read(&ECN_THRESHOLD)?,
+        };
+        return Ok((threshold(above), at.into_iter().map(|(rate, above)| (rate, threshold(above))).collect()));
     }
     let min = scope.read(&RED_MIN)?;
     let max = scope.read_or(&RED_MAX, 2 * min)?;
     if max <= min {
         return Err(scope.invalid(&RED_MAX, "more than red_min"));
     }
-    Ok(Marker::Red {
-        min,
-        max,
-        most: (scope.read(&RED_PROBABILITY)? * f64::from(u32::MAX)).round() as u32,
-        weight: (scope.read(&RED_AVERAGE)? * f64::from(WHOLE)).round().max(1.0) as u32,
-        scope: length,
-        counts_arriving,
-    })
+    let most = (scope.read(&RED_PROBABILITY)? * f64::from(u32::MAX)).round() as u32;
+    let weight = (scope.read(&RED_AVERAGE)? * f64::from(WHOLE)).round().max(1.0) as u32;
+    let ramp = |min, max| Marker::Red { min, max, most, weight, scope: length, counts_arriving };
+    let in_proportion = |k: u64| u64::try_from(u128::from(max) * u128::from(k) / u128::from(min.max(1))).ok();
+    let ramps = at.into_iter().map(|(rate, k)| (rate, ramp(k, in_proportion(k).unwrap_or(u64::MAX).max(k + 1))));
+    Ok((ramp(min, max), ramps.collect()))
+}
+
+/// Reads K by rate.
+fn thresholds_at(scope: &Scope<'_>, mtu: u64, fabric: Option<&Fabric>) -> Result<Vec<(Rate, u64)>, SettingsError> {
+    let mut found: Vec<(Rate, u64)> = Vec::new();
+    for text in scope.optional(&ECN_THRESHOLD_AT)?.unwrap_or_default() {
+        let entry = text.split_once(':').and_then(|(rate, k)| {
+            let rate = Rate::new(parse_rate(rate.trim()).ok()?)?;
+            let k = parse_size(k.trim()).ok()?.in_bytes(mtu).filter(|k| *k <= MOST_BYTES)?;
+            Some((rate, k))
+        });
+        let Some((rate, k)) = entry else {
+            let problem = format!("`{text}` is no rate with its threshold");
+            return Err(scope.error(&ECN_THRESHOLD_AT, problem).expected("such as \"25Gbps: 244KB\""));
+        };
+        if found.iter().any(|(other, _)| *other == rate) {
+            return Err(scope.invalid(&ECN_THRESHOLD_AT, "each rate once"));
+        }
+        if let Some(fabric) = fabric.filter(|fabric| fabric.links.iter().all(|link| link.rate != rate)) {
+            let mut rates: Vec<u64> = fabric.links.iter().map(|link| link.rate.bps()).collect();
+            rates.sort_unstable();
+            rates.dedup();
+            let rates: Vec<String> = rates.into_iter().map(format_rate).collect();
+            let problem = format!("`{text}`: no link has this rate");
+            return Err(scope.error(&ECN_THRESHOLD_AT, problem).expected(format!("rates of {}", rates.join(", "))));
+        }
+        found.push((rate, k));
+    }
+    Ok(found)
 }

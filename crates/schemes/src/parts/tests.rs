@@ -1,5 +1,4 @@
 use flowsieve_core::PortKind;
-use flowsieve_core::Time;
 use flowsieve_core::admission::Admission;
 use flowsieve_core::afq::{Beyond, BidStore};
 use flowsieve_core::bank::BankRules;
@@ -9,6 +8,7 @@ use flowsieve_core::pifo::PifoRules;
 use flowsieve_core::sp_pifo::SpPifoRules;
 use flowsieve_core::taggers::bytes::Bytes;
 use flowsieve_core::taggers::message_gap::DemotionByGap;
+use flowsieve_core::{Rate, Time};
 use flowsieve_sim::topology::Fabric;
 
 use super::*;
@@ -69,10 +69,29 @@ fn ns2__the_published_parameters() {
     assert_eq!(tcp(&pias).max_window, 239);
     assert_eq!(tcp(&pias).rto, RtoRule::Constant(Time::from_us(2_000)));
     assert!(matches!(&pias.classes[0].tagger, TaggerSpec::Demotion(pias) if pias.thresholds[0] == 1_395_760));
-    let PortSpec { kind, admission, marker } = pias.ports.at(Place::Leaf);
+    let PortSpec { kind, admission, marker, .. } = pias.ports.at(Place::Leaf);
     assert!(matches!(kind, PortKind::Bank(BankRules { queues: 8, .. })));
     assert_eq!(*admission, Admission::PerPort { limit: 360_000 });
     assert!(matches!(marker, Marker::Threshold { above: 97_500, scope: MarkScope::Port, .. }));
+}
+
+#[test]
+fn ecn_threshold_at__by_the_rate_of_a_ports_link() {
+    let of = |settings: &Settings| scheme("pias", settings).unwrap().ports.at(Place::Leaf).clone();
+    let rates = Raw::List(["25Gbps: 244KB", "100Gbps: 650pkt"].map(|text| (Raw::from(text), Origin::Default)).into());
+    let settings = none_given().with(None, "ecn_threshold_at", rates);
+    let port = of(&settings);
+    let at = |gbps: u64| port.marker_of(Rate::new(gbps * 1_000_000_000).unwrap().byte_time());
+    let k = |above| Marker::Threshold { above, scope: MarkScope::Port, counts_arriving: true };
+    assert_eq!([10, 25, 100].map(at), [97_500, 244_000, 975_000].map(k));
+    // A ramp keeps its proportions.
+    let ramp = settings.with(None, "marking", "red").with(None, "red_min", "100KB").with(None, "red_max", "400KB");
+    let port = of(&ramp.with(None, "red_probability", 0.2));
+    let bounds = |gbps: u64| match port.marker_of(Rate::new(gbps * 1_000_000_000).unwrap().byte_time()) {
+        Marker::Red { min, max, .. } => (min, max),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!([10, 25].map(bounds), [(100_000, 400_000), (244_000, 976_000)]);
 }
 
 #[test]

@@ -17,8 +17,7 @@ const PART_FOR_DCTCP: u64 = 7;
 
 impl Check<'_> {
     pub(super) fn of_ports(&self) -> Vec<String> {
-        let no_mark =
-            self.ports().into_iter().filter_map(|(places, spec)| self.no_mark(&places, spec)).collect::<Vec<_>>();
+        let no_mark = self.ports().into_iter().filter_map(|of| self.no_mark(&of)).collect::<Vec<_>>();
         // Of a place the path that asks most of it.
         let of_place = |place: Place| {
             let queue = |path: &&Path| path.narrow.unwrap_or(path.last.0) == place;
@@ -33,30 +32,35 @@ impl Check<'_> {
         self.planned.scheme.ports.at(place)
     }
 
-    /// Groups the ports of all places by specification.
-    fn ports(&self) -> Vec<(Vec<Place>, &PortSpec)> {
-        let mut all: Vec<(Vec<Place>, &PortSpec)> = Vec::new();
-        for place in Place::ALL {
-            let fabric = self.planned.fabric;
-            let exists = fabric.links.iter().any(|link| fabric.place_of(link.from) == place);
-            if !exists || place == Place::Nic && self.planned.scheme.nic != Nic::Scheme {
+    /// Groups the ports of all places by what they hold and mark.
+    fn ports(&self) -> Vec<Ports<'_>> {
+        let mut all: Vec<Ports<'_>> = Vec::new();
+        let at = |place| self.planned.fabric.rates_at(place).into_iter().map(move |rate| (place, rate));
+        for (place, rate) in Place::ALL.into_iter().flat_map(at) {
+            if place == Place::Nic && self.planned.scheme.nic != Nic::Scheme {
                 continue;
             }
             let spec = self.spec(place);
-            match all.iter_mut().find(|(_, of)| (of.admission, of.marker) == (spec.admission, spec.marker)) {
-                Some((places, _)) => places.push(place),
-                None => all.push((vec![place], spec)),
+            let marker = spec.marker_of(rate.byte_time());
+            // The message names a rate only where its ports have a threshold of their own.
+            let of_rate = spec.marker_at.iter().any(|(other, _)| *other == rate).then_some(rate);
+            match all.iter_mut().find(|of| (of.spec.admission, of.marker, of.rate) == (spec.admission, marker, of_rate))
+            {
+                Some(of) if of.places.contains(&place) => {}
+                Some(of) => of.places.push(place),
+                None => all.push(Ports { places: vec![place], spec, marker, rate: of_rate }),
             }
         }
         all
     }
 
     /// Finds a threshold that no queue reaches.
-    fn no_mark(&self, places: &[Place], spec: &PortSpec) -> Option<String> {
+    fn no_mark(&self, of: &Ports<'_>) -> Option<String> {
         if !self.constants.reacts_to_marks {
             return None;
         }
-        let k = Threshold::of(spec.marker, self.packet)?;
+        let Ports { places, spec, marker, rate } = of;
+        let k = Threshold::of(*marker, self.packet, *rate)?;
         let holds = self.holds(spec, k.scope)?;
         let reached = if k.counts_arriving { holds } else { holds.saturating_sub(self.packet) };
         if k.bytes < reached {
@@ -80,7 +84,9 @@ impl Check<'_> {
         }
         let place = path.narrow.unwrap_or(path.last.0);
         let spec = self.spec(place);
-        let k = Threshold::of(spec.marker, self.packet)?;
+        let rate = queue_rate(path);
+        let of_rate = spec.marker_at.iter().any(|(other, _)| *other == rate).then_some(rate);
+        let k = Threshold::of(spec.marker_of(rate.byte_time()), self.packet, of_rate)?;
         let needed = product(queue_rate(path), path.time) / PART_FOR_DCTCP;
         if k.bytes >= needed {
             return None;
@@ -224,6 +230,15 @@ impl Check<'_> {
     }
 }
 
+/// Ports that hold and mark alike.
+struct Ports<'a> {
+    places: Vec<Place>,
+    spec: &'a PortSpec,
+    marker: Marker,
+    /// The rate of their links, if their threshold is for it alone.
+    rate: Option<Rate>,
+}
+
 /// Returns the rate of the link whose queue a path's flows fill: the slowest one, or that of the receiver.
 fn queue_rate(path: &Path) -> Rate {
     if path.narrow.is_some() { path.rate } else { path.last.1 }
@@ -232,6 +247,8 @@ fn queue_rate(path: &Path) -> Rate {
 /// The length from which a port marks.
 struct Threshold {
     key: &'static str,
+    /// The rate of the links that it is for, if it is stated by rate.
+    rate: Option<Rate>,
     /// Of full packets, if packets are counted.
     bytes: u64,
     scope: MarkScope,
@@ -241,7 +258,7 @@ struct Threshold {
 }
 
 impl Threshold {
-    fn of(marker: Marker, packet: u64) -> Option<Threshold> {
+    fn of(marker: Marker, packet: u64, rate: Option<Rate>) -> Option<Threshold> {
         let (key, bytes, scope, counts_arriving, counted) = match marker {
             Marker::Off => return None,
             Marker::Threshold { above, scope, counts_arriving } => {
@@ -252,19 +269,27 @@ impl Threshold {
             }
             Marker::Red { min, scope, counts_arriving, .. } => ("red_min", min, scope, counts_arriving, None),
         };
-        Some(Threshold { key, bytes, scope, counts_arriving, counted })
+        let key = if rate.is_some() { "ecn_threshold_at" } else { key };
+        Some(Threshold { key, rate, bytes, scope, counts_arriving, counted })
     }
 
     fn in_words(&self) -> String {
         match self.counted {
-            None => units::format_size(self.bytes),
+            None => self.of_rate(self.bytes),
             Some(packet) => format!("{} full packets ({})", self.bytes / packet, units::format_size(self.bytes)),
         }
+    }
+
+    /// Writes a length, with the rate that it is for.
+    fn of_rate(&self, bytes: u64) -> String {
+        let rate = self.rate.map_or_else(String::new, |rate| format!("{}: ", units::format_rate(rate.bps())));
+        rate + &units::format_size(bytes)
     }
 
     /// Writes the setting with another length.
     fn would_be(&self, bytes: u64) -> String {
         match self.counted {
+            None if self.rate.is_some() => format!("{} = [\"{}\"]", self.key, self.of_rate(bytes)),
             None => format!("{} = \"{}\"", self.key, units::format_size(bytes)),
             Some(packet) => format!("{} = {}", self.key, bytes.div_ceil(packet)),
         }
