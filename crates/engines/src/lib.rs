@@ -31,7 +31,7 @@ use flowsieve_sim::topology::FABRIC_SETTINGS;
 
 pub use flow_level::FlowRates;
 pub use setup::Setup;
-pub use simulator::{Packets, check_name, flows};
+pub use simulator::{Packets, PortFacts, check_name, flows, port_facts};
 pub use usual::WORKLOAD as USUAL_WORKLOAD;
 
 /// Describes a scheme for experiments.

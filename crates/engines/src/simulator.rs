@@ -2,8 +2,10 @@
 
 mod cut;
 mod defeats;
+mod facts;
 pub(crate) mod refusals;
 
+pub use facts::{PortFacts, port_facts};
 pub(crate) use refusals::need_coflows;
 
 use crate::flow_level;

@@ -138,7 +138,7 @@ impl Written {
         let fixed_level = |thresholds: &[u64]| (!thresholds.is_empty()).then_some(Fact::Before);
         Some(match tagger {
             TaggerSpec::Custom(_) => return None,
-            TaggerSpec::Plain(_) => Written::default(),
+            TaggerSpec::Plain(_) | TaggerSpec::Fixed(_) => Written::default(),
             TaggerSpec::Demotion(rules) => Written::new(fixed_level(&rules.thresholds), None),
             TaggerSpec::DemotionByGap(rules) if rules.thresholds.is_empty() => Written::default(),
             TaggerSpec::DemotionByGap(_) => {

@@ -48,9 +48,15 @@ impl Ports {
             .map_err(|refused| Error::Input(format!("--ports: {refused}")))
     }
 
-    /// Writes the text of each system that can state thresholds, code points and K by speed.
-    pub(crate) fn configure(&self, thresholds_bytes: &[u64], dscps: &[u8], k: impl Fn(u64) -> u64) -> Configured {
-        if dscps.len() != thresholds_bytes.len() + 1 {
+    /// Writes the text of each system that can state thresholds, code points and K by speed. Without thresholds ports keep their
+    /// queues.
+    pub(crate) fn configure(
+        &self,
+        (thresholds_bytes, dscps): (&[u64], &[u8]),
+        k: impl Fn(u64) -> u64,
+        hosts_are_dctcp: bool,
+    ) -> Configured {
+        if !thresholds_bytes.is_empty() && dscps.len() != thresholds_bytes.len() + 1 {
             return none("there are no DSCPs for local use for so many queues");
         }
         let port = |(name, bps): &(String, u64)| Port { name: name.clone(), rate_bps: *bps, marks_from_bytes: k(*bps) };
@@ -59,6 +65,7 @@ impl Ports {
             thresholds_bytes: thresholds_bytes.to_vec(),
             ports: self.ports.iter().map(port).collect(),
             queues_of_port: self.queues_of_port.clone(),
+            hosts_are_dctcp,
         };
         let (mut written, mut texts) = (Vec::new(), Vec::new());
         for system in System::ALL {

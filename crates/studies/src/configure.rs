@@ -8,6 +8,7 @@
 //! (SONiC binds a WRED profile to a queue alone). So a plan has thresholds that were found with marks by queue.
 
 mod eos;
+mod hosts;
 mod nftables;
 mod nxos;
 mod sonic;
@@ -18,15 +19,17 @@ use std::fmt;
 /// What is wanted of switches and hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
-    /// Code points of the data queues, the highest queue first.
+    /// Code points of the data queues, the highest queue first; none: the ports keep their queues, and mark in all of them.
     pub dscps: Vec<u8>,
-    /// Bytes of a flow after which its packets go to the next queue; one fewer than `dscps`, rising.
+    /// Bytes of a flow after which its packets go to the next queue; one fewer than `dscps`, rising, or none.
     pub thresholds_bytes: Vec<u64>,
     /// The ports, each with its speed.
     pub ports: Vec<Port>,
     /// The queues of a port that may be used, by the switch's own numbers. A higher number is served first. `None`: what
     /// the system has free as it is shipped.
     pub queues_of_port: Option<Vec<u8>>,
+    /// Whether hosts send by DCTCP already.
+    pub hosts_are_dctcp: bool,
 }
 
 /// A switch's port.
@@ -53,11 +56,14 @@ pub enum System {
     Tc,
     /// Linux hosts: rules of nftables that write the code points.
     Nftables,
+    /// Linux hosts: DCTCP by route.
+    Hosts,
 }
 
 impl System {
     /// All of them.
-    pub const ALL: [System; 5] = [System::Sonic, System::Eos, System::NxOs, System::Tc, System::Nftables];
+    pub const ALL: [System; 6] =
+        [System::Sonic, System::Eos, System::NxOs, System::Tc, System::Nftables, System::Hosts];
 
     /// Returns the name of its file.
     pub fn file(self) -> &'static str {
@@ -67,6 +73,7 @@ impl System {
             System::NxOs => "nxos.txt",
             System::Tc => "tc.batch",
             System::Nftables => "nftables.conf",
+            System::Hosts => "hosts.txt",
         }
     }
 
@@ -81,7 +88,8 @@ impl System {
             System::Eos => eos::write(plan),
             System::NxOs => nxos::write(plan),
             System::Tc => tc::write(plan),
-            System::Nftables => Ok(nftables::write(plan)),
+            System::Nftables => nftables::write(plan),
+            System::Hosts => hosts::write(plan),
         }
     }
 }
@@ -136,6 +144,7 @@ pub fn check_ports(ports: &[Port], queues_of_port: Option<&[u8]>) -> Result<(), 
         thresholds_bytes: vec![1],
         ports: ports.to_vec(),
         queues_of_port: queues_of_port.map(<[u8]>::to_vec),
+        hosts_are_dctcp: false,
     };
     let refused = System::ALL.map(|system| system.write(&plan).err());
     let is_wrong = |refused: &Refused| matches!(refused, Refused::Plan(_) | Refused::NoQueue { .. });
@@ -143,7 +152,7 @@ pub fn check_ports(ports: &[Port], queues_of_port: Option<&[u8]>) -> Result<(), 
     let numbered = [System::Sonic, System::Eos, System::NxOs];
     let has_few = |system: &System| matches!(system.write(&plan), Err(Refused::Queues { .. }));
     // One system may state a K that another cannot; the answer says so for each. Hosts have none.
-    let marks = |system: &System| *system != System::Nftables;
+    let marks = |system: &System| !matches!(system, System::Nftables | System::Hosts);
     let refuses = |system: &System| system.write(&plan).is_err();
     let none = numbered.iter().all(has_few) || System::ALL.iter().filter(|system| marks(system)).all(refuses);
     refused.into_iter().flatten().find(|refused| none || is_wrong(refused)).map_or(Ok(()), Err)
@@ -165,10 +174,10 @@ impl Plan {
     fn check(&self) -> Result<(), Refused> {
         let refuse = |problem: String| Err(Refused::Plan(problem));
         let queues = self.dscps.len();
-        if queues < 2 {
-            return refuse(format!("{queues} queues: expected at least 2; one queue needs no configuration"));
+        if queues == 1 {
+            return refuse("1 code point: expected at least 2, or none for ports that keep their queues".to_owned());
         }
-        if self.thresholds_bytes.len() + 1 != queues {
+        if self.thresholds_bytes.len() != queues.saturating_sub(1) {
             return refuse(format!("{} thresholds for {queues} queues", self.thresholds_bytes.len()));
         }
         if self.thresholds_bytes.first() == Some(&0) || !self.thresholds_bytes.is_sorted_by(|one, next| one < next) {
@@ -204,19 +213,30 @@ impl Plan {
     /// # Errors
     /// Fails if there are too few; `more` says what makes more free.
     fn queues(&self, free: &[u8], more: &'static str) -> Result<Queues, Refused> {
-        const MOST: u8 = 7;
-        let mut free = self.queues_of_port.clone().unwrap_or_else(|| free.to_vec());
-        free.sort_unstable();
-        free.dedup();
-        if let Some(&queue) = free.iter().find(|&&queue| queue > MOST) {
-            return Err(Refused::NoQueue { queue, most: MOST });
-        }
+        let free = self.free(free)?;
         let data = self.dscps.len();
         let (Some(&control), true) = (free.last(), free.len() > data) else {
             let more = if self.queues_of_port.is_some() { "" } else { more };
             return Err(Refused::Queues { data, free: free.len(), more });
         };
         Ok(Queues { data: free[..data].iter().rev().copied().collect(), control })
+    }
+
+    /// Returns the queues that may be used, rising.
+    fn free(&self, free: &[u8]) -> Result<Vec<u8>, Refused> {
+        const MOST: u8 = 7;
+        let mut free = self.queues_of_port.clone().unwrap_or_else(|| free.to_vec());
+        free.sort_unstable();
+        free.dedup();
+        match free.iter().find(|&&queue| queue > MOST) {
+            Some(&queue) => Err(Refused::NoQueue { queue, most: MOST }),
+            None => Ok(free),
+        }
+    }
+
+    /// Whether ports keep their queues, and only mark.
+    fn marks_alone(&self) -> bool {
+        self.dscps.is_empty()
     }
 
     /// Refuses thresholds beyond `range`.

@@ -11,6 +11,7 @@ pub mod coflow;
 pub mod deadline_first;
 pub mod demotion;
 pub mod ends;
+pub mod fixed;
 pub mod kept_levels;
 pub mod level_cap;
 pub mod levels;
@@ -45,6 +46,8 @@ catalogue! {
     Custom(Custom<MakeTagger>) => Box<dyn TagPackets>;
     /// All packets are equal.
     Plain(plain::Plain) => plain::Plain;
+    /// All data has one priority.
+    Fixed(fixed::Fixed) => fixed::Fixed;
     /// PIAS's demotion.
     Demotion(demotion::Demotion) => demotion::Demotion;
     /// The same, with messages of a connection distinguished only by time.
@@ -90,7 +93,7 @@ impl TaggerSpec {
     /// Returns whether [`TagPackets::urgency`] distinguishes packets. A custom tagger may.
     pub fn ranks_at_hosts(&self) -> bool {
         match self {
-            TaggerSpec::Plain(_) | TaggerSpec::Ends(_) => false,
+            TaggerSpec::Plain(_) | TaggerSpec::Fixed(_) | TaggerSpec::Ends(_) => false,
             TaggerSpec::Cluster(rules) => rules.ranks_at_hosts(),
             _ => true,
         }

@@ -5,7 +5,7 @@
 //! them. Round trips are those of the fabric's kinds of path ([`Fabric::reaches`]), each between the two hosts that are
 //! farthest apart, with serialisation. So the check takes microseconds for any number of hosts.
 
-mod ports;
+pub(super) mod ports;
 
 use flowsieve_core::{BalancerSpec, Rate, TaggerSpec, Time};
 use flowsieve_experiment::engine::BaseRoundTrip;

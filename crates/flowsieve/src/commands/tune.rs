@@ -13,7 +13,7 @@ use flowsieve_settings::files::{Existing, check_new};
 use flowsieve_studies::configuration::{Configured, Ports, Written};
 use flowsieve_studies::configure::System;
 use flowsieve_studies::thresholds::{self as studies, Deployment, Network, Search, Trial};
-use flowsieve_studies::tune::{self, Effort, Request, Tuned, Work};
+use flowsieve_studies::tune::{self, Effort, Request, Tuned, Unmarked, Work};
 use serde::Serialize;
 use std::ffi::OsString;
 use std::fs;
@@ -78,8 +78,8 @@ pub(crate) struct Tune {
 /// The flow sizes.
 #[derive(Debug, Clone, Args)]
 pub struct Distribution {
-    /// A built-in distribution (see `flowsieve list workloads`)
-    #[arg(long, value_name = "NAME", required_unless_present_any = ["cdf", "sizes"], conflicts_with_all = ["cdf", "sizes"])]
+    /// A built-in distribution (see `flowsieve list workloads`) [default in a search: the sizes of the fabric's file]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["cdf", "sizes"])]
     pub workload: Option<String>,
     /// A file of a distribution: rows of size_bytes,cdf
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -108,7 +108,7 @@ impl Distribution {
 /// What both the search and the model are asked.
 #[derive(Debug, Clone, Args)]
 pub struct AskOptions {
-    /// Load of the host links; by the model several make a table [default by the model: 0.8]
+    /// Load of the host links; by the model several make a table [default: the file's; by the model 0.8]
     #[arg(long, value_name = "LOAD", value_delimiter = ',')]
     pub load: Vec<f64>,
     /// Numbers of queues to try; by the model their number [default: 2..8; by the model 8, and 2 for --method two-level]
@@ -132,13 +132,29 @@ pub struct SearchOptions {
     /// Also try what needs programmable switches: QCluster
     #[arg(long)]
     pub programmable: bool,
+    /// The queue of hosts that do not tag, on the way to all: top, lowest, or its number, 0 being served first
+    #[arg(long, value_name = "QUEUE", default_value = "top", value_parser = unmarked)]
+    pub unmarked: Unmarked,
+    /// Say so if the longest flows of hosts that tag may lose more than this share, such as 0.2
+    #[arg(long, value_name = "SHARE")]
+    pub at_most: Option<f64>,
     /// Seeds of each candidate that is run whole, and as many others for the chosen one; instead of a budget, for the
     /// same answer every time
     #[arg(long, value_name = "N", conflicts_with = "budget")]
     pub seeds: Option<u64>,
-    /// Time for the whole search
-    #[arg(long, value_name = "TIME", default_value = "10m")]
-    pub budget: Budget,
+    /// Time for the whole search [default: 10m, or twice what the least answer takes if that is more]
+    #[arg(long, value_name = "TIME")]
+    pub budget: Option<Budget>,
+}
+
+/// Reads a queue.
+fn unmarked(text: &str) -> Result<Unmarked, String> {
+    match (text, text.parse::<usize>()) {
+        ("top", _) => Ok(Unmarked::Top),
+        ("lowest", _) => Ok(Unmarked::Lowest),
+        (_, Ok(queue)) if queue < 64 => Ok(Unmarked::Queue(queue)),
+        _ => Err("expected top, lowest, or the number of a queue".to_owned()),
+    }
 }
 
 /// By which model, and for which links.
@@ -323,8 +339,10 @@ pub fn tuned(
     step: Step<'_>,
 ) -> Result<Tuned, Error> {
     let TuneOptions { ask, search, ports } = options;
-    let &[load] = &*ask.load else {
-        return Err(Error::Input("--load: expected one load of the host links, such as 0.6".to_owned()));
+    let load = match &*ask.load {
+        [] => None,
+        [load] => Some(*load),
+        _ => return Err(Error::Input("--load: expected one load of the host links, such as 0.6".to_owned())),
     };
     if let Some(flows @ ..100) = ask.flows {
         return Err(Error::Input(format!("--flows {flows}: expected at least 100 flows for a search")));
@@ -339,13 +357,19 @@ pub fn tuned(
     let request = Request {
         fabric: fabric.to_owned(),
         tables: TABLES,
-        wanted: of.wanted(vec![load], None, studies::Method::Background),
+        wanted: of.wanted(load.into_iter().collect(), None, studies::Method::Background),
         load,
         queues: ask.queues.map_or((2, 8), |queues| (queues.fewest, queues.most)),
         markings: markings.into_iter().map(Into::into).collect(),
         programmable: search.programmable,
         flows: ask.flows.map(u64::from),
-        effort: search.seeds.map_or(Effort::Budget(search.budget.0), Effort::Seeds),
+        unmarked: search.unmarked,
+        at_most: search.at_most,
+        effort: match (search.seeds, &search.budget) {
+            (Some(seeds), _) => Effort::Seeds(seeds),
+            (None, Some(budget)) => Effort::Budget { time: budget.0, is_given: true },
+            (None, None) => Effort::Budget { time: BUDGET, is_given: false },
+        },
         jobs,
         out: out.to_owned(),
         replace: ports.1,
@@ -354,6 +378,9 @@ pub fn tuned(
     // The folder belongs to the request, so its results are replaced by those of the same request.
     tune::tune(&request, &mut Here { begun: Instant::now(), jobs, replace: true, step })
 }
+
+/// The time of a search, unless the least answer takes longer.
+const BUDGET: Duration = Duration::from_secs(600);
 
 /// Defaults of the model: the load, the link, the sets of thresholds of a search, and the flows of its runs.
 const LOAD: f64 = 0.8;
@@ -400,6 +427,9 @@ pub fn computed(
 ) -> Result<Computed, Error> {
     let ModelOptions { ask, by } = options;
     let input = |problem: String| Err(Error::Input(problem));
+    if of.workload.is_none() && of.cdf.is_none() && of.sizes.is_none() {
+        return input("sizes of flows: expected --workload, --cdf or --sizes by the model".to_owned());
+    }
     let queues = match ask.queues {
         Some(Span { fewest, most }) if fewest != most => {
             return input(format!("--queues {fewest}..{most}: expected one number by the model, such as {most}"));

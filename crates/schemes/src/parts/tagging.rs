@@ -4,6 +4,7 @@ use flowsieve_core::taggers::aged_levels::AgedLevels;
 use flowsieve_core::taggers::bytes::Bytes;
 use flowsieve_core::taggers::deadline_first::DeadlineFirst;
 use flowsieve_core::taggers::demotion::Demotion;
+use flowsieve_core::taggers::fixed::Fixed;
 use flowsieve_core::taggers::plain::Plain;
 use flowsieve_core::taggers::predicted::Outlived;
 
@@ -20,6 +21,8 @@ names! {
     TaggerName of &TaggerSettings<'_> => TaggerSpec;
     /// Nothing.
     Plain "plain" => |_| Ok(TaggerSpec::Plain(Plain));
+    /// One priority.
+    Fixed "fixed" => |of| Ok(TaggerSpec::Fixed(Fixed(of.context.scope.read(&FIXED_PRIORITY)? as u8)));
     /// PIAS's priority, by the scheme's thresholds, which are filled in later.
     Demotion "demotion" => |_| Ok(TaggerSpec::Demotion(Demotion::default()));
     /// The same, and a rank by it and by the age of the message.
@@ -45,10 +48,15 @@ declare! {
         Section::Scheme,
         "tagger",
         TaggerName::ALL,
-        "what a host writes into packets: nothing; PIAS's priority; the same with a rank by it and by the age of the message; a \
+        "what a host writes into packets: nothing; one priority; PIAS's; the same with a rank by it and by the age of the message; a \
          rank by bytes unacknowledged, bytes left to send, bytes sent, deadline, or bytes left of a predicted size; QCLIMB's \
          priority; or that of the coflow's place in an order",
     );
+    static FIXED_PRIORITY: Setting<u64> = Setting::count(
+        Section::Scheme, "fixed_priority", 0, 63,
+        "tagger = \"fixed\": the priority of all data, such as what a switch's map gives to hosts that mark nothing",
+    )
+    .with_default(0);
     /// What happens to a flow that is larger than predicted.
     pub(crate) static OUTLIVED: Setting<Outlived> = Setting::choice(
         Section::Scheme,

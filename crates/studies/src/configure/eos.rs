@@ -1,6 +1,6 @@
 //! Lines for Arista EOS.
 
-use crate::configure::{ABOVE_DATA, Plan, Refused, Speed};
+use crate::configure::{ABOVE_DATA, Plan, Queues, Refused, Speed};
 use std::fmt::Write;
 
 /// Transmit queues of a port.
@@ -10,10 +10,15 @@ const FREE: [u8; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
 const THRESHOLDS: (u64, u64) = (1, 256_000_000);
 
 pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
-    let queues = plan.queues(&FREE, "")?;
     plan.check_thresholds(THRESHOLDS)?;
+    let alone = plan.marks_alone();
+    // The highest queue is the network's own control.
+    let queues = match alone {
+        true => Queues { data: plan.free(&FREE)?, control: 7 },
+        false => plan.queues(&FREE, "")?,
+    };
     let mut text = String::from(
-        "! Strict priorities and marks by queue for Arista EOS, from Flowsieve.\n\
+        "! Priorities and marks by queue for Arista EOS, from Flowsieve.\n\
          ! Chips of the Jericho family say tx-queue where this says uc-tx-queue. Whether a chip takes a step, minimum\n\
          ! equal to maximum, is for `show qos interfaces` to tell.\n",
     );
@@ -22,23 +27,26 @@ pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
     let mut classes: Vec<(Vec<u8>, u8)> = vec![(ABOVE_DATA.to_vec(), queues.control)];
     classes.extend(plan.dscps.iter().zip(&queues.data).map(|(&dscp, &queue)| (vec![dscp], queue)));
     classes.push((others, lowest));
-    for (dscps, queue) in &classes {
+    for (dscps, queue) in classes.iter().filter(|_| !alone) {
         let dscps: Vec<String> = dscps.iter().map(u8::to_string).collect();
         let _ = writeln!(text, "qos map dscp {} to traffic-class {queue}", dscps.join(" "));
     }
-    for queue in [&queues.data[..], &[queues.control]].concat() {
+    for queue in [&queues.data[..], &[queues.control]].concat().into_iter().filter(|_| !alone) {
         let _ = writeln!(text, "qos map traffic-class {queue} to tx-queue {queue}");
     }
     for (of, ports) in plan.by_speed() {
         let (profile, bytes) =
             (format!("FLOWSIEVE-{}-{}", Speed(of.rate_bps), of.marks_from_bytes), of.marks_from_bytes);
-        let _ = writeln!(text, "qos profile {profile}\n   qos trust dscp");
-        let _ = writeln!(text, "   uc-tx-queue {}\n      priority strict", queues.control);
-        for queue in &queues.data {
+        let _ = writeln!(text, "qos profile {profile}");
+        if !alone {
+            let _ = writeln!(text, "   qos trust dscp\n   uc-tx-queue {}\n      priority strict", queues.control);
+        }
+        let strict = if alone { "" } else { "      priority strict\n" };
+        for queue in queues.data.iter().filter(|queue| !alone || **queue != queues.control) {
             let _ = writeln!(
                 text,
-                "   uc-tx-queue {queue}\n      priority strict\n      random-detect ecn minimum-threshold {bytes} bytes \
-                 maximum-threshold {bytes} bytes max-mark-probability 100 weight 0"
+                "   uc-tx-queue {queue}\n{strict}      random-detect ecn minimum-threshold {bytes} bytes \
+                 maximum-threshold {bytes} bytes max-mark-probability 100 weight 0\n      random-detect ecn count"
             );
         }
         for port in ports {

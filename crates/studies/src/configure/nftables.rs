@@ -1,9 +1,12 @@
 //! Rules of nftables by which a host writes code points: by the bytes that its side of a connection has sent.
 
-use crate::configure::Plan;
+use crate::configure::{Plan, Refused};
 use std::fmt::Write;
 
-pub(crate) fn write(plan: &Plan) -> String {
+pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
+    if plan.marks_alone() {
+        return Err(Refused::Plan("one queue needs no code points".to_owned()));
+    }
     let mut text = String::from(
         "# DSCPs by the bytes of a connection, from Flowsieve: nft -f nftables.conf\n\
          # Needs net.netfilter.nf_conntrack_acct = 1 before connections begin. Counted are whole packets of one direction,\n\
@@ -26,5 +29,5 @@ pub(crate) fn write(plan: &Plan) -> String {
             }
         }
     }
-    text + "\t}\n}\n"
+    Ok(text + "\t}\n}\n")
 }

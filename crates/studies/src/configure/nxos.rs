@@ -10,12 +10,16 @@ const FREE: [u8; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
 const THRESHOLDS: (u64, u64) = (1_000, 256_000_000);
 
 pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
-    let queues = plan.queues(&FREE, "")?;
     plan.check_thresholds(THRESHOLDS)?;
+    if plan.marks_alone() {
+        return Ok(marks_alone(plan));
+    }
+    let queues = plan.queues(&FREE, "")?;
     let mut text = String::from(
         "! Strict priorities and marks by queue for Cisco NX-OS (Nexus 9000), from Flowsieve.\n\
          ! Thresholds are whole kilobytes, rounded up. How many strict levels a model has, and whether it marks in a strict\n\
-         ! class, is for `show queuing interface` to tell.\n",
+         ! class, is for `show queuing interface` to tell. Packets without ECN are dropped above a threshold, unless\n\
+         ! `congestion-control random-detect forward-nonecn` is set.\n",
     );
     let above: Vec<String> = ABOVE_DATA.iter().map(u8::to_string).collect();
     let mut classes = vec![("FS-CONTROL".to_owned(), above.join(","), queues.control)];
@@ -34,18 +38,13 @@ pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
     let _ = writeln!(text, "  class class-default\n    set qos-group {lowest}");
     let speeds = plan.by_speed();
     for (of, _) in &speeds {
-        let kilobytes = of.marks_from_bytes.div_ceil(1_000);
         let _ = writeln!(text, "policy-map type queuing {}", policy(of));
         let first = [queues.control].into_iter().chain(queues.data.iter().copied());
         for (level, queue) in (1..).zip(first) {
             let class = if queue == 0 { "c-out-8q-q-default".to_owned() } else { format!("c-out-8q-q{queue}") };
             let _ = writeln!(text, "  class type queuing {class}\n    priority level {level}");
             if queue != queues.control {
-                let _ = writeln!(
-                    text,
-                    "    random-detect minimum-threshold {kilobytes} kbytes maximum-threshold {kilobytes} kbytes \
-                     drop-probability 100 weight 0 ecn"
-                );
+                let _ = writeln!(text, "    {}", random_detect(of));
             }
         }
     }
@@ -60,6 +59,38 @@ pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
         }
     }
     Ok(text)
+}
+
+/// Marks in the queue of all traffic that no class takes. A policy names all eight queues of a port.
+fn marks_alone(plan: &Plan) -> String {
+    let mut text = String::from(
+        "! Marks in the default queue for Cisco NX-OS (Nexus 9000), from Flowsieve. Thresholds are whole kilobytes, rounded up.\n\
+         ! Packets without ECN are dropped above them, unless `congestion-control random-detect forward-nonecn` is set.\n",
+    );
+    for (of, ports) in plan.by_speed() {
+        let _ = writeln!(text, "policy-map type queuing {}", policy(of));
+        for queue in (1..8).rev() {
+            let _ = writeln!(text, "  class type queuing c-out-8q-q{queue}\n    bandwidth remaining percent 0");
+        }
+        let _ = writeln!(
+            text,
+            "  class type queuing c-out-8q-q-default\n    bandwidth remaining percent 100\n    {}",
+            random_detect(of)
+        );
+        for port in ports {
+            let _ = writeln!(text, "interface {}\n  service-policy type queuing output {}", port.name, policy(of));
+        }
+    }
+    text
+}
+
+/// A step at K.
+fn random_detect(of: &Port) -> String {
+    let kilobytes = of.marks_from_bytes.div_ceil(1_000);
+    format!(
+        "random-detect minimum-threshold {kilobytes} kbytes maximum-threshold {kilobytes} kbytes drop-probability 100 weight 0 \
+         ecn"
+    )
 }
 
 fn policy(of: &Port) -> String {

@@ -18,8 +18,11 @@ const NAME: &str = "FLOWSIEVE";
 
 pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
     let more = ", or --queues-of-port 0,1,2,3,4,5,6,7 where no traffic is lossless and 7 has a buffer profile";
-    let queues = plan.queues(&FREE, more)?;
     plan.check_thresholds(THRESHOLDS)?;
+    if plan.marks_alone() {
+        return marks_alone(plan);
+    }
+    let queues = plan.queues(&FREE, more)?;
     let lowest = queues.data.last().copied().unwrap_or_default();
     // Flow control acts on a queue. Lossless traffic that left its queue would be dropped where it was paused before.
     let offered = plan.queues_of_port.as_deref().unwrap_or(&FREE);
@@ -58,6 +61,19 @@ pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
         "QUEUE": of_queues,
     });
     Ok(format!("{database:#}\n"))
+}
+
+/// Marks in each queue that may be used, under the maps and schedulers that are there.
+fn marks_alone(plan: &Plan) -> Result<String, Refused> {
+    let free = plan.free(&FREE)?;
+    let (mut of_queues, mut profiles) = (Map::new(), Map::new());
+    for (of, ports) in plan.by_speed() {
+        profiles.insert(profile(of), marks(of));
+        for (port, queue) in ports.iter().flat_map(|port| free.iter().map(move |queue| (port, queue))) {
+            of_queues.insert(format!("{}|{queue}", port.name), json!({ "wred_profile": profile(of) }));
+        }
+    }
+    Ok(format!("{:#}\n", json!({ "WRED_PROFILE": profiles, "QUEUE": of_queues })))
 }
 
 /// At most 32 characters: letters, digits, `-` and `_`.

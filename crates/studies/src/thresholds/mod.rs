@@ -190,6 +190,11 @@ impl Asked {
         Ok(Asked { source, law, load, queues: queues as usize })
     }
 
+    /// The law of the sizes.
+    pub(crate) fn law(&self) -> &SizeLaw {
+        &self.law
+    }
+
     fn thresholds(&self, method: Method) -> Result<Thresholds, Error> {
         let Asked { source, law, load, queues } = self;
         let (load, queues) = (*load, *queues);

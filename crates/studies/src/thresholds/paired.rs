@@ -6,7 +6,7 @@
 
 use super::advice::Marking;
 use super::{Asked, Wanted};
-use crate::fabric_file;
+use crate::fabric_file::FabricFile;
 use crate::parallel::in_parallel;
 use flowsieve_core::Place;
 use flowsieve_engines::built_in;
@@ -128,6 +128,8 @@ pub(crate) struct Links {
     pub(crate) rtt_ps: u64,
     /// By place of switches: the slowest link there, for which its ports mark in the comparison.
     pub(crate) slowest: Vec<(Place, u64)>,
+    /// By place of switches: all rates there, rising.
+    pub(crate) at: Vec<(Place, Vec<u64>)>,
 }
 
 /// The `[topology]`, with what is needed to read it.
@@ -151,16 +153,16 @@ impl Site {
                 let mut rates_bps = rates_bps.clone();
                 rates_bps.sort_unstable();
                 rates_bps.dedup();
-                let slowest = vec![(Place::Leaf, host_bps)];
+                let (slowest, at) = (vec![(Place::Leaf, host_bps)], vec![(Place::Leaf, vec![host_bps])]);
                 Ok(Site {
                     text,
                     folder: Folder::default(),
-                    links: Links { host_bps, rates_bps, rtt_ps: *rtt_ps, slowest },
+                    links: Links { host_bps, rates_bps, rtt_ps: *rtt_ps, slowest, at },
                     name: format!("{HOSTS} hosts of {} at one switch", format_rate(host_bps)),
                 })
             }
             Network::Fabric(path, tables) => {
-                let (mut document, fabric) = fabric_file::read(path, *tables)?;
+                let FabricFile { mut document, fabric, .. } = FabricFile::read(path, *tables)?;
                 document.retain(|name, _| name == "topology");
                 Ok(Site {
                     text: document.to_string(),
@@ -177,15 +179,17 @@ impl Links {
     pub(crate) fn of(fabric: &Fabric) -> Links {
         let rates: BTreeSet<u64> = fabric.links.iter().map(|link| link.rate.bps()).collect();
         let of_hosts = fabric.links.iter().filter(|link| matches!(link.from, Node::Host(_)));
-        let slowest = |place: Place| {
-            let there = fabric.links.iter().filter(|link| fabric.place_of(link.from) == place);
-            there.map(|link| link.rate.bps()).min().map(|bps| (place, bps))
+        let at = |place: Place| {
+            let rates: Vec<u64> = fabric.rates_at(place).into_iter().map(|rate| rate.bps()).collect();
+            (!rates.is_empty()).then_some((place, rates))
         };
+        let at: Vec<(Place, Vec<u64>)> = [Place::Leaf, Place::Spine, Place::Core].into_iter().filter_map(at).collect();
         Links {
             host_bps: of_hosts.map(|link| link.rate.bps()).min().unwrap_or_default(),
             rates_bps: rates.into_iter().collect(),
             rtt_ps: fabric.base_rtt().0,
-            slowest: [Place::Leaf, Place::Spine, Place::Core].into_iter().filter_map(slowest).collect(),
+            slowest: at.iter().filter_map(|(place, rates)| Some((*place, *rates.first()?))).collect(),
+            at,
         }
     }
 

@@ -13,7 +13,9 @@ mod candidates;
 mod choose;
 mod folder;
 mod ground;
+mod rollout;
 mod steps;
+mod today;
 mod words;
 
 pub use candidates::{Candidate, Kind, TODAY};
@@ -24,6 +26,7 @@ use flowsieve_experiment::plan::Plan;
 use flowsieve_results::{Ratio, ResultDir};
 use folder::Taken;
 use ground::Ground;
+pub use rollout::{Group, Share};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -31,9 +34,10 @@ use std::time::Duration;
 use steps::{Answer, Tuning};
 
 use crate::configuration::{Ports, Written};
-use crate::fabric_file;
+use crate::fabric_file::FabricFile;
 use crate::thresholds::paired::Links;
 use crate::thresholds::{Asked, Marking, Wanted};
+use flowsieve_settings::units::{format_rate, format_size};
 
 /// What is asked.
 #[derive(Debug, Clone)]
@@ -42,10 +46,10 @@ pub struct Request {
     pub fabric: PathBuf,
     /// Further tables that this experiment may have.
     pub tables: Option<Tables>,
-    /// The sizes; loads, queues and method are not read.
+    /// The sizes; loads, queues and method are not read. If none are named, those of the fabric's file count.
     pub wanted: Wanted,
-    /// Load of the host links.
-    pub load: f64,
+    /// Load of the host links; `None`: the file's.
+    pub load: Option<f64>,
     /// The fewest and the most queues.
     pub queues: (u64, u64),
     /// What ports may compare with K.
@@ -54,6 +58,10 @@ pub struct Request {
     pub programmable: bool,
     /// Flows of a run; by default as many as take some seconds.
     pub flows: Option<u64>,
+    /// The queue of packets without a mark.
+    pub unmarked: Unmarked,
+    /// The most that the longest flows of hosts that tag may lose, as a share of their mean FCT.
+    pub at_most: Option<f64>,
     /// How long to look.
     pub effort: Effort,
     /// Runs at a time.
@@ -66,13 +74,29 @@ pub struct Request {
     pub ports: Option<Ports>,
 }
 
+/// The queue of packets without a mark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unmarked {
+    /// The first that is served: a host that tags only demotes itself.
+    Top,
+    /// This one, from 0, the first that is served.
+    Queue(usize),
+    /// The last that is served.
+    Lowest,
+}
+
 /// How long to look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effort {
     /// So many seeds of each candidate that is run whole, and as many others for the chosen one.
     Seeds(u64),
     /// Until all is resolved, but no longer than this.
-    Budget(Duration),
+    Budget {
+        /// The time.
+        time: Duration,
+        /// Whether the user gave it. Otherwise it grows to what the least answer takes.
+        is_given: bool,
+    },
 }
 
 /// Makes runs and tells the time, for [`tune`].
@@ -123,6 +147,21 @@ pub struct Compared {
     pub cost: Option<Ratio>,
     /// Its seeds.
     pub seeds: u64,
+    /// Its K in per cent of the rule's, if it differs from the chosen one in nothing else.
+    pub k_per_cent: Option<u64>,
+}
+
+/// The times of today's network, of the measured candidate, or of what lies between them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Step {
+    /// The candidate.
+    pub name: String,
+    /// Mean FCT of the smallest flows, in microseconds.
+    pub small_mean_us: Option<f64>,
+    /// Their p99 FCT.
+    pub small_p99_us: Option<f64>,
+    /// Mean FCT of all flows.
+    pub all_mean_us: Option<f64>,
 }
 
 /// A marking threshold.
@@ -132,6 +171,13 @@ pub struct Mark {
     pub rate_bps: u64,
     /// K.
     pub bytes: u64,
+}
+
+impl Mark {
+    /// As the setting `ecn_threshold_at` takes it: "25Gbps: 243.75KB".
+    fn in_words(&self) -> String {
+        format!("{}: {}", format_rate(self.rate_bps), format_size(self.bytes))
+    }
 }
 
 /// The answer.
@@ -147,12 +193,28 @@ pub struct Tuned {
     pub network: String,
     /// Load of the host links.
     pub load: f64,
-    /// K by speed, of the recommended one.
+    /// K by speed, of the recommended one; empty if today's ports are kept.
     pub marks: Vec<Mark>,
+    /// Those of them that are below the K that was asked for: half of what a queue may hold there.
+    pub cut_marks: Vec<Mark>,
     /// Code points of its queues, the highest first; empty for one queue.
     pub dscps: Vec<u8>,
     /// The measured candidate's times over today's, by class; all flows last.
     pub changes: Vec<Change>,
+    /// The times of today's network, of the measured candidate and of what lies between, if anything does.
+    pub steps: Vec<Step>,
+    /// What a roll-out does to whom, by the share of hosts that tag; empty unless several queues by thresholds are recommended.
+    pub shares: Vec<Share>,
+    /// The most that the longest flows of hosts that tag may lose, as the user says.
+    pub at_most: Option<f64>,
+    /// What the runs of the proof warn of.
+    pub warnings: Vec<String>,
+    /// Whether today's hosts all send by DCTCP and its ports mark.
+    pub todays_hosts_are_dctcp: bool,
+    /// The least and the greatest K, in per cent of the rule's, that the runs do not tell from the recommended one.
+    pub k_range: Option<(u64, u64)>,
+    /// Whether the recommended K is the least or the greatest that was tried, and told from the others.
+    pub k_at_end: bool,
     /// All that were run whole, by cost.
     pub compared: Vec<Compared>,
     /// Number of candidates that were tried at all.
@@ -179,22 +241,29 @@ pub struct Tuned {
 /// Fails if the request is wrong, the budget too small for any answer, or a run fails.
 pub fn tune(request: &Request, work: &mut dyn Work) -> Result<Tuned, Error> {
     check(request)?;
-    let Request { wanted, load, markings, programmable, .. } = request;
-    let (_, fabric) = fabric_file::read(&request.fabric, request.tables)?;
-    Asked::read(wanted, *load, request.queues.0)?;
-    let tried = candidates::all(wanted, *load, request.queues, markings, *programmable)?;
-    if let Some(ports) = &request.ports {
-        ports.check(markings, &Links::of(&fabric))?;
+    let Request { markings, programmable, .. } = request;
+    let file = FabricFile::read(&request.fabric, request.tables)?;
+    let (wanted, load) = (today::wanted(&request.wanted, &file)?, today::load(request.load, &file)?);
+    if !(load > 0.0 && load < 1.0) {
+        return Err(Error::Input(format!("--load {load}: expected more than 0 and less than 1")));
     }
-    let taken = Taken::take(&request.out, question(request)?, request.replace)?;
-    let begun = Ground::open((&request.fabric, request.tables), (wanted, *load), request.flows, &request.out).and_then(
-        |ground| {
-            let screened = ground.screen();
-            let tuning = Tuning::new(request, ground, work, tried);
-            tuning.refuse_small_budget(screened.as_ref().ok().copied())?;
-            Ok((tuning, screened))
-        },
-    );
+    Asked::read(&wanted, load, request.queues.0)?;
+    if let Some(ports) = &request.ports {
+        ports.check(markings, &Links::of(&file.fabric))?;
+    }
+    let question = question(request, &wanted, load)?;
+    let number = serde_json::to_vec(&question).map_or(0, |text| {
+        let hash = blake3::hash(&text);
+        u64::from_le_bytes(hash.as_bytes()[..8].try_into().unwrap_or_default())
+    });
+    let taken = Taken::take(&request.out, question, request.replace)?;
+    let begun = Ground::open(&file, request, &wanted, load).and_then(|ground| {
+        let screened = ground.screen();
+        let tried = candidates::all(&wanted, load, request.queues, markings, (*programmable, ground.is_own()))?;
+        let mut tuning = Tuning::new((request, number), ground, work, tried);
+        tuning.settle_budget(screened.as_ref().ok().copied())?;
+        Ok((tuning, screened))
+    });
     let (mut tuning, screened) = match begun {
         Ok(begun) => begun,
         Err(error) => {
@@ -205,7 +274,10 @@ pub fn tune(request: &Request, work: &mut dyn Work) -> Result<Tuned, Error> {
     let finalists = tuning.screen(screened.as_ref().ok().copied())?;
     let choice = tuning.choose(&finalists)?;
     let proof = tuning.prove(&choice)?;
-    let (tuned, files) = tuning.answer(Answer { screened, choice, proof });
+    let mut answer = Answer { screened, choice, proof, shares: Vec::new() };
+    let recommended = tuning.recommended(&answer).clone();
+    answer.shares = tuning.roll_out(&recommended)?;
+    let (tuned, files) = tuning.answer(answer);
     taken.write(&files)?;
     Ok(tuned)
 }
@@ -220,9 +292,6 @@ fn check(request: &Request) -> Result<(), Error> {
     if most > 64 {
         return input(format!("--queues {fewest}..{most}: expected at most 64"));
     }
-    if !(request.load > 0.0 && request.load < 1.0) {
-        return input(format!("--load {}: expected more than 0 and less than 1", request.load));
-    }
     if let Effort::Seeds(seeds) = request.effort
         && !(2..=1_000).contains(&seeds)
     {
@@ -232,13 +301,12 @@ fn check(request: &Request) -> Result<(), Error> {
 }
 
 /// Returns what is asked, as far as the answer depends on it: the effort adds to the same runs.
-fn question(request: &Request) -> Result<BTreeMap<String, String>, Error> {
+fn question(request: &Request, wanted: &Wanted, load: f64) -> Result<BTreeMap<String, String>, Error> {
     let digest = |path: &Path| {
         let read =
             flowsieve_settings::files::read(path, flowsieve_settings::files::MOST_BYTES).map_err(failed(path))?;
         Ok::<_, Error>(blake3::hash(&read).to_hex()[..16].to_owned())
     };
-    let wanted = &request.wanted;
     // A file counts by its contents: an array of Python has another name each time.
     let sizes = match (&wanted.workload, &wanted.cdf, &wanted.sizes) {
         (Some(name), ..) => name.clone(),
@@ -251,14 +319,20 @@ fn question(request: &Request) -> Result<BTreeMap<String, String>, Error> {
     };
     let markings: Vec<&str> = request.markings.iter().map(|marking| marking.setting()).collect();
     let flows = request.flows.map_or_else(|| "by cost".to_owned(), |flows| flows.to_string());
+    let unmarked = match request.unmarked {
+        Unmarked::Top => "top".to_owned(),
+        Unmarked::Queue(queue) => format!("queue {queue}"),
+        Unmarked::Lowest => "lowest".to_owned(),
+    };
     Ok([
         ("fabric", request.fabric.display().to_string()),
         ("sizes", sizes),
-        ("load", request.load.to_string()),
+        ("load", load.to_string()),
         ("queues", format!("{}..{}", request.queues.0, request.queues.1)),
         ("marking", markings.join(", ")),
         ("programmable", request.programmable.to_string()),
         ("flows", flows),
+        ("unmarked", unmarked),
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .into())

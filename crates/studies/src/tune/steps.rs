@@ -3,14 +3,15 @@
 use super::candidates::{Candidate, K_TRIED, Kind};
 use super::choose::{self, Costs, Overall};
 use super::ground::{Ground, Runs};
-use super::{Change, Compared, Effort, Mark, Request, Tuned, Verdict, Work};
+use super::rollout::Share;
+use super::{Change, Compared, Effort, Mark, Request, Step, Tuned, Verdict, Work};
 use crate::configuration::{self, Configured, Ports};
 use crate::thresholds::{Marking, dscp};
 use flowsieve_experiment::Error;
 use flowsieve_experiment::machine::HOPS_PER_SECOND;
 use flowsieve_results::looks::LOOKS;
 use flowsieve_results::statistics::Sureness;
-use flowsieve_results::{Metric, PointSummary, Ratio, Statistic};
+use flowsieve_results::{ClassSummary, Finding, Metric, PointSummary, Ratio, Statistic};
 use std::time::Duration;
 
 /// Seeds of a candidate in the screening: samples of receivers, or whole runs where those rank nothing.
@@ -29,11 +30,15 @@ const FINALISTS: usize = 6;
 /// The candidates for which other marking thresholds are tried.
 const WITH_OTHER_K: usize = 2;
 
-/// The first seed by which the chosen one is measured: none that chose it.
-const PROOF: u64 = 1_001;
+/// Seeds by which the chosen one is measured begin at a multiple of this that the question decides: none has chosen it, and
+/// questions do not share the luck of some seeds.
+const PROOF: u64 = 10_000;
 
 /// The share of the budget that screening and choosing may take.
-const CHOOSING: f64 = 0.6;
+const CHOOSING: f64 = 0.5;
+
+/// The share of it until the chosen one is measured; the rest is for the roll-out.
+const PROVING: f64 = 0.7;
 
 impl Ground {
     /// Returns how receivers are sampled, or why a sample of them ranks nothing here.
@@ -50,15 +55,21 @@ impl Ground {
 
 /// The work on a request.
 pub(super) struct Tuning<'a> {
-    request: &'a Request,
-    ground: Ground,
+    pub(super) request: &'a Request,
+    pub(super) ground: Ground,
     work: &'a mut dyn Work,
     /// All candidates; today's network is the first.
-    candidates: Vec<Candidate>,
+    pub(super) candidates: Vec<Candidate>,
     /// Estimated packet-hops that were made, and the time that they took.
     hops: f64,
     seconds: f64,
-    cut_short: bool,
+    pub(super) cut_short: bool,
+    /// The time that the search has; `None`: a number of seeds is given.
+    budget: Option<Duration>,
+    /// The first seed of the proof.
+    pub(super) proof_seed: u64,
+    /// What the proof's runs warn of.
+    warnings: Vec<String>,
 }
 
 /// What the steps found.
@@ -67,6 +78,7 @@ pub(super) struct Answer {
     pub(super) screened: Result<u32, String>,
     pub(super) choice: Choice,
     pub(super) proof: Option<Proof>,
+    pub(super) shares: Vec<Share>,
 }
 
 /// The outcome of the comparison of whole runs.
@@ -85,6 +97,7 @@ pub(super) struct Proof {
     changes: Vec<Change>,
     seeds: u64,
     helps: bool,
+    steps: Vec<Step>,
 }
 
 fn runs<'a>(
@@ -93,27 +106,51 @@ fn runs<'a>(
     (first_seed, seeds): (u64, u64),
     screen: Option<u32>,
 ) -> Runs<'a> {
-    Runs { title, candidates, first_seed, seeds, screen }
+    Runs { title, candidates, first_seed, seeds, screen, partly: None }
 }
 
 impl<'a> Tuning<'a> {
     pub(super) fn new(
-        request: &'a Request,
+        (request, question): (&'a Request, u64),
         ground: Ground,
         work: &'a mut dyn Work,
         candidates: Vec<Candidate>,
     ) -> Tuning<'a> {
-        Tuning { request, ground, work, candidates, hops: 0.0, seconds: 0.0, cut_short: false }
+        let budget = match request.effort {
+            Effort::Seeds(_) => None,
+            Effort::Budget { time, .. } => Some(time),
+        };
+        let proof_seed = PROOF * (1 + question % 90_000);
+        let warnings = Vec::new();
+        Tuning {
+            request,
+            ground,
+            work,
+            candidates,
+            hops: 0.0,
+            seconds: 0.0,
+            cut_short: false,
+            budget,
+            proof_seed,
+            warnings,
+        }
     }
 
     /// Makes runs, and returns the points' summaries in the candidates' order.
-    fn make(&mut self, what: &str, folder: &str, runs: &Runs<'_>) -> Result<Vec<PointSummary>, Error> {
+    pub(super) fn make(&mut self, what: &str, folder: &str, runs: &Runs<'_>) -> Result<Vec<PointSummary>, Error> {
         let plan = self.ground.plan(runs)?;
         let (out, parts) = (self.request.out.join(folder), self.request.out.join("parts"));
         let begun = self.work.spent();
         let result = self.work.make(what, &plan, &out, &parts)?;
         self.seconds += (self.work.spent() - begun).as_secs_f64();
         self.hops += plan.packet_hops();
+        if folder == "proof" {
+            let text = |finding: Finding| match finding.remedy.as_str() {
+                "" => finding.text,
+                remedy => format!("{}; {remedy}", finding.text),
+            };
+            self.warnings = result.warnings().into_iter().map(text).collect();
+        }
         Ok(result.summary().points.clone())
     }
 
@@ -124,28 +161,29 @@ impl<'a> Tuning<'a> {
     }
 
     /// Whether runs fit into what is left of this share of the budget.
-    fn fits(&self, hops: f64, share: f64) -> bool {
-        match self.request.effort {
-            Effort::Seeds(_) => true,
-            Effort::Budget(budget) => {
-                hops / self.rate() <= share * budget.as_secs_f64() - self.work.spent().as_secs_f64()
-            }
-        }
+    pub(super) fn fits(&self, hops: f64, share: f64) -> bool {
+        self.budget
+            .is_none_or(|budget| hops / self.rate() <= share * budget.as_secs_f64() - self.work.spent().as_secs_f64())
     }
 
     /// Estimates the packet-hops of so many whole runs.
-    fn hops_of(&self, count: u64) -> Result<f64, Error> {
+    pub(super) fn hops_of(&self, count: u64) -> Result<f64, Error> {
         let plan = self.ground.plan(&runs("cost", &self.candidates[..1], (1, 1), None))?;
         Ok(plan.packet_hops() * count as f64)
     }
 
-    pub(super) fn refuse_small_budget(&self, screened: Option<u32>) -> Result<(), Error> {
-        let Effort::Budget(budget) = self.request.effort else { return Ok(()) };
+    /// Refuses a budget that is too small for any answer. One that is not given grows to what an answer takes.
+    pub(super) fn settle_budget(&mut self, screened: Option<u32>) -> Result<(), Error> {
+        let Effort::Budget { time: budget, is_given } = self.request.effort else { return Ok(()) };
         let tried = (self.candidates.len() + (WITH_OTHER_K + 1) * K_TRIED.len()) as f64;
         let samples = screened.map_or(WHOLE_SAMPLES as f64, |every| SAMPLES as f64 / f64::from(every));
-        let whole = (FINALISTS + 1) * LOOKS[0].seeds + 2 * LOOKS[0].seeds;
+        let whole = (FINALISTS + 1) * LOOKS[0].seeds + if self.ground.is_dctcp { 2 } else { 4 } * LOOKS[0].seeds;
         let needs = self.hops_of(1)? * (tried * samples + whole as f64) / (HOPS_PER_SECOND * self.request.jobs as f64);
         if budget.as_secs_f64() >= needs {
+            return Ok(());
+        }
+        if !is_given {
+            self.budget = Some(Duration::from_secs_f64(2.0 * needs));
             return Ok(());
         }
         let whole_seconds = |seconds: f64| Duration::from_secs(seconds.ceil() as u64);
@@ -165,10 +203,24 @@ impl<'a> Tuning<'a> {
             None => (Overall::Fct, WHOLE_SAMPLES),
         };
         let mut order = self.screen_once((overall, seeds), screened)?;
-        let best: Vec<usize> = order.iter().copied().filter(|at| *at != 0).take(WITH_OTHER_K).chain([0]).collect();
-        for at in best {
+        // One queue by the rule is today's network, or comes next.
+        let one = usize::from(self.ground.is_own());
+        let best: Vec<usize> = order.iter().copied().filter(|at| *at > one).take(WITH_OTHER_K).collect();
+        for at in best.iter().copied().chain([one]) {
             let other = self.candidates[at].clone();
-            self.candidates.extend(K_TRIED.map(|per_cent| other.with_k(per_cent)));
+            // What a queue holds may make several K equal.
+            let mut marks = vec![self.ground.marks(100)];
+            for per_cent in K_TRIED {
+                if !marks.contains(&self.ground.marks(per_cent)) {
+                    marks.push(self.ground.marks(per_cent));
+                    self.candidates.push(other.with_k(per_cent));
+                }
+            }
+        }
+        if !self.ground.is_dctcp {
+            let over = |at: usize| Some(&self.candidates[at]).filter(|it| matches!(it.kind, Kind::Thresholds { .. }));
+            let others: Vec<Candidate> = best.into_iter().filter_map(over).map(Candidate::over_todays_hosts).collect();
+            self.candidates.extend(others);
         }
         order = self.screen_once((overall, seeds), screened)?;
         Ok(self.finalists(&order))
@@ -188,7 +240,7 @@ impl<'a> Tuning<'a> {
         let others = || order.iter().copied().filter(|at| *at != 0);
         let rule = |at: usize| match &self.candidates[at].kind {
             Kind::Thresholds { rule, .. } => rule,
-            Kind::OneQueue => "one queue",
+            Kind::Today | Kind::OneQueue => "one queue",
             Kind::Clusters => "clusters",
         };
         let mut found: Vec<usize> = others().take(FINALISTS / 2).collect();
@@ -208,6 +260,12 @@ impl<'a> Tuning<'a> {
             if picked.len() <= FINALISTS && !picked.contains(&at) {
                 picked.push(at);
             }
+        }
+        // A tie in K goes to the rule's, which has to be there for that.
+        for at in picked.clone() {
+            let it = &self.candidates[at];
+            let by_rule = |other: &Candidate| other.k_per_cent == 100 && other.differs_in_k(it);
+            picked.extend(self.candidates.iter().position(by_rule).filter(|rule| !picked.contains(rule)));
         }
         picked
     }
@@ -251,11 +309,15 @@ impl<'a> Tuning<'a> {
         let of_chosen = known.iter().find(|costs| costs.candidate == chosen).cloned();
         let mut compared: Vec<Compared> = known
             .iter()
-            .map(|costs| Compared {
-                name: self.candidates[costs.candidate].name.clone(),
-                queues: self.candidates[costs.candidate].queues,
-                cost: of_chosen.as_ref().and_then(|chosen| costs.over(chosen, Sureness::USUAL)),
-                seeds: seeds_of[costs.candidate],
+            .map(|costs| {
+                let it = &self.candidates[costs.candidate];
+                Compared {
+                    name: it.name.clone(),
+                    queues: it.queues,
+                    cost: of_chosen.as_ref().and_then(|chosen| costs.over(chosen, Sureness::USUAL)),
+                    seeds: seeds_of[costs.candidate],
+                    k_per_cent: it.differs_in_k(&self.candidates[chosen]).then_some(it.k_per_cent),
+                }
             })
             .collect();
         compared.sort_by(|a, b| {
@@ -277,7 +339,7 @@ impl<'a> Tuning<'a> {
     pub(super) fn prove(&mut self, choice: &Choice) -> Result<Option<Proof>, Error> {
         let candidate = if choice.chosen == 0 { choice.several } else { Some(choice.chosen) };
         let Some(candidate) = candidate else { return Ok(None) };
-        let two = [self.candidates[0].clone(), self.candidates[candidate].clone()];
+        let all = self.proven(candidate);
         let mut looks = LOOKS.iter();
         let (mut seeds, mut proof) = (0, None);
         loop {
@@ -286,22 +348,52 @@ impl<'a> Tuning<'a> {
                 (_, Some(look)) => (look.seeds as u64, Sureness { missed: look.missed, ..Sureness::USUAL }),
                 (_, None) => return Ok(proof),
             };
-            if seeds > 0 && !self.fits(self.hops_of(2 * (next - seeds))?, 1.0) {
+            if seeds > 0 && !self.fits(self.hops_of(all.len() as u64 * (next - seeds))?, PROVING) {
                 self.cut_short = true;
                 return Ok(proof);
             }
             seeds = next;
-            let what = format!("measuring {} next to today's network on {seeds} other seeds", two[1].name);
-            let title = title(&two[1]);
-            let points = self.make(&what, "proof", &runs(&title, &two, (PROOF, seeds), None))?;
-            let [today, other] = &points[..] else { return Ok(proof) };
+            let what = format!("measuring {} next to today's network on {seeds} other seeds", all[1].name);
+            let title = title(&all[1]);
+            let points = self.make(&what, "proof", &runs(&title, &all, (self.proof_seed, seeds), None))?;
+            let [today, other, ..] = &points[..] else { return Ok(proof) };
             let found = of_two(candidate, (today, other), seeds, sureness);
             let resolved = is_resolved(&found.changes);
-            proof = Some(found);
+            // Nothing lies between two candidates.
+            let between = if all.len() > 2 { all.iter().zip(&points).map(step).collect() } else { Vec::new() };
+            proof = Some(Proof { steps: between, ..found });
             if resolved || matches!(self.request.effort, Effort::Seeds(_)) {
                 return Ok(proof);
             }
         }
+    }
+
+    /// Lists what is measured: today's network, the candidate, and where today's hosts or ports differ from those of all
+    /// candidates, what lies between: one queue with DCTCP, and the candidate's queues over today's hosts.
+    fn proven(&self, candidate: usize) -> Vec<Candidate> {
+        let it = &self.candidates[candidate];
+        let mut all = vec![self.candidates[0].clone(), it.clone()];
+        if self.ground.is_own() && it.queues > 1 {
+            all.push(Candidate::one_queue());
+            if !self.ground.is_dctcp && matches!(it.kind, Kind::Thresholds { .. }) && !it.as_today {
+                all.push(it.over_todays_hosts());
+            }
+        }
+        all
+    }
+}
+
+/// Returns the times of a candidate.
+fn step((candidate, point): (&Candidate, &PointSummary)) -> Step {
+    let of = |class: Option<&ClassSummary>, statistic| {
+        class.and_then(|class| class.estimate(Metric::Fct, statistic)).map(|found| found.value / 1e6)
+    };
+    let (small, all) = (point.classes.first(), point.classes.last());
+    Step {
+        name: candidate.name.clone(),
+        small_mean_us: of(small, Statistic::Mean),
+        small_p99_us: of(small, Statistic::P99),
+        all_mean_us: of(all, Statistic::Mean),
     }
 }
 
@@ -330,7 +422,7 @@ fn of_two(candidate: usize, (today, other): (&PointSummary, &PointSummary), seed
         })
         .collect();
     let helps = helps(&changes);
-    Proof { candidate, changes, seeds, helps }
+    Proof { candidate, changes, seeds, helps, steps: Vec::new() }
 }
 
 /// Whether small flows or all flows gain for certain, and all flows do not lose for certain.
@@ -352,46 +444,66 @@ fn is_resolved(changes: &[Change]) -> bool {
 }
 
 impl Tuning<'_> {
+    /// Returns the chosen candidate, if the proof shows that it helps.
+    pub(super) fn recommended(&self, answer: &Answer) -> &Candidate {
+        let helps = |proof: &Proof| proof.helps && proof.candidate == answer.choice.chosen;
+        &self.candidates[if answer.proof.as_ref().is_some_and(helps) { answer.choice.chosen } else { 0 }]
+    }
+
     /// Puts the answer together, with the files that say it.
     pub(super) fn answer(self, answer: Answer) -> (Tuned, Vec<(String, String)>) {
-        let Answer { screened, choice, proof } = answer;
-        let proven = proof.as_ref().is_some_and(|proof| proof.helps && proof.candidate == choice.chosen);
-        let recommended = self.candidates[if proven { choice.chosen } else { 0 }].clone();
+        let recommended = self.recommended(&answer).clone();
+        let proven = recommended.kind != Kind::Today;
+        let Answer { screened, choice, proof, shares } = answer;
         let verdict = match (proven, recommended.queues) {
             (false, _) => Verdict::KeepOneQueue,
             (true, 1) => Verdict::OneQueueOtherK,
             (true, _) => Verdict::Use,
         };
-        let marks = self.ground.marks(recommended.k_per_cent);
-        let marks: Vec<Mark> = marks.into_iter().map(|(rate_bps, bytes)| Mark { rate_bps, bytes }).collect();
+        // Ports that stay as they are keep their marks, which the file of the fabric has.
+        let marks = if recommended.as_today { Vec::new() } else { self.ground.marks(recommended.k_per_cent) };
         let queues = recommended.queues;
         let dscps: Vec<u8> = match queues {
             1 => Vec::new(),
             _ => (0..queues).map_while(|queue| dscp(queue, queues)).collect(),
         };
-        let (configuration, mut files) = configured(self.request.ports.as_ref(), verdict, &recommended, &marks, &dscps);
+        // What is assumed of hosts is not known.
+        let is_dctcp = self.ground.is_dctcp && !self.ground.today.is_assumed;
+        let ports = self.request.ports.as_ref();
+        let (configuration, mut files) = configured(ports, &recommended, (&marks, &dscps), is_dctcp);
         let measured = proof.as_ref().map(|proof| self.candidates[proof.candidate].clone());
         let seeds = proof.as_ref().map_or(0, |proof| proof.seeds);
-        if let Some(measured) = &measured {
-            let two = [self.candidates[0].clone(), measured.clone()];
-            let title = title(measured);
-            files.push(("experiment.toml".to_owned(), self.ground.text(&runs(&title, &two, (PROOF, seeds), None))));
+        if let (Some(measured), Some(proof)) = (&measured, &proof) {
+            let (all, title) = (self.proven(proof.candidate), title(measured));
+            let text = self.ground.text(&runs(&title, &all, (self.proof_seed, seeds), None));
+            files.push(("experiment.toml".to_owned(), text));
         }
+        let cut_marks = if marks.is_empty() { Vec::new() } else { self.ground.cut_marks(recommended.k_per_cent) };
+        let (k_range, k_at_end) = k_that_does_as_well(&choice.compared, &recommended);
+        let (changes, steps) = proof.map_or_else(Default::default, |proof| (proof.changes, proof.steps));
         let tuned = Tuned {
             verdict,
             recommended,
             measured,
             network: self.ground.in_words(),
-            load: self.request.load,
+            load: self.ground.load,
+            cut_marks,
             marks,
             dscps,
-            changes: proof.map_or_else(Vec::new, |proof| proof.changes),
+            changes,
+            steps,
+            shares,
+            at_most: self.request.at_most,
+            warnings: self.warnings,
+            todays_hosts_are_dctcp: self.ground.is_dctcp,
+            k_range,
+            k_at_end,
             compared: choice.compared,
             candidates: self.candidates.len(),
             screened: screened.as_ref().ok().copied(),
             not_screened: screened.err(),
             seeds_of_choice: choice.seeds,
-            seeds_of_proof: (PROOF, seeds),
+            seeds_of_proof: (self.proof_seed, seeds),
             cut_short: self.cut_short,
             configuration,
             folder: self.request.out.clone(),
@@ -402,21 +514,35 @@ impl Tuning<'_> {
     }
 }
 
+/// Returns the K, in per cent of the rule's, that cost as little as the chosen one for all that the runs tell, from the least
+/// to the greatest; and whether the chosen one is the last that was tried, and better than the one before.
+fn k_that_does_as_well(compared: &[Compared], recommended: &Candidate) -> (Option<(u64, u64)>, bool) {
+    let told = |it: &Compared| it.cost.is_some_and(|cost| cost.is_resolved());
+    let tried = || compared.iter().filter_map(|it| Some((it.k_per_cent?, it)));
+    let equal = || tried().filter(|(k, it)| *k == recommended.k_per_cent || !told(it)).map(|(k, _)| k);
+    let range = equal().min().zip(equal().max()).filter(|(least, most)| least < most);
+    let is_end = |of: Option<u64>| of == Some(recommended.k_per_cent);
+    let at_end = is_end(tried().map(|(k, _)| k).min()) || is_end(tried().map(|(k, _)| k).max());
+    (range, range.is_none() && at_end && tried().count() > 1)
+}
+
 /// Writes the configuration of a recommendation, if ports were named.
 fn configured(
     ports: Option<&Ports>,
-    verdict: Verdict,
     recommended: &Candidate,
-    marks: &[Mark],
-    dscps: &[u8],
+    (marks, dscps): (&[Mark], &[u8]),
+    hosts_are_dctcp: bool,
 ) -> Configured {
     let Some(ports) = ports else { return (Vec::new(), Vec::new()) };
-    let Kind::Thresholds { bytes, .. } = &recommended.kind else {
-        return configuration::none(match (verdict, &recommended.kind) {
-            (_, Kind::Clusters) => "clusters need a program of the switch",
-            (Verdict::OneQueueOtherK, _) => "one queue needs only another marking threshold",
-            _ => "one queue needs none",
-        });
+    let bytes: &[u64] = match &recommended.kind {
+        _ if recommended.kind == Kind::Today => return configuration::none("today's network is to be kept"),
+        _ if recommended.as_today => {
+            return configuration::none("ports keep today's marks, which are not Flowsieve's to write");
+        }
+        Kind::Clusters => return configuration::none("clusters need a program of the switch"),
+        Kind::Thresholds { bytes, .. } => bytes,
+        _ => &[],
     };
-    ports.configure(bytes, dscps, |bps| marks.iter().find(|mark| mark.rate_bps == bps).map_or(0, |mark| mark.bytes))
+    let k = |bps| marks.iter().find(|mark| mark.rate_bps == bps).map_or(0, |mark| mark.bytes);
+    ports.configure((bytes, dscps), k, hosts_are_dctcp)
 }

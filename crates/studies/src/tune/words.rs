@@ -1,7 +1,7 @@
 //! The answer in words: a paragraph that says what to do, then the figures behind it.
 
 use super::candidates::{Candidate, Kind};
-use super::{Change, Compared, Tuned, Verdict};
+use super::{Change, Compared, Group, Mark, Share, Step, Tuned, Verdict};
 use crate::thresholds::Marking;
 use flowsieve_results::Ratio;
 use flowsieve_settings::units::{format_rate, format_size};
@@ -63,33 +63,39 @@ impl Tuned {
 
     /// What to do, what it gains, what it costs, and where it does not help, in a paragraph.
     pub fn paragraph(&self) -> String {
+        let dctcp = match self.todays_hosts_are_dctcp || self.recommended.as_today {
+            true => "",
+            false => ", with DCTCP at all hosts",
+        };
         let mut text = match self.verdict {
-            Verdict::Use => format!("Use {}.", self.recommended.with_marks()),
+            Verdict::Use => format!("Use {}{dctcp}.", self.recommended.with_marks()),
             Verdict::OneQueueOtherK => {
                 let per_cent = self.recommended.k_per_cent;
-                format!("Keep one queue, and mark at {per_cent} % of the K that the rule gives.")
+                format!("Keep one queue{dctcp}, and mark at {per_cent} % of the K that the rule gives.")
             }
             Verdict::KeepOneQueue => match &self.measured {
                 Some(measured) => {
                     let all = self.changes.last().and_then(|all| all.mean);
                     format!(
-                        "Keep one queue: the best of the others, {}, changes the mean FCT of all flows by {}.",
+                        "Keep one queue, as today: the best of the others, {}, changes the mean FCT of all flows by {}.",
                         measured.with_marks(),
                         plus_minus(all)
                     )
                 }
-                None => "Keep one queue: no other candidate differs from it.".to_owned(),
+                None => "Keep one queue, as today: no other candidate differs from it.".to_owned(),
             },
         };
+        text += &self.of_k();
         let told = self.told();
         let list = |which: &dyn Fn(Option<Ratio>) -> bool| {
             let found = told.iter().filter(|(_, ratio)| which(*ratio));
             found.map(|(what, ratio)| format!("{what} {}", is_changed(*ratio))).collect::<Vec<_>>()
         };
         let of_it = if self.verdict == Verdict::KeepOneQueue { "With it" } else { "On this fabric" };
-        for (begin, found) in
-            [(format!(" {of_it}, compared with one queue, "), list(&gains)), (" It costs: ".to_owned(), list(&loses))]
-        {
+        for (begin, found) in [
+            (format!(" {of_it}, compared with today's network, "), list(&gains)),
+            (" It costs: ".to_owned(), list(&loses)),
+        ] {
             if !found.is_empty() {
                 let _ = write!(text, "{begin}{}.", found.join("; "));
             }
@@ -102,7 +108,96 @@ impl Tuned {
         if !open.is_empty() {
             let _ = write!(text, " It does not change what these runs can tell in {}.", open.join(", "));
         }
+        text += &self.of_roll_out();
+        for warning in &self.warnings {
+            let _ = write!(text, " The runs warn: {warning}.");
+        }
         text
+    }
+
+    /// Who loses on the way, at which share of hosts that tag.
+    fn of_roll_out(&self) -> String {
+        let mut text = String::new();
+        let (mut all_within, mut open) = (!self.shares.is_empty(), Vec::new());
+        for share in &self.shares {
+            let (beyond, not_told) = share.harm();
+            all_within &= beyond.is_empty() && not_told.is_empty();
+            for (name, ratio) in beyond {
+                let _ =
+                    write!(text, " While {} % of the hosts tag, {name} {}.", share.per_cent, is_changed(Some(ratio)));
+            }
+            if !not_told.is_empty() {
+                open.push(share.per_cent.to_string());
+            }
+        }
+        if all_within {
+            text += " At no share of hosts that tag does anybody lose: hosts that do not tag, and short flows of those that do, are \
+                     at most 5 % slower on average, and 10 % at p99.";
+        }
+        if !open.is_empty() {
+            let _ =
+                write!(text, " With {} % of the hosts tagging, so few seeds do not tell all of it.", open.join(", "));
+        }
+        let large = self.shares.iter().filter_map(|share| Some((share, share.tagging.as_ref()?.large_mean?)));
+        let most = large.max_by(|(_, one), (_, other)| one.value.total_cmp(&other.value));
+        if let (Some(at_most), Some((share, ratio))) = (self.at_most, most)
+            && ratio.interval.is_none_or(|(_, high)| high > 1.0 + at_most)
+        {
+            let _ = write!(
+                text,
+                " The longest flows of hosts that tag may lose more than the {:.0} % of --at-most: {} while {} % tag.",
+                100.0 * at_most,
+                change(Some(ratio)),
+                share.per_cent
+            );
+        }
+        text
+    }
+
+    /// The roll-out as rows.
+    fn shares(&self) -> Vec<[String; 7]> {
+        let ratio = |of: Option<Ratio>| match of.and_then(|of| Some((of.value, of.interval?))) {
+            Some((value, (low, high))) => format!("{value:.2} ({low:.2}-{high:.2})"),
+            None => "n/a".to_owned(),
+        };
+        let row = |share: &Share| {
+            let of = |group: &Option<Group>, what: fn(&Group) -> Option<Ratio>| {
+                group.as_ref().map_or_else(|| "-".to_owned(), |group| ratio(what(group)))
+            };
+            [
+                format!("{} % ({})", share.per_cent, share.hosts),
+                of(&share.others, |of| of.all_mean),
+                of(&share.others, |of| of.small_mean),
+                of(&share.others, |of| of.small_p99),
+                of(&share.tagging, |of| of.small_mean),
+                of(&share.tagging, |of| of.small_p99),
+                of(&share.tagging, |of| of.large_mean),
+            ]
+        };
+        self.shares.iter().map(row).collect()
+    }
+
+    /// What these runs tell of K.
+    fn of_k(&self) -> String {
+        let mut text = String::new();
+        if let Some((least, most)) = self.k_range.filter(|_| !self.marks.is_empty()) {
+            let _ = write!(text, " K does not matter here between {least} and {most} % of the rule's.");
+        }
+        if self.k_at_end && !self.marks.is_empty() {
+            text += " That K is at the end of what was tried: a further one may do better.";
+        }
+        for mark in &self.cut_marks {
+            let (bytes, rate) = (format_size(mark.bytes), format_rate(mark.rate_bps));
+            let _ = write!(text, " At {rate} K is {bytes}, half of what a queue may hold there.");
+        }
+        text
+    }
+
+    /// What each step from today's network gains, as rows of a name and three times.
+    fn steps(&self) -> Vec<[String; 4]> {
+        let time = |us: Option<f64>| us.map_or_else(|| "n/a".to_owned(), |us| format!("{us:.1}"));
+        let row = |of: &Step| [of.name.clone(), time(of.small_mean_us), time(of.small_p99_us), time(of.all_mean_us)];
+        self.steps.iter().map(row).collect()
     }
 
     /// The lines of a switch and of experiments.
@@ -112,10 +207,12 @@ impl Tuned {
             let listed: Vec<String> = bytes.iter().map(|bytes| format!("\"{}\"", format_size(*bytes))).collect();
             let _ = writeln!(text, "thresholds = [{}]", listed.join(", "));
         }
-        let _ = writeln!(text, "marking = \"{}\"", self.recommended.marking.setting());
-        for mark in &self.marks {
-            let (bytes, rate) = (format_size(mark.bytes), format_rate(mark.rate_bps));
-            let _ = writeln!(text, "ecn_threshold = \"{bytes}\"    # at {rate}");
+        if self.marks.is_empty() {
+            text += "marks: as today\n";
+        } else {
+            let marks: Vec<String> = self.marks.iter().map(Mark::in_words).collect();
+            let _ = writeln!(text, "marking = \"{}\"", self.recommended.marking.setting());
+            let _ = writeln!(text, "ecn_threshold_at = {marks:?}");
         }
         if !self.dscps.is_empty() {
             let dscps: Vec<String> = self.dscps.iter().map(u8::to_string).collect();
@@ -147,7 +244,7 @@ impl Tuned {
         };
         let (first, seeds) = self.seeds_of_proof;
         let mut text = format!(
-            "Simulated: {}. {tried}, next to today's network (one queue with ECN). It was chosen on {} seeds; the figures are from \
+            "Simulated: {}. {tried}, next to today's network. It was chosen on {} seeds; the figures are from \
              {seeds} others ({first} to {}), with 95 % intervals.",
             self.network,
             self.seeds_of_choice,
@@ -174,6 +271,29 @@ impl Tuned {
                     writeln!(text, "{:<14}  {:>8}  {:<34}  {}", of.class, of.flows, change(of.mean), change(of.p99));
             }
         }
+        if !self.steps.is_empty() {
+            let head = "mean and p99 FCT of the smallest flows and mean FCT of all, in us";
+            let _ = writeln!(text, "\nfrom today's network, step by step: {head}");
+            for [name, mean, p99, all] in self.steps() {
+                let _ = writeln!(text, "  {name:<36}  {mean:>10}  {p99:>10}  {all:>10}");
+            }
+        }
+        if !self.shares.is_empty() {
+            let head = [
+                "hosts that tag",
+                "others: mean",
+                "short mean",
+                "short p99",
+                "tagging: short",
+                "short p99",
+                "long mean",
+            ];
+            let _ = writeln!(text, "\nroll-out, FCTs over one queue:");
+            for row in [head.map(str::to_owned)].into_iter().chain(self.shares()) {
+                let cells: Vec<String> = row.iter().map(|cell| format!("{cell:<17}")).collect();
+                let _ = writeln!(text, "  {}", cells.concat().trim_end());
+            }
+        }
         text += "\nrun whole, by cost (the geometric mean of the small flows' p99 FCT and all flows' mean FCT):\n";
         for other in &self.compared {
             let _ = writeln!(text, "  {:<24}  {:>2} queues  {}", other.name, other.queues, self.cost_of(other));
@@ -186,11 +306,28 @@ impl Tuned {
         let mut text = format!("# What would help\n\n{}\n\n{}\n\n", self.paragraph(), self.how());
         let _ = write!(text, "## Settings\n\n```text\n{}```\n\n", self.settings());
         if !self.changes.is_empty() {
-            text += "## Changes by size\n\nMeasured next to one queue, over the same flows.\n\n\
+            text += "## Changes by size\n\nMeasured next to today's network, over the same flows.\n\n\
                      | flows | number | mean FCT | p99 FCT |\n| --- | --- | --- | --- |\n";
             for of in &self.changes {
                 let (mean, p99) = (change(of.mean), change(of.p99));
                 let _ = writeln!(text, "| {} | {} | {mean} | {p99} |", of.class, of.flows);
+            }
+        }
+        if !self.steps.is_empty() {
+            text += "\n## From today's network, step by step\n\nTimes in us. `one-queue` has DCTCP at all hosts, and marks at the \
+                     rule's K.\n\n| | mean FCT of the smallest flows | their p99 FCT | mean FCT of all |\n| --- | ---: | ---: | \
+                     ---: |\n";
+            for [name, mean, p99, all] in self.steps() {
+                let _ = writeln!(text, "| {name} | {mean} | {p99} | {all} |");
+            }
+        }
+        if !self.shares.is_empty() {
+            text += "\n## Roll-out\n\nAll switches have the queues, and this share of hosts tags. FCTs are over those of one queue, \
+                     with the same flows. The first three columns are of hosts that do not tag, the others of those that do.\n\n\
+                     | hosts that tag | all flows, mean | short, mean | short, p99 | short, mean | short, p99 | long, mean |\n\
+                     | --- | --- | --- | --- | --- | --- | --- |\n";
+            for row in self.shares() {
+                let _ = writeln!(text, "| {} |", row.join(" | "));
             }
         }
         text += "\n## Run whole\n\nBy cost: the geometric mean of the small flows' p99 FCT and all flows' mean FCT, compared with the \
@@ -219,6 +356,9 @@ impl Tuned {
 impl Candidate {
     /// In words, with what it marks by.
     fn with_marks(&self) -> String {
+        if self.as_today {
+            return format!("{}, with today's hosts and marks", self.in_words());
+        }
         let by = match self.marking {
             Marking::Queue => "by the length of a queue",
             Marking::Port => "by the length of a port",

@@ -419,6 +419,7 @@ fn three_queues() -> Plan {
         thresholds_bytes: vec![20_000, 1_000_000],
         ports: vec![port("Ethernet0", 25, 150), port("Ethernet4", 25, 150), port("Ethernet48", 100, 600)],
         queues_of_port: None,
+        hosts_are_dctcp: false,
     }
 }
 
@@ -508,6 +509,7 @@ fn plans() -> impl Strategy<Value = Plan> {
             })
             .collect(),
         queues_of_port: all.then(|| (0..8).collect()),
+        hosts_are_dctcp: false,
     })
 }
 

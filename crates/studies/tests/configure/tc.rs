@@ -36,6 +36,7 @@ fn write__tc_reads_its_batch() {
             thresholds_bytes: vec![1_000, 2_000, 3_000, 4_000],
             ports: vec![port("lo", gbps, k)],
             queues_of_port: None,
+            hosts_are_dctcp: false,
         };
         let text = System::Tc.write(&plan).unwrap();
         let Some(done) = batch(&text) else { return };

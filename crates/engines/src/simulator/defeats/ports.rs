@@ -215,17 +215,22 @@ impl Check<'_> {
         ecn_threshold_bytes(queue_rate(path).bps(), path.time.0, self.packet)
     }
 
-    /// Returns the largest possible backlog of a port, or of one of its queues; `None` without a limit.
     fn holds(&self, spec: &PortSpec, scope: MarkScope) -> Option<u64> {
-        match (spec.admission, scope) {
-            (Admission::Unlimited, _) => None,
-            (Admission::PerPort { limit }, _) | (Admission::PerQueue { limit }, MarkScope::Queue) => Some(limit),
-            (Admission::PerQueue { limit }, MarkScope::Port) => Some(limit.saturating_mul(queues(&spec.kind)?)),
-            // A single queue in its switch grows until it is alpha times the remaining memory.
-            (Admission::Shared { alpha_256 }, _) => {
-                let alpha = u128::from(alpha_256);
-                u64::try_from(u128::from(self.planned.scheme.shared_buffer) * alpha / (alpha + 256)).ok()
-            }
+        holds(spec, scope, self.planned.scheme.shared_buffer)
+    }
+}
+
+/// Returns the largest possible backlog of a port, or of one of its queues, in a switch with so much shared memory; `None`
+/// without a limit.
+pub(in crate::simulator) fn holds(spec: &PortSpec, scope: MarkScope, shared_buffer: u64) -> Option<u64> {
+    match (spec.admission, scope) {
+        (Admission::Unlimited, _) => None,
+        (Admission::PerPort { limit }, _) | (Admission::PerQueue { limit }, MarkScope::Queue) => Some(limit),
+        (Admission::PerQueue { limit }, MarkScope::Port) => Some(limit.saturating_mul(queues(&spec.kind)?)),
+        // A single queue in its switch grows until it is alpha times the remaining memory.
+        (Admission::Shared { alpha_256 }, _) => {
+            let alpha = u128::from(alpha_256);
+            u64::try_from(u128::from(shared_buffer) * alpha / (alpha + 256)).ok()
         }
     }
 }
