@@ -92,7 +92,8 @@ pub(super) fn are_as_good(costs: &[Costs], left: &[usize], sureness: Sureness) -
 }
 
 /// Chooses: of those that cost at most [`AS_GOOD`] more than the best, the one with the fewest queues; of these one that
-/// marks by queue, as switches do; of these one with K by the rule.
+/// marks by queue, as switches do; of these one with K by the rule. What the seeds do not tell from the same at K by the rule
+/// gives way to that: a K that nothing speaks for is not advice.
 pub(super) fn choose(candidates: &[Candidate], costs: &[Costs], left: &[usize]) -> Option<usize> {
     let order = in_order(costs);
     let best = order.first()?.1.value;
@@ -101,7 +102,9 @@ pub(super) fn choose(candidates: &[Candidate], costs: &[Costs], left: &[usize]) 
     let rank = |candidate: &Candidate| {
         (candidate.queues, candidate.marking != Marking::Queue, candidate.k_per_cent.abs_diff(100))
     };
-    as_good.map(|(it, _)| it.candidate).min_by_key(|&at| rank(&candidates[at]))
+    let chosen = as_good.map(|(it, _)| it.candidate).min_by_key(|&at| rank(&candidates[at]))?;
+    let by_rule = |&at: &usize| candidates[at].k_per_cent == 100 && candidates[at].differs_in_k(&candidates[chosen]);
+    Some(left.iter().copied().find(by_rule).unwrap_or(chosen))
 }
 
 #[cfg(test)]

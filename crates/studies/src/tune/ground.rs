@@ -1,6 +1,6 @@
 //! The fabric and the traffic for which something is recommended, as the text of an experiment.
 
-use super::candidates::Candidate;
+use super::candidates::{Candidate, Kind};
 use super::folder::SIZES;
 use super::today::Today;
 use super::{Mark, Request};
@@ -138,6 +138,10 @@ impl Ground {
             self.links.at.iter().map(at).collect()
         };
         let mut document = self.today.kept.clone();
+        // Tables of a scheme that is not run are refused.
+        if runs.candidates.iter().all(|candidate| candidate.kind != Kind::Today) {
+            document.remove("schemes");
+        }
         let quoted = |text: &str| toml_edit::Value::from(text).to_string().trim().to_owned();
         let mut names: Vec<&str> = runs.candidates.iter().map(|candidate| candidate.name.as_str()).collect();
         names.extend(runs.partly.map(|_| PARTLY));

@@ -360,7 +360,13 @@ impl<'a> Tuning<'a> {
             let found = of_two(candidate, (today, other), seeds, sureness);
             let resolved = is_resolved(&found.changes);
             // Nothing lies between two candidates.
-            let between = if all.len() > 2 { all.iter().zip(&points).map(step).collect() } else { Vec::new() };
+            let mut between: Vec<Step> =
+                if all.len() > 2 { all.iter().zip(&points).map(step).collect() } else { Vec::new() };
+            if !between.is_empty() {
+                // The candidate is where the steps lead.
+                let last = between.remove(1);
+                between.push(last);
+            }
             proof = Some(Proof { steps: between, ..found });
             if resolved || matches!(self.request.effort, Effort::Seeds(_)) {
                 return Ok(proof);

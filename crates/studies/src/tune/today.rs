@@ -96,7 +96,8 @@ impl Today {
         let (says_marks, says_memory) = (says(&MARKS), says(&MEMORY));
         let mixes = ["mix_sizes", "class_share", "mix_from"];
         let is_mixed = mixes.into_iter().any(|key| kept.get("workload").is_some_and(|of| of.get(key).is_some()));
-        if network.is_some() && network.is_some_and(|network| !network.contains_key("nic")) {
+        // A file that has a scheme says by it what hosts' own ports are.
+        if name.is_none() && network.is_some_and(|network| !network.contains_key("nic")) {
             kept["network"]["nic"] = toml_edit::value("backpressure");
         }
         let schemes = file.schemes().len();
