@@ -54,7 +54,7 @@ pub struct Group {
 enum Told {
     Within,
     Beyond,
-    NotTold,
+    Open,
 }
 
 impl Share {
@@ -82,7 +82,7 @@ impl Share {
         for (name, ratio, most) in self.bounded() {
             match (told(ratio, most), ratio) {
                 (Told::Beyond, Some(ratio)) => beyond.push((name, ratio)),
-                (Told::NotTold, _) => open.push(name),
+                (Told::Open, _) => open.push(name),
                 _ => {}
             }
         }
@@ -94,7 +94,7 @@ fn told(ratio: Option<Ratio>, most: f64) -> Told {
     match ratio.and_then(|ratio| ratio.interval) {
         Some((_, high)) if high <= most => Told::Within,
         Some((low, _)) if low > most => Told::Beyond,
-        _ => Told::NotTold,
+        _ => Told::Open,
     }
 }
 
@@ -170,7 +170,7 @@ impl Tuning<'_> {
                 _ => (group(Some(0)), group(Some(1))),
             };
             let found = Share { per_cent, hosts: partly.hosts, seeds, others: found.0, tagging: found.1 };
-            let is_told = found.bounded().iter().all(|(_, ratio, most)| told(*ratio, *most) != Told::NotTold);
+            let is_told = found.bounded().iter().all(|(_, ratio, most)| told(*ratio, *most) != Told::Open);
             share = Some(found);
             if is_told || matches!(self.request.effort, Effort::Seeds(_)) {
                 return Ok(share);
