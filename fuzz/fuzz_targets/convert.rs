@@ -17,6 +17,7 @@ fuzz_target!(|text: &str| {
             with: None,
             hosts_first: reads(Opt::HostsFirst),
             leave_out: reads(Opt::LeaveOut),
+            sampled: reads(Opt::Sampled).then_some(10),
         };
         for options in [options, Options { with: reads(Opt::With).then_some(source), ..options }] {
             let Ok(outcome) = convert(&source, format, &options) else { continue };

@@ -25,7 +25,7 @@ mod outcome;
 mod parsimon;
 mod registry;
 mod sizes;
-mod source;
+pub(crate) mod source;
 mod topology;
 mod units;
 mod yaps;
@@ -36,7 +36,7 @@ pub use flows::Flows;
 pub use options::{Opt, Options, SizeUnit, TimeUnit};
 pub use outcome::{Notes, Outcome, What};
 pub use registry::{Fit, Format, Gives, format, formats};
-pub use sizes::{Drawn, Sizes};
+pub use sizes::{Drawn, Point, Sizes};
 pub use source::Source;
 pub use topology::{Cable, Role, Topology};
 

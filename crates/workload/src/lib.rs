@@ -39,6 +39,7 @@ pub mod convert;
 mod deadlines;
 mod distribution;
 mod error;
+pub mod exports;
 mod fan_out;
 pub mod flow_list;
 pub mod flux;

@@ -1,8 +1,10 @@
 //! Measured sizes of flows: one per row, or a column of a CSV file.
 //!
-//! A first row whose cell is not a number is a heading. Cells may be quoted, `#` starts a comment line.
+//! A first row whose cell is not a number is a heading. Cells may be quoted, `#` starts a comment line. A size may have a unit:
+//! KB is 1,000 bytes, KiB 1,024.
 
 use crate::MAX_BYTES;
+use crate::convert::source::{decimal, nearest};
 use crate::error::{InputError, Problem};
 use crate::lines::Lines;
 use crate::rows::whole_number;
@@ -26,7 +28,7 @@ pub fn read(name: &str, reader: impl BufRead, column: Option<&str>) -> Result<Ve
                 })?;
             }
             columns = Some(cells.len());
-            if column.is_some() || cells[0].parse::<f64>().is_err() {
+            if column.is_some() || cells[0].parse::<f64>().is_err() && with_unit(&cells[0]).is_none() {
                 continue;
             }
         }
@@ -35,7 +37,8 @@ pub fn read(name: &str, reader: impl BufRead, column: Option<&str>) -> Result<Ve
             return Err(lines.error_in_line(Problem::Columns { found: cells.len(), expected }));
         }
         let what = column.map_or(Cow::Borrowed("the size"), |name| Cow::Owned(name.to_owned()));
-        let size = whole_number(what, &cells[at], 1..=MAX_BYTES).map_err(|problem| lines.error_in_line(problem))?;
+        let bytes = with_unit(&cells[at]).map_or_else(|| cells[at].clone(), |bytes| Cow::Owned(bytes.to_string()));
+        let size = whole_number(what, &bytes, 1..=MAX_BYTES).map_err(|problem| lines.error_in_line(problem))?;
         if sizes.len() == MAX_SIZES {
             return Err(lines.error_in_line(Problem::TooManyRows { limit: MAX_SIZES }));
         }
@@ -45,6 +48,25 @@ pub fn read(name: &str, reader: impl BufRead, column: Option<&str>) -> Result<Ve
         true => Err(lines.error_in_file(Problem::Empty { expected: expected() })),
         false => Ok(sizes),
     }
+}
+
+/// The bytes of a unit.
+pub(crate) fn unit_bytes(unit: &str) -> Option<u64> {
+    let (prefix, power) = match unit {
+        "B" | "byte" | "bytes" => return Some(1),
+        unit => unit
+            .strip_suffix("iB")
+            .map(|prefix| (prefix, 1_024u64))
+            .or(unit.strip_suffix('B').map(|prefix| (prefix, 1_000)))?,
+    };
+    let at = ["k", "M", "G", "T"].iter().position(|of| prefix == *of || (prefix == "K" && *of == "k"))?;
+    Some(power.pow(at as u32 + 1))
+}
+
+/// The whole bytes of a number with a unit, such as `1.2 KB`; none without a unit.
+fn with_unit(text: &str) -> Option<u64> {
+    let (number, unit) = text.split_at(text.find(|c: char| c.is_ascii_alphabetic() && c != 'e')?);
+    nearest(decimal(number.trim())?.checked_mul(unit_bytes(unit)?.into())?)
 }
 
 /// Whether the rows of a text have one cell each, like a list of sizes without other columns; judged by its first rows.

@@ -17,6 +17,7 @@ fn read_all(text: &str) {
             with: reads(Opt::With).then_some(source),
             hosts_first: reads(Opt::HostsFirst),
             leave_out: reads(Opt::LeaveOut),
+            sampled: reads(Opt::Sampled).then_some(10),
         };
         for options in [Options::default(), Options { with: None, ..options }, options] {
             let Ok(outcome) = convert(&source, format, &options) else { continue };

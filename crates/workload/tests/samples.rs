@@ -29,8 +29,15 @@ fn converted(
     convert(&source, format, &Options { with, ..options })
 }
 
-const PLAIN: Options<'static> =
-    Options { size_unit: None, time_unit: None, shift_start: false, with: None, hosts_first: false, leave_out: false };
+const PLAIN: Options<'static> = Options {
+    size_unit: None,
+    time_unit: None,
+    shift_start: false,
+    with: None,
+    hosts_first: false,
+    leave_out: false,
+    sampled: None,
+};
 const HOSTS_FIRST: Options<'static> = Options { hosts_first: true, ..PLAIN };
 
 const fn packets(payload: u32) -> Options<'static> {

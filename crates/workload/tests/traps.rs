@@ -5,8 +5,15 @@ use flowsieve_workload::convert::{
     format,
 };
 
-const HOSTS_FIRST: Options<'static> =
-    Options { size_unit: None, time_unit: None, shift_start: false, with: None, hosts_first: true, leave_out: false };
+const HOSTS_FIRST: Options<'static> = Options {
+    size_unit: None,
+    time_unit: None,
+    shift_start: false,
+    with: None,
+    hosts_first: true,
+    leave_out: false,
+    sampled: None,
+};
 const PLAIN: Options<'static> = Options { hosts_first: false, ..HOSTS_FIRST };
 
 fn read(from: &str, text: &str, options: Options<'_>) -> Result<Outcome, ConvertError> {

@@ -1,4 +1,4 @@
-//! `flowsieve convert`: files of other simulators.
+//! `flowsieve convert`: files of other simulators, and exports of flows.
 
 use clap::{Args, Subcommand, ValueHint};
 use flowsieve_experiment::bundle::whole_file;
@@ -25,6 +25,8 @@ use crate::output::{print, tell};
       a connection matrix of htsim, whose file does not say its unit of time
   flowsieve convert CDF_search.txt -o sizes.csv --size-unit packets:1460
       a distribution of ns-2 or YAPS, whose sizes are packets: cdf = \"sizes.csv\" in [workload]
+  flowsieve convert conn.log -o sizes.csv
+      sizes in an export of nfdump, Zeek, tshark, Prometheus, ss or tcplife: sizes = \"sizes.csv\" in [workload]
 
 The contents tell most formats; `flowsieve list formats` has them all, with what each loses. If a file does not state a unit, you must
 give it. What Flowsieve does not have is refused, or counted in a note. docs/reference/flow-lists.md has the details."
@@ -52,7 +54,7 @@ enum Family {
 
 #[derive(Debug, Args)]
 struct OneFile {
-    /// The file of another simulator
+    /// The file of another simulator, or an export of flows
     #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
     file: PathBuf,
     /// The file to write
@@ -79,6 +81,9 @@ struct OneFile {
     /// Leave out, with a count, what Flowsieve does not have: flows that wait for triggers, endless flows, NVSwitches
     #[arg(long)]
     leave_out: bool,
+    /// One in N packets was counted (sFlow, sampled NetFlow): sizes are corrected; 1: all were, though sizes look sampled
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    sampled: Option<u32>,
     /// Replace the output file if it exists
     #[arg(long)]
     replace: bool,
@@ -176,6 +181,7 @@ fn one_file(args: &OneFile) -> Result<(), Error> {
         with: beside.as_ref().map(|(name, text)| Source { name, text }),
         hosts_first: args.hosts_first,
         leave_out: args.leave_out,
+        sampled: args.sampled,
     };
     let format = args.from.map_or_else(|| convert::detected(&source), Ok).map_err(refused)?;
     let outcome = convert::convert(&source, format, &options).map_err(refused)?;

@@ -84,12 +84,15 @@ pub struct Distribution {
     /// A file of a distribution: rows of size_bytes,cdf
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub cdf: Option<String>,
-    /// A CSV file with the size of a flow in bytes in each row
+    /// Measured sizes: a CSV file with that of a flow in each row, or an export (nfdump, Zeek, tshark, Prometheus, ss, tcplife)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "cdf")]
     pub sizes: Option<PathBuf>,
     /// The column of these sizes, by its name in the first row [default: the first column]
     #[arg(long, value_name = "NAME", requires = "sizes")]
     pub column: Option<String>,
+    /// One in N packets was counted (sFlow, sampled NetFlow): sizes are corrected; 1: all were, though sizes look sampled
+    #[arg(long, value_name = "N", requires = "sizes", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub sampled: Option<u32>,
 }
 
 impl Tune {
@@ -99,8 +102,20 @@ impl Tune {
 }
 
 impl Distribution {
+    fn column(&self) -> Option<studies::Column> {
+        let (name, sampled) = (self.column.clone(), self.sampled);
+        self.sizes.clone().map(|path| studies::Column { path, name, sampled })
+    }
+
+    /// Says what was read of measured sizes, and what was left out.
+    fn say(&self) -> Result<(), Error> {
+        let notes = self.column().map(|column| column.notes()).transpose()?;
+        notes.into_iter().flatten().for_each(|note| tell(format!("note: {note}")));
+        Ok(())
+    }
+
     fn wanted(&self, loads: Vec<f64>, queues: Option<u64>, method: studies::Method) -> studies::Wanted {
-        let sizes = self.sizes.clone().map(|path| studies::Column { path, name: self.column.clone() });
+        let sizes = self.column();
         studies::Wanted { workload: self.workload.clone(), cdf: self.cdf.clone(), sizes, loads, queues, method }
     }
 }
@@ -111,6 +126,13 @@ pub struct AskOptions {
     /// Load of the host links; by the model several make a table [default: the file's; by the model 0.8]
     #[arg(long, value_name = "LOAD", value_delimiter = ',')]
     pub load: Vec<f64>,
+    /// Take the load of the busiest minute from the counter of an interface: rows `seconds,octets` or, under a heading
+    /// `time,bytes_per_second`, rates
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "load", requires = "load_rate")]
+    pub load_from: Option<PathBuf>,
+    /// The rate of that interface
+    #[arg(long, value_name = "RATE", requires = "load_from")]
+    pub load_rate: Option<Rate>,
     /// Numbers of queues to try; by the model their number [default: 2..8; by the model 8, and 2 for --method two-level]
     #[arg(long, value_name = "FEWEST..MOST")]
     pub queues: Option<Span>,
@@ -124,6 +146,16 @@ pub struct AskOptions {
     /// Runs at a time.
     #[command(flatten)]
     pub jobs: Jobs,
+}
+
+impl AskOptions {
+    /// Returns the loads that are given, or that of an interface's counter.
+    fn loads(&self) -> Result<Vec<f64>, Error> {
+        let (Some(path), Some(rate)) = (&self.load_from, self.load_rate) else { return Ok(self.load.clone()) };
+        let (load, notes) = studies::counted_load(path, rate.bps)?;
+        notes.into_iter().for_each(|note| tell(format!("note: {note}")));
+        Ok(vec![load])
+    }
 }
 
 /// How the simulator is searched.
@@ -339,7 +371,8 @@ pub fn tuned(
     step: Step<'_>,
 ) -> Result<Tuned, Error> {
     let TuneOptions { ask, search, ports } = options;
-    let load = match &*ask.load {
+    of.say()?;
+    let load = match &*ask.loads()? {
         [] => None,
         [load] => Some(*load),
         _ => return Err(Error::Input("--load: expected one load of the host links, such as 0.6".to_owned())),
@@ -436,7 +469,8 @@ pub fn computed(
         }
         queues => queues.map(|queues| queues.most),
     };
-    let loads = if ask.load.is_empty() { vec![LOAD] } else { ask.load.clone() };
+    of.say()?;
+    let loads = Some(ask.loads()?).filter(|loads| !loads.is_empty()).unwrap_or_else(|| vec![LOAD]);
     let wanted = |method| of.wanted(loads.clone(), queues, method);
     let (method, jobs) = (by.method.map(Method::computed), ask.jobs.count());
     if method != Some(None) && by.evaluations.is_some() {

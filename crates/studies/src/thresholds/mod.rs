@@ -24,8 +24,8 @@ use flowsieve_workload::HostNames;
 pub use paired::{Network, Paired, Simulated, Trial};
 use serde::Serialize;
 pub use simulate::{Compared, Found, Search, simulate};
-pub use sizes::Column;
 use sizes::Sizes;
+pub use sizes::{Column, counted_load};
 pub use text::{found_text, text};
 
 /// The method of choosing thresholds.

@@ -1,11 +1,14 @@
-//! Measured sizes: a column of a CSV file, one flow per row.
+//! Measured sizes: a column of a CSV file, one flow per row, or an export of flows.
 
 use flowsieve_experiment::Error;
 use flowsieve_experiment::FileError;
 use flowsieve_settings::files::{self as files, MOST_BYTES};
-use flowsieve_workload::samples;
-use std::io::BufReader;
-use std::path::PathBuf;
+use flowsieve_workload::convert::{self, Notes, Source, What};
+use flowsieve_workload::exports::{self, Unread};
+use std::path::{Path, PathBuf};
+
+/// The largest file of an interface's counter.
+const MOST_COUNTS: u64 = 1 << 30;
 
 /// A column of a file.
 #[derive(Debug, Clone)]
@@ -14,28 +17,75 @@ pub struct Column {
     pub path: PathBuf,
     /// The column's name in the first row; by default the first column, with or without a name.
     pub name: Option<String>,
+    /// One in so many packets was counted; `None`: the file decides, and is refused if it looks sampled.
+    pub sampled: Option<u32>,
 }
 
-/// Rising.
+/// Measured sizes.
 #[derive(Debug)]
-pub(super) struct Sizes(Vec<u64>);
+pub(super) enum Sizes {
+    /// Each of them, rising.
+    List(Vec<u64>),
+    /// A distribution.
+    Law(convert::Sizes),
+}
 
 impl Sizes {
-    /// Returns the quantile of nearest rank: a measured size.
+    /// Returns the quantile: of a list that of nearest rank, a measured size; of a distribution on straight lines between its
+    /// points.
     pub(super) fn quantile_bytes(&self, p: f64) -> Option<u64> {
-        let rank = (p * self.0.len() as f64).ceil().max(1.0) as usize;
-        self.0.get(rank.min(self.0.len()) - 1).copied()
+        let sizes = match self {
+            Sizes::List(sizes) => sizes,
+            Sizes::Law(law) => return law.quantile_bytes(p),
+        };
+        let rank = (p * sizes.len() as f64).ceil().max(1.0) as usize;
+        sizes.get(rank.min(sizes.len()) - 1).copied()
     }
+}
+
+/// Reads the load of a link of this rate in its busiest minute from the counter of its interface, and what to know of it.
+///
+/// # Errors
+/// Fails if the file cannot be read, or the link cannot have carried what it says.
+pub fn counted_load(path: &Path, rate_bps: u64) -> Result<(f64, Vec<String>), Error> {
+    let unreadable = |error: std::io::Error| FileError::unreadable(path, &error, "rows `seconds,octets`");
+    let text = files::read_text(path, MOST_COUNTS).map_err(unreadable)?;
+    let (name, mut notes) = (path.display().to_string(), Notes::default());
+    let source = Source { name: &name, text: &text };
+    let load = exports::counters::load(&source, rate_bps, &mut notes).map_err(FileError::from)?;
+    Ok((load, notes.all().to_vec()))
 }
 
 impl Column {
     pub(super) fn read(&self) -> Result<Sizes, Error> {
+        Ok(match self.outcome()?.what {
+            What::Sizes(law) => Sizes::Law(law),
+            What::Samples(mut sizes) => {
+                sizes.sort_unstable();
+                Sizes::List(sizes)
+            }
+            other => return Err(FileError::new("file", &self.path, format!("no sizes: {other:?}")).into()),
+        })
+    }
+
+    /// Reads the file for what you need to know of it: what it was taken for, what was joined and left out.
+    ///
+    /// # Errors
+    /// Fails if it cannot be read.
+    pub fn notes(&self) -> Result<Vec<String>, Error> {
+        Ok(self.outcome()?.notes.all().to_vec())
+    }
+
+    fn outcome(&self) -> Result<convert::Outcome, Error> {
         let path = &self.path;
-        let file =
-            files::open_text(path, MOST_BYTES).map_err(|error| FileError::unreadable(path, &error, "a CSV file"))?;
-        let mut sizes = samples::read(&path.display().to_string(), BufReader::new(file), self.name.as_deref())?;
-        sizes.sort_unstable();
-        Ok(Sizes(sizes))
+        let unreadable = |error: std::io::Error| FileError::unreadable(path, &error, "a CSV file");
+        let file = files::open_text(path, MOST_BYTES).map_err(unreadable)?;
+        let read = exports::read(&path.display().to_string(), file, self.name.as_deref(), self.sampled);
+        read.map_err(|error| match error {
+            Unread::List(error) => error.into(),
+            Unread::Export(error) => FileError::from(error).into(),
+            Unread::Io(error) => unreadable(error).into(),
+        })
     }
 }
 
@@ -48,8 +98,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("sizes.csv");
         fs::write(&path, text).unwrap();
-        let column = Column { path, name: name.map(str::to_owned) };
-        column.read().map(|sizes| sizes.0)
+        let column = Column { path, name: name.map(str::to_owned), sampled: None };
+        column.read().map(|sizes| match sizes {
+            Sizes::List(sizes) => sizes,
+            Sizes::Law(law) => panic!("{law:?}"),
+        })
     }
 
     #[test]
@@ -92,7 +145,21 @@ mod tests {
 
     #[test]
     fn quantile__of_the_nearest_rank() {
-        let sizes = Sizes(vec![10, 20, 30, 40]);
+        let sizes = Sizes::List(vec![10, 20, 30, 40]);
         assert_eq!([0.0, 0.25, 0.26, 0.75, 1.0].map(|p| sizes.quantile_bytes(p)), [10, 10, 20, 30, 40].map(Some));
+    }
+
+    #[test]
+    fn read__an_export_is_joined_and_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("flows");
+        let rows = "firstSeen,duration,proto,srcAddr,srcPort,dstAddr,dstPort,packets,bytes,flows\n\
+                    2026-01-31 12:00:00.000,0.5,6,10.0.0.1,5000,10.0.0.2,80,4,660,1\n";
+        fs::write(&path, rows).unwrap();
+        let column = Column { path, name: None, sampled: None };
+        assert_eq!(column.read().unwrap().quantile_bytes(0.5), Some(500));
+        assert!(column.notes().unwrap().iter().any(|note| note.contains("40 B a packet")));
+        let details = Column { name: Some("bytes".to_owned()), ..column }.read().unwrap_err().details();
+        assert!(details.expected.is_some_and(|expected| expected.contains("--column")));
     }
 }

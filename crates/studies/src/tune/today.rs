@@ -181,7 +181,7 @@ pub(super) fn wanted(given: &Wanted, file: &FabricFile) -> Result<Wanted, Error>
     let mut found = given.clone();
     match (text("sizes"), text("cdf")) {
         (Some(sizes), _) if PathBuf::from(&sizes).is_file() => {
-            found.sizes = Some(Column { path: sizes.into(), name: text("sizes_column") });
+            found.sizes = Some(Column { path: sizes.into(), name: text("sizes_column"), sampled: None });
         }
         (Some(sizes), _) => found.workload = Some(sizes),
         (None, Some(cdf)) => found.cdf = Some(cdf),

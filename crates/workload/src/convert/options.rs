@@ -90,6 +90,8 @@ pub struct Options<'a> {
     pub hosts_first: bool,
     /// `--leave-out`: leave out and count what Flowsieve does not have, instead of refusing it.
     pub leave_out: bool,
+    /// `--sampled`: one in so many packets was counted; 1 says that all were.
+    pub sampled: Option<u32>,
 }
 
 /// The options, by their names in the command.
@@ -107,6 +109,8 @@ pub enum Opt {
     HostsFirst,
     /// `leave-out`.
     LeaveOut,
+    /// `sampled`.
+    Sampled,
 }
 
 impl Opt {
@@ -119,6 +123,7 @@ impl Opt {
             Opt::With => "with",
             Opt::HostsFirst => "hosts-first",
             Opt::LeaveOut => "leave-out",
+            Opt::Sampled => "sampled",
         }
     }
 }
@@ -133,6 +138,7 @@ impl Options<'_> {
             (self.with.is_some(), Opt::With),
             (self.hosts_first, Opt::HostsFirst),
             (self.leave_out, Opt::LeaveOut),
+            (self.sampled.is_some(), Opt::Sampled),
         ];
         given.into_iter().filter(|(given, _)| *given).map(|(_, option)| option)
     }

@@ -5,6 +5,7 @@ use crate::convert::options::{Opt, Options};
 use crate::convert::outcome::{Notes, What};
 use crate::convert::source::Source;
 use crate::convert::{cdf, coflow, homa, htsim, htsim_topo, netbench, ns3, ns3_topology, parsimon, yaps};
+use crate::exports::{netflow, prometheus, sockets, tshark, zeek};
 
 /// A format.
 #[derive(Debug)]
@@ -286,6 +287,66 @@ static FORMATS: &[Format] = &[
         needs: "",
         fit: homa::fit_rtts,
         read: homa::read_rtts,
+    },
+    Format {
+        name: "nfdump",
+        gives: Gives::Sizes,
+        summary: "flow records: `nfdump -o csv`, also with -q, or CSV with IPFIX's names; payload by direction; samples with --sampled N",
+        lost: "directions with ACKs alone, other protocols than TCP and UDP; addresses and times",
+        options: &[Opt::Sampled],
+        needs: "",
+        fit: netflow::fit,
+        read: netflow::read,
+    },
+    Format {
+        name: "zeek",
+        gives: Gives::Sizes,
+        summary: "Zeek's conn.log with tabs: orig_bytes and resp_bytes",
+        lost: "unknown sizes (`-`), with their count; all other columns",
+        options: &[],
+        needs: "",
+        fit: zeek::fit,
+        read: zeek::read,
+    },
+    Format {
+        name: "tshark",
+        gives: Gives::Sizes,
+        summary: "the table of `tshark -q -z conv,tcp`: frames and bytes of both directions",
+        lost: "directions with ACKs alone, headers; addresses and times",
+        options: &[],
+        needs: "",
+        fit: tshark::fit,
+        read: tshark::read,
+    },
+    Format {
+        name: "prometheus",
+        gives: Gives::Sizes,
+        summary: "a histogram of bytes in Prometheus's text: `_bucket{le=…}` with `_sum`, which gives the mean above the last bound",
+        lost: "labels: their counts are summed",
+        options: &[],
+        needs: "",
+        fit: prometheus::fit,
+        read: prometheus::read,
+    },
+    Format {
+        name: "ss",
+        gives: Gives::Sizes,
+        summary: "open sockets of `ss -tin`: bytes_acked and bytes_received since each connection began",
+        lost: "what they will still carry",
+        options: &[],
+        needs: "",
+        fit: sockets::fit_ss,
+        read: sockets::read_ss,
+    },
+    Format {
+        name: "tcplife",
+        gives: Gives::Sizes,
+        summary: "connections of bcc's and bpftrace's tcplife: TX_KB and RX_KB",
+        lost: "directions below 1 KiB next to a larger one; what is below a KiB",
+        options: &[],
+        needs: "",
+        fit: sockets::fit_tcplife,
+        read: sockets::read_tcplife,
     },
 ];
 
