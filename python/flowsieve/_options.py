@@ -135,7 +135,15 @@ class ExportOptions(TypedDict, total=False):
 class ModelOptions(TypedDict, total=False):
     load: Annotated[
         float | Sequence[float] | None,
-        Option("--load", None, "Load of the host links; by the model several make a table [default by the model: 0.8]", many=True),
+        Option("--load", None, "Load of the host links; by the model several make a table [default: the file's; by the model 0.8]", many=True),
+    ]
+    load_from: Annotated[
+        PathLike | None,
+        Option("--load-from", None, "Take the load of the busiest minute from the counter of an interface: rows `seconds,octets` or, under a heading `time,bytes_per_second`, rates", takes="a path"),
+    ]
+    load_rate: Annotated[
+        str | None,
+        Option("--load-rate", None, "The rate of that interface"),
     ]
     queues: Annotated[
         int | str | None,
@@ -174,7 +182,15 @@ class ModelOptions(TypedDict, total=False):
 class TuneOptions(TypedDict, total=False):
     load: Annotated[
         float | Sequence[float] | None,
-        Option("--load", None, "Load of the host links; by the model several make a table [default by the model: 0.8]", many=True),
+        Option("--load", None, "Load of the host links; by the model several make a table [default: the file's; by the model 0.8]", many=True),
+    ]
+    load_from: Annotated[
+        PathLike | None,
+        Option("--load-from", None, "Take the load of the busiest minute from the counter of an interface: rows `seconds,octets` or, under a heading `time,bytes_per_second`, rates", takes="a path"),
+    ]
+    load_rate: Annotated[
+        str | None,
+        Option("--load-rate", None, "The rate of that interface"),
     ]
     queues: Annotated[
         int | str | None,
@@ -196,13 +212,21 @@ class TuneOptions(TypedDict, total=False):
         bool,
         Option("--programmable", False, "Also try what needs programmable switches: QCluster"),
     ]
+    unmarked: Annotated[
+        str,
+        Option("--unmarked", "top", "The queue of hosts that do not tag, on the way to all: top, lowest, or its number, 0 being served first"),
+    ]
+    at_most: Annotated[
+        float | None,
+        Option("--at-most", None, "Say so if the longest flows of hosts that tag may lose more than this share, such as 0.2"),
+    ]
     seeds: Annotated[
         int | None,
         Option("--seeds", None, "Seeds of each candidate that is run whole, and as many others for the chosen one; instead of a budget, for the same answer every time", takes="a whole number"),
     ]
     budget: Annotated[
-        str,
-        Option("--budget", "10m", "Time for the whole search"),
+        str | None,
+        Option("--budget", None, "Time for the whole search [default: 10m, or twice what the least answer takes if that is more]"),
     ]
     ports: Annotated[
         str | Sequence[str] | None,

@@ -93,6 +93,7 @@ class Settings(TypedDict, total=False):
     marking: Any
     ecn_threshold: Any
     ecn_packets: Any
+    ecn_threshold_at: Any
     ecn_counts_arriving: Any
     red_min: Any
     red_max: Any
@@ -188,6 +189,7 @@ class Settings(TypedDict, total=False):
     classes: Any
     coflow_weights: Any
     tagger: Any
+    fixed_priority: Any
     outlived: Any
     edf_rate: Any
     transport: Any

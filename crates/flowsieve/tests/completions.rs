@@ -24,7 +24,7 @@ fn completions__of_bash_know_names() {
         String::from_utf8(done.stdout).unwrap().trim().to_owned()
     };
     assert_eq!(complete("flowsieve run quick"), "quickstart");
-    assert_eq!(complete("flowsieve run quickstart --set ecn_th"), "ecn_threshold=");
+    assert_eq!(complete("flowsieve run quickstart --set ecn_threshold_a"), "ecn_threshold_at=");
     // A single link's and an event's have no place in a change.
     assert_eq!(complete("flowsieve run quickstart --set loss"), "loss_detection=");
     assert_eq!(complete("flowsieve run quickstart --set faile"), "");

@@ -92,6 +92,7 @@ const EXAMPLES: &[(&str, As)] = &[
     ("flowsieve convert flow.txt -o flows.csv --with topology.txt", With("--replace")),
     ("flowsieve convert permutation.cm -o flows.csv --time-unit ps", With("--replace")),
     ("flowsieve convert CDF_search.txt -o sizes.csv --size-unit packets:1460", With("--replace")),
+    ("flowsieve convert conn.log -o sizes.csv", With("--replace")),
     ("flowsieve tune --model --workload web-search --load 0.8 --queues 8", Whole),
     ("flowsieve tune --model --workload web-search --load 0.8 --rate 25Gbps,100Gbps --rtt 40us", Whole),
     ("flowsieve tune quickstart --model --check --workload web-search --load 0.6 --marking port", With("--flows 60")),
@@ -141,6 +142,11 @@ const FILES: &[(&str, &str)] = &[
     ("flow.txt", "2\n2 3 3 100 5000 2.0\n3 2 3 100 70000 2.1\n"),
     ("permutation.cm", "Nodes 4\nConnections 2\n0->1 id 1 start 0 size 3000\n2->3 id 2 start 2500 size 9000\n"),
     ("CDF_search.txt", "1 1 0\n1 1 0.4\n3 1 0.7\n100 1 1\n"),
+    (
+        "conn.log",
+        "#separator \\x09\n#fields\tts\tuid\tid.orig_h\tid.orig_p\tid.resp_h\tid.resp_p\tproto\tduration\torig_bytes\tresp_bytes\n\
+         1769860800.0\tC1\t10.0.0.1\t5000\t10.0.0.2\t80\ttcp\t0.5\t600\t12000\n",
+    ),
     ("trace.txt", "4 2\n1 0 2 0 1 1 2:3\n2 1 1 3 1 1:1\n"),
     ("sizes.csv", "size_bytes,cdf\n1000,0.5\n100000,1\n"),
     ("ml/KMeans/training/0.csv", "index,flow_size,job,cpu\n0,700,1,0.5\n"),

@@ -291,8 +291,8 @@ static FORMATS: &[Format] = &[
     Format {
         name: "nfdump",
         gives: Gives::Sizes,
-        summary: "flow records: `nfdump -o csv`, also with -q, or CSV with IPFIX's names; payload by direction; samples with --sampled N",
-        lost: "directions with ACKs alone, other protocols than TCP and UDP; addresses and times",
+        summary: "flow records: `nfdump -o csv`, or CSV with IPFIX's names",
+        lost: "ACKs, other protocols, times",
         options: &[Opt::Sampled],
         needs: "",
         fit: netflow::fit,
@@ -302,7 +302,7 @@ static FORMATS: &[Format] = &[
         name: "zeek",
         gives: Gives::Sizes,
         summary: "Zeek's conn.log with tabs: orig_bytes and resp_bytes",
-        lost: "unknown sizes (`-`), with their count; all other columns",
+        lost: "unknown sizes; all other columns",
         options: &[],
         needs: "",
         fit: zeek::fit,
@@ -311,8 +311,8 @@ static FORMATS: &[Format] = &[
     Format {
         name: "tshark",
         gives: Gives::Sizes,
-        summary: "the table of `tshark -q -z conv,tcp`: frames and bytes of both directions",
-        lost: "directions with ACKs alone, headers; addresses and times",
+        summary: "the table of `tshark -q -z conv,tcp`",
+        lost: "ACKs, headers, times",
         options: &[],
         needs: "",
         fit: tshark::fit,
@@ -321,7 +321,7 @@ static FORMATS: &[Format] = &[
     Format {
         name: "prometheus",
         gives: Gives::Sizes,
-        summary: "a histogram of bytes in Prometheus's text: `_bucket{le=…}` with `_sum`, which gives the mean above the last bound",
+        summary: "a histogram of bytes in Prometheus's text, with `_sum`",
         lost: "labels: their counts are summed",
         options: &[],
         needs: "",
@@ -331,7 +331,7 @@ static FORMATS: &[Format] = &[
     Format {
         name: "ss",
         gives: Gives::Sizes,
-        summary: "open sockets of `ss -tin`: bytes_acked and bytes_received since each connection began",
+        summary: "open sockets of `ss -tin`",
         lost: "what they will still carry",
         options: &[],
         needs: "",
