@@ -103,7 +103,7 @@ pub(crate) enum Command {
     /// Convert another simulator's file: flows, a topology or a distribution of flow sizes
     Convert(convert::Convert),
     /// Find what would help a fabric's traffic, by simulation or at once by a model
-    Tune(tune::Tune),
+    Tune(Box<tune::Tune>),
     /// Run experiments with real packets, by the TCP of this machine's Linux
     #[cfg(target_os = "linux")]
     Lab {

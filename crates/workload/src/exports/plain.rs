@@ -32,7 +32,7 @@ pub(super) fn check(source: &Source<'_>, column: Option<&str>, sampled: Option<u
         let name: String = name.to_ascii_lowercase().replace(['_', '-', ' '], "");
         ["samplingrate", "samplerate", "samplinginterval", "samplingpacketinterval"].iter().any(|of| name.contains(of))
     };
-    if let (Some(at), Some(row)) = (names.iter().position(|name| is_rate(name)), rows.clone().next()) {
+    if let (Some(at), Some(row)) = (names.iter().position(is_rate), rows.clone().next()) {
         let rate = row.text.split(',').nth(at).unwrap_or_default().trim();
         check_rate(source, row.line, rate, sampled)?;
         if column.is_none_or(|column| column == names[at]) && at == 0 {
