@@ -92,7 +92,7 @@ const EXAMPLES: &[(&str, As)] = &[
     ("flowsieve convert flow.txt -o flows.csv --with topology.txt", With("--replace")),
     ("flowsieve convert permutation.cm -o flows.csv --time-unit ps", With("--replace")),
     ("flowsieve convert CDF_search.txt -o sizes.csv --size-unit packets:1460", With("--replace")),
-    ("flowsieve convert conn.log -o sizes.csv", With("--replace")),
+    ("flowsieve convert conn.log -o measured.csv", With("--replace")),
     ("flowsieve tune --model --workload web-search --load 0.8 --queues 8", Whole),
     ("flowsieve tune --model --workload web-search --load 0.8 --rate 25Gbps,100Gbps --rtt 40us", Whole),
     ("flowsieve tune quickstart --model --check --workload web-search --load 0.6 --marking port", With("--flows 60")),

@@ -25,8 +25,8 @@ use crate::output::{print, tell};
       a connection matrix of htsim, whose file does not say its unit of time
   flowsieve convert CDF_search.txt -o sizes.csv --size-unit packets:1460
       a distribution of ns-2 or YAPS, whose sizes are packets: cdf = \"sizes.csv\" in [workload]
-  flowsieve convert conn.log -o sizes.csv
-      sizes in an export of nfdump, Zeek, tshark, Prometheus, ss or tcplife: sizes = \"sizes.csv\" in [workload]
+  flowsieve convert conn.log -o measured.csv
+      sizes in an export of nfdump, Zeek, tshark, Prometheus, ss or tcplife: sizes = \"measured.csv\" in [workload]
 
 The contents tell most formats; `flowsieve list formats` has them all, with what each loses. If a file does not state a unit, you must
 give it. What Flowsieve does not have is refused, or counted in a note. docs/reference/flow-lists.md has the details."
