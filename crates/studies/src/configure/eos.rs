@@ -46,7 +46,7 @@ pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
             let _ = writeln!(
                 text,
                 "   uc-tx-queue {queue}\n{strict}      random-detect ecn minimum-threshold {bytes} bytes \
-                 maximum-threshold {bytes} bytes max-mark-probability 100 weight 0\n      random-detect ecn count"
+                 maximum-threshold {bytes} bytes max-mark-probability 100 weight 0"
             );
         }
         for port in ports {

@@ -42,10 +42,10 @@ pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
         }
         let _ = writeln!(
             text,
-            "qdisc replace dev {name} root handle 1: ets bands {bands} strict {bands} priomap {priomap}"
+            "qdisc add dev {name} root handle 1: ets bands {bands} strict {bands} priomap {priomap}"
         );
         for band in 2..=bands {
-            let _ = writeln!(text, "qdisc replace dev {name} parent 1:{band:x} handle {:x}: {red}", 0x10 + band);
+            let _ = writeln!(text, "qdisc add dev {name} parent 1:{band:x} handle {:x}: {red}", 0x10 + band);
         }
         let to = |dscp: u8, band: usize, text: &mut String| {
             // The DSCP is the upper six bits of the byte.
