@@ -473,7 +473,7 @@ fn write__refuses_what_a_system_cannot_state() {
     assert_eq!(check_ports(&fast.ports, None), Err(refused(&fast, System::Sonic)), "no system can state it");
     assert_eq!(check_ports(&[port("Ethernet0", 1_600, 1_500_000)], None), Ok(()), "SONiC can");
     let wrong: [(Plan, &str); 7] = [
-        (Plan { dscps: vec![35], thresholds_bytes: vec![], ..three_queues() }, "1 queues"),
+        (Plan { dscps: vec![35], thresholds_bytes: vec![], ..three_queues() }, "1 code point"),
         (Plan { thresholds_bytes: vec![1], ..three_queues() }, "1 thresholds for 3 queues"),
         (Plan { thresholds_bytes: vec![5, 5], ..three_queues() }, "rising"),
         (Plan { thresholds_bytes: vec![0, 5], ..three_queues() }, "above zero"),
