@@ -401,6 +401,39 @@ fn tune__answers_and_the_same_question_gives_the_same_files() {
 }
 
 #[test]
+fn tune__todays_network_is_the_files_own() {
+    let folder = folder();
+    // Hosts as most are: CUBIC, without ECN. Sizes and load are the file's, too.
+    let today = "[workload]\nsizes = \"sizes.csv\"\nload = 0.7\n[network]\nbuffer = \"300KB\"\n\
+                 [schemes.today]\nbase = \"dctcp\"\ntransport = \"cubic\"\nmarking = \"none\"\n";
+    std::fs::write(folder.path().join("mine.toml"), format!("{FABRIC}{today}")).unwrap();
+    let sizes: String = (0..200).map(|number| if number % 10 == 0 { "400000\n" } else { "3000\n" }).collect();
+    std::fs::write(folder.path().join("sizes.csv"), sizes).unwrap();
+    let tune = ["tune", "mine.toml", "--queues", "2", "--flows", "150", "--seeds", "2", "--ports", "Ethernet0=10Gbps"];
+    let done = flowsieve(folder.path(), &tune);
+    assert_eq!(done.status, 0, "{}", done.err);
+    let out = folder.path().join("recommendation");
+    let read = |name: &str| std::fs::read_to_string(out.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let told: serde_json::Value = serde_json::from_str(&read("tune.json")).unwrap();
+    assert!(done.out.contains("Today's hosts and ports are the file's") && told["load"] == 0.7, "{}", done.out);
+    assert_eq!(told["todays_hosts_are_dctcp"], false);
+    let experiment = read("experiment.toml");
+    for line in ["transport = \"cubic\"", "marking = \"none\"", "buffer = \"300KB\"", "load = 0.7"] {
+        assert!(experiment.contains(line), "{line}: {experiment}");
+    }
+    // Each step on the way is measured on its own, and hosts get their part.
+    let names: Vec<&str> =
+        told["steps"].as_array().unwrap().iter().map(|step| step["name"].as_str().unwrap()).collect();
+    let measured = told["measured"]["name"].as_str().unwrap();
+    assert!(names.first() == Some(&"today") && names.last() == Some(&measured), "{names:?}");
+    assert!(names.contains(&"one-queue"), "{names:?}");
+    let is_changed = told["verdict"] != "keep-one-queue" && told["recommended"]["as_today"] == false;
+    assert_eq!(out.join("hosts.txt").exists(), is_changed, "{told}");
+    let proof = flowsieve(folder.path(), &["run", "recommendation/experiment.toml", "--out", "proof"]);
+    assert_eq!(proof.status, 0, "{}", proof.err);
+}
+
+#[test]
 fn tune__refuses_before_any_run() {
     let folder = folder();
     for (name, text) in [
@@ -410,6 +443,12 @@ fn tune__refuses_before_any_run() {
         ("nan.csv", "100\nNaN\n"),
         ("huge.csv", "100\n1000000000000000000\n"),
         ("wrong.toml", "[topology]\nkind = \"single-switch\"\nhosts = 1\n"),
+        ("swept.toml", &format!("{FABRIC}[sweep]\nscheme = [\"dctcp\"]\nbuffer = [\"90KB\", \"180KB\"]\n")),
+        ("listed.toml", &format!("{FABRIC}[workload]\nlist = \"flows.csv\"\n")),
+        ("flows.csv", "start_s,src,dst,bytes\n0,0,1,1000\n"),
+        ("coflows.toml", &format!("{FABRIC}[workload]\ncoflows = \"trace.txt\"\n")),
+        ("trace.txt", "4 1\n1 0 1 1 1 2:1\n"),
+        ("bare.toml", &format!("{FABRIC}[workload]\npattern = \"all-to-all\"\n")),
     ] {
         std::fs::write(folder.path().join(name), text).unwrap();
     }
@@ -425,6 +464,21 @@ fn tune__refuses_before_any_run() {
         ),
         (&["fabric.toml", "--workload", "web-search", "--load", "nan"], "expected more than 0 and less than 1"),
         (&[&["wrong.toml"][..], &web].concat(), "wrong.toml:3"),
+        // What the search cannot use of today's network is no detail that it may drop.
+        (
+            &[&["swept.toml"][..], &web].concat(),
+            "swept.toml: [sweep] `buffer` has 2 values; expected one, in its own table",
+        ),
+        (&[&["listed.toml"][..], &web].concat(), "listed.toml: [workload] `list`: expected sizes that are drawn"),
+        (&[&["coflows.toml"][..], &web].concat(), "coflows.toml: [workload] `coflows`: expected sizes that are drawn"),
+        (&["bare.toml", "--load", "0.5"], "bare.toml: has no sizes of flows; expected --sizes, --cdf or --workload"),
+        (&["bare.toml", "--workload", "web-search"], "bare.toml: has no load, or several; expected --load"),
+        (&[&["fabric.toml"][..], &web, &["--unmarked", "8"]].concat(), "--unmarked 8: expected top, lowest, or 0 to 7"),
+        (
+            &[&["fabric.toml"][..], &web, &["--unmarked", "none"]].concat(),
+            "expected top, lowest, or the number of a queue",
+        ),
+        (&[&["fabric.toml"][..], &web, &["--at-most=-1"]].concat(), "--at-most -1: expected a share of at least 0"),
         (&[&["none.toml"][..], &web].concat(), "none.toml"),
         (&[&["fabric.toml"][..], &web, &["--queues", "1..4"]].concat(), "expected at least 2 queues"),
         (&[&["fabric.toml"][..], &web, &["--queues", "8..2"]].concat(), "expected the fewest first, such as 2..8"),

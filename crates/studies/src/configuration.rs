@@ -52,7 +52,7 @@ impl Ports {
     /// queues.
     pub(crate) fn configure(
         &self,
-        (thresholds_bytes, dscps): (&[u64], &[u8]),
+        (thresholds_bytes, dscps, unmarked): (&[u64], &[u8], usize),
         k: impl Fn(u64) -> u64,
         hosts_are_dctcp: bool,
     ) -> Configured {
@@ -63,6 +63,7 @@ impl Ports {
         let plan = Plan {
             dscps: dscps.to_vec(),
             thresholds_bytes: thresholds_bytes.to_vec(),
+            unmarked,
             ports: self.ports.iter().map(port).collect(),
             queues_of_port: self.queues_of_port.clone(),
             hosts_are_dctcp,

@@ -23,6 +23,8 @@ pub struct Plan {
     pub dscps: Vec<u8>,
     /// Bytes of a flow after which its packets go to the next queue; one fewer than `dscps`, rising, or none.
     pub thresholds_bytes: Vec<u64>,
+    /// The data queue of packets with none of these code points, from 0, the highest.
+    pub unmarked: usize,
     /// The ports, each with its speed.
     pub ports: Vec<Port>,
     /// The queues of a port that may be used, by the switch's own numbers. A higher number is served first. `None`: what
@@ -142,6 +144,7 @@ pub fn check_ports(ports: &[Port], queues_of_port: Option<&[u8]>) -> Result<(), 
     let plan = Plan {
         dscps: vec![35, 11],
         thresholds_bytes: vec![1],
+        unmarked: 0,
         ports: ports.to_vec(),
         queues_of_port: queues_of_port.map(<[u8]>::to_vec),
         hosts_are_dctcp: false,
@@ -176,6 +179,9 @@ impl Plan {
         let queues = self.dscps.len();
         if queues == 1 {
             return refuse("1 code point: expected at least 2, or none for ports that keep their queues".to_owned());
+        }
+        if queues > 0 && self.unmarked >= queues {
+            return refuse(format!("packets without a mark in queue {}: expected 0 to {}", self.unmarked, queues - 1));
         }
         if self.thresholds_bytes.len() != queues.saturating_sub(1) {
             return refuse(format!("{} thresholds for {queues} queues", self.thresholds_bytes.len()));

@@ -38,10 +38,11 @@ impl FabricFile {
             of("workload") || of("sweep")
         };
         let sizes = ["sizes", "cdf", "list", "coflows", "recorded", "collectives"].into_iter().any(has);
+        let is_listed = has("list") || has("coflows");
         let usual = [
             (!sizes, "sizes", "\"web-search\""),
-            (!has("load") && !has("list"), "load", "0.5"),
-            (!has("flows") && !has("duration") && !has("list"), "flows", "100"),
+            (!has("load") && !is_listed, "load", "0.5"),
+            (!has("flows") && !has("duration") && !is_listed, "flows", "100"),
         ];
         if !document.contains_key("workload") {
             let lines =

@@ -20,13 +20,13 @@ pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
     let mut text = String::from(
         "! Priorities and marks by queue for Arista EOS, from Flowsieve.\n\
          ! Chips of the Jericho family say tx-queue where this says uc-tx-queue. Whether a chip takes a step, minimum\n\
-         ! equal to maximum, is for `show qos interfaces` to tell.\n",
+         ! equal to maximum, is for `show qos interfaces` to tell. Some count marks only with `hardware counter feature ecn\n\
+         ! out` in addition.\n",
     );
-    let lowest = queues.data.last().copied().unwrap_or_default();
     let others: Vec<u8> = (0..64).filter(|dscp| !plan.dscps.contains(dscp) && !ABOVE_DATA.contains(dscp)).collect();
     let mut classes: Vec<(Vec<u8>, u8)> = vec![(ABOVE_DATA.to_vec(), queues.control)];
     classes.extend(plan.dscps.iter().zip(&queues.data).map(|(&dscp, &queue)| (vec![dscp], queue)));
-    classes.push((others, lowest));
+    classes.extend(queues.data.get(plan.unmarked).map(|&queue| (others, queue)));
     for (dscps, queue) in classes.iter().filter(|_| !alone) {
         let dscps: Vec<String> = dscps.iter().map(u8::to_string).collect();
         let _ = writeln!(text, "qos map dscp {} to traffic-class {queue}", dscps.join(" "));
@@ -46,7 +46,7 @@ pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
             let _ = writeln!(
                 text,
                 "   uc-tx-queue {queue}\n{strict}      random-detect ecn minimum-threshold {bytes} bytes \
-                 maximum-threshold {bytes} bytes max-mark-probability 100 weight 0"
+                 maximum-threshold {bytes} bytes max-mark-probability 100 weight 0\n      random-detect ecn count"
             );
         }
         for port in ports {

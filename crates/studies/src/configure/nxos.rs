@@ -29,13 +29,11 @@ pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
     for (class, dscps, _) in &classes {
         let _ = writeln!(text, "class-map type qos match-any {class}\n  match dscp {dscps}");
     }
-    // What no class matches is in group 0.
-    let lowest = queues.data.last().copied().unwrap_or_default();
     let _ = writeln!(text, "policy-map type qos FS-IN");
     for (class, _, queue) in &classes {
         let _ = writeln!(text, "  class {class}\n    set qos-group {queue}");
     }
-    let _ = writeln!(text, "  class class-default\n    set qos-group {lowest}");
+    let _ = writeln!(text, "  class class-default\n    set qos-group {}", queues.data[plan.unmarked]);
     let speeds = plan.by_speed();
     for (of, _) in &speeds {
         let _ = writeln!(text, "policy-map type queuing {}", policy(of));

@@ -23,7 +23,6 @@ pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
         return marks_alone(plan);
     }
     let queues = plan.queues(&FREE, more)?;
-    let lowest = queues.data.last().copied().unwrap_or_default();
     // Flow control acts on a queue. Lossless traffic that left its queue would be dropped where it was paused before.
     let offered = plan.queues_of_port.as_deref().unwrap_or(&FREE);
     let lossless: Vec<u8> = LOSSLESS.into_iter().filter(|queue| !offered.contains(queue)).collect();
@@ -32,7 +31,7 @@ pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
         Some(at) => queues.data[at],
         None if ABOVE_DATA.contains(&dscp) => queues.control,
         None if lossless.contains(&dscp) => dscp,
-        None => lowest,
+        None => queues.data[plan.unmarked],
     };
     let classes: Map<_, _> = (0..64).map(|dscp| (dscp.to_string(), json!(class(dscp).to_string()))).collect();
     let used = || queues.data.iter().chain([&queues.control]).chain(&lossless);

@@ -22,15 +22,16 @@ pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
     }
     let mut text = String::from(
         "# Strict bands and marks by band, from Flowsieve: tc -batch tc.batch\n\
-         # The first band is for DSCP 46, 48 and 56. Packets of no filter, those without a mark, are in the last.\n",
+         # The first band is for DSCP 46, 48 and 56. Packets of no filter have the band of the map.\n",
     );
     if plan.marks_alone() {
         text = String::from("# Marks by the length of the queue, from Flowsieve: tc -batch tc.batch\n");
     }
-    let last = bands - 1;
+    // Bands are numbered from 0 here, and control has the first.
+    let unmarked = plan.unmarked + 1;
     for port in &plan.ports {
         let (name, k) = (&port.name, port.marks_from_bytes);
-        let priomap = vec![last.to_string(); 16].join(" ");
+        let priomap = vec![unmarked.to_string(); 16].join(" ");
         let (limit, burst) = ((4 * k).max(2_000_000), k.div_ceil(PACKET));
         let rate = port.rate_bps.min(MOST_RATE_BPS).div_ceil(1_000);
         let red = format!(
@@ -42,10 +43,10 @@ pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
         }
         let _ = writeln!(
             text,
-            "qdisc add dev {name} root handle 1: ets bands {bands} strict {bands} priomap {priomap}"
+            "qdisc replace dev {name} root handle 1: ets bands {bands} strict {bands} priomap {priomap}"
         );
         for band in 2..=bands {
-            let _ = writeln!(text, "qdisc add dev {name} parent 1:{band:x} handle {:x}: {red}", 0x10 + band);
+            let _ = writeln!(text, "qdisc replace dev {name} parent 1:{band:x} handle {:x}: {red}", 0x10 + band);
         }
         let to = |dscp: u8, band: usize, text: &mut String| {
             // The DSCP is the upper six bits of the byte.

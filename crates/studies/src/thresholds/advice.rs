@@ -272,7 +272,8 @@ impl Advice {
         }
         let dscps: Vec<u8> = self.queues.iter().filter_map(|assigned| assigned.dscp).collect();
         let mark = |bps: u64| self.ecn_thresholds.iter().find(|mark| mark.rate_bps == bps);
-        ports.configure((&self.recommended_bytes, &dscps), |bps| mark(bps).map_or(0, |mark| mark.bytes), false)
+        // A host that tags only demotes itself.
+        ports.configure((&self.recommended_bytes, &dscps, 0), |bps| mark(bps).map_or(0, |mark| mark.bytes), false)
     }
 
     fn text(&self) -> String {

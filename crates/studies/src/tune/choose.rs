@@ -150,6 +150,10 @@ mod tests {
         assert_eq!(choose(&candidates, &all, &[0, 1, 2, 3, 4]), Some(3));
         // What is told from the best is not chosen.
         assert_eq!(choose(&candidates, &all, &[0, 1]), Some(1));
+        // A K that is 1.5 % better, and not told to be, is no advice against the rule's.
+        let seeds = [costs(2, &[10.0, 9.7]), costs(3, &[10.0, 10.0])];
+        assert_eq!(choose(&candidates, &seeds, &[2, 3]), Some(3));
+        assert_eq!(choose(&candidates, &seeds, &[2]), Some(2), "told from the rule's");
         assert_eq!(choose(&candidates, &[costs(0, &[])], &[0]), None);
     }
 }

@@ -176,8 +176,9 @@ impl Ground {
             let buffer = |k: u64| toml_edit::value(format_size(k * BUFFER_PER_K.0 / BUFFER_PER_K.1));
             set(&mut document, ("network", "nic"), toml_edit::value("backpressure"));
             set(&mut document, ("network", "buffer"), buffer(self.links.ecn_threshold_bytes(self.links.host_bps)));
-            for (place, bps) in &self.links.slowest {
-                document["network"][place.name()]["buffer"] = buffer(self.links.ecn_threshold_bytes(*bps));
+            // A place has one buffer, and K of its fastest links has to fit.
+            for (place, fastest) in self.links.at.iter().filter_map(|(place, rates)| Some((place, rates.last()?))) {
+                document["network"][place.name()]["buffer"] = buffer(self.links.ecn_threshold_bytes(*fastest));
             }
         }
         let mut text = format!("title = {}\n{document}", quoted(runs.title));
@@ -241,7 +242,7 @@ impl Ground {
         let (name, load, rate) = (&self.name, self.load, format_rate(self.links.host_bps));
         let why = match self.today.schemes {
             0 => "The file says nothing of a scheme".to_owned(),
-            schemes => format!("The file sweeps {schemes} schemes, none of which is called `today`"),
+            schemes => format!("The file sweeps {schemes} schemes and calls none of them `today`"),
         };
         let today = match (self.today.is_assumed, self.today.says_marks) {
             (false, _) => "Today's hosts and ports are the file's".to_owned(),

@@ -9,6 +9,7 @@
 //!
 //! With a number of seeds instead of a budget, the same request gives the same answer.
 
+mod answer;
 mod candidates;
 mod choose;
 mod folder;
@@ -18,6 +19,7 @@ mod steps;
 mod today;
 mod words;
 
+use answer::Answer;
 pub use candidates::{Candidate, Kind, TODAY};
 use flowsieve_experiment::Error;
 use flowsieve_experiment::bundle::failed;
@@ -31,7 +33,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use steps::{Answer, Tuning};
+use steps::Tuning;
 
 use crate::configuration::{Ports, Written};
 use crate::fabric_file::FabricFile;
@@ -83,6 +85,17 @@ pub enum Unmarked {
     Queue(usize),
     /// The last that is served.
     Lowest,
+}
+
+impl Unmarked {
+    /// Returns the queue of a port with so many; a number beyond them is the last.
+    fn of(self, queues: usize) -> usize {
+        match self {
+            Unmarked::Top => 0,
+            Unmarked::Queue(queue) => queue.min(queues.saturating_sub(1)),
+            Unmarked::Lowest => queues.saturating_sub(1),
+        }
+    }
 }
 
 /// How long to look.
@@ -205,6 +218,10 @@ pub struct Tuned {
     pub steps: Vec<Step>,
     /// What a roll-out does to whom, by the share of hosts that tag; empty unless several queues by thresholds are recommended.
     pub shares: Vec<Share>,
+    /// The queue of packets without a mark, from 0, the first that is served; `None`: one queue.
+    pub unmarked: Option<usize>,
+    /// Why no roll-out was simulated, if one could have been asked for.
+    pub no_roll_out: Option<String>,
     /// The most that the longest flows of hosts that tag may lose, as the user says.
     pub at_most: Option<f64>,
     /// What the runs of the proof warn of.
@@ -274,7 +291,7 @@ pub fn tune(request: &Request, work: &mut dyn Work) -> Result<Tuned, Error> {
     let finalists = tuning.screen(screened.as_ref().ok().copied())?;
     let choice = tuning.choose(&finalists)?;
     let proof = tuning.prove(&choice)?;
-    let mut answer = Answer { screened, choice, proof, shares: Vec::new() };
+    let mut answer = Answer { screened, choice, proof, shares: Ok(Vec::new()) };
     let recommended = tuning.recommended(&answer).clone();
     answer.shares = tuning.roll_out(&recommended)?;
     let (tuned, files) = tuning.answer(answer);
@@ -291,6 +308,16 @@ fn check(request: &Request) -> Result<(), Error> {
     }
     if most > 64 {
         return input(format!("--queues {fewest}..{most}: expected at most 64"));
+    }
+    if let Unmarked::Queue(queue) = request.unmarked
+        && queue as u64 >= most
+    {
+        return input(format!("--unmarked {queue}: expected top, lowest, or 0 to {}", most - 1));
+    }
+    if let Some(share) = request.at_most
+        && !(0.0..=100.0).contains(&share)
+    {
+        return input(format!("--at-most {share}: expected a share of at least 0, such as 0.2"));
     }
     if let Effort::Seeds(seeds) = request.effort
         && !(2..=1_000).contains(&seeds)
@@ -313,7 +340,8 @@ fn question(request: &Request, wanted: &Wanted, load: f64) -> Result<BTreeMap<St
         (_, Some(file), _) => format!("a distribution, {}", digest(Path::new(file))?),
         (_, _, Some(column)) => {
             let name = column.name.as_deref().map(|name| format!(", column {name}")).unwrap_or_default();
-            format!("sizes, {}{name}", digest(&column.path)?)
+            let sampled = column.sampled.map(|one_in| format!(", sampled {one_in}")).unwrap_or_default();
+            format!("sizes, {}{name}{sampled}", digest(&column.path)?)
         }
         _ => String::new(),
     };

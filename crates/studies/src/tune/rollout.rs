@@ -3,10 +3,10 @@
 //! Packets of hosts that do not tag are in one queue: the top one, unless the user says otherwise. Then a host that tags only
 //! demotes itself, and takes nothing from those that do not. Every share runs next to one queue, with the same flows.
 
+use super::Effort;
 use super::candidates::{Candidate, Kind};
 use super::ground::{Ground, Partly, Runs};
 use super::steps::Tuning;
-use super::{Effort, Unmarked};
 use flowsieve_experiment::Error;
 use flowsieve_results::looks::LOOKS;
 use flowsieve_results::measured::Quantity;
@@ -17,7 +17,7 @@ use serde::Serialize;
 /// Per cent of the hosts that tag.
 const SHARES: [u32; 6] = [0, 10, 25, 50, 75, 100];
 
-/// What nobody may lose, at the upper end of its interval: of a mean, and of a p99.
+/// Bounds of what anybody may lose, for the upper end of an interval: of a ratio of means, and of p99s.
 const MOST_MEAN: f64 = 1.05;
 const MOST_P99: f64 = 1.10;
 
@@ -107,15 +107,21 @@ struct Asks {
 }
 
 impl Tuning<'_> {
-    /// Simulates each share of hosts that tag by the thresholds of a candidate. Returns those that the budget allows.
-    pub(super) fn roll_out(&mut self, candidate: &Candidate) -> Result<Vec<Share>, Error> {
-        let unmarked = match (&candidate.kind, self.request.unmarked) {
-            (Kind::Thresholds { .. }, _) if candidate.as_today || self.ground.today.is_mixed => return Ok(Vec::new()),
-            (Kind::Thresholds { .. }, Unmarked::Top) => 0,
-            (Kind::Thresholds { .. }, Unmarked::Queue(queue)) => queue.min(candidate.queues - 1),
-            (Kind::Thresholds { .. }, Unmarked::Lowest) => candidate.queues - 1,
-            _ => return Ok(Vec::new()),
-        };
+    /// Simulates each share of hosts that tag by the thresholds of a candidate. Returns those that the budget allows, or why
+    /// there are none.
+    pub(super) fn roll_out(&mut self, candidate: &Candidate) -> Result<Result<Vec<Share>, &'static str>, Error> {
+        match &candidate.kind {
+            Kind::Thresholds { .. } if candidate.as_today => {
+                return Ok(Err("hosts are not those that it simulates, DCTCP"));
+            }
+            Kind::Thresholds { .. } if self.ground.today.is_mixed => {
+                return Ok(Err("the file has classes of traffic of its own"));
+            }
+            Kind::Thresholds { .. } => {}
+            // Nothing is rolled out host by host.
+            _ => return Ok(Ok(Vec::new())),
+        }
+        let unmarked = self.request.unmarked.of(candidate.queues);
         let mut shares: Vec<Share> = Vec::new();
         for per_cent in SHARES {
             let hosts = (f64::from(self.ground.hosts * per_cent) / 100.0).round() as u32;
@@ -132,7 +138,7 @@ impl Tuning<'_> {
                 }
             }
         }
-        Ok(shares)
+        Ok(Ok(shares))
     }
 
     fn share(&mut self, per_cent: u32, partly: &Partly) -> Result<Option<Share>, Error> {

@@ -3,10 +3,8 @@
 use super::candidates::{Candidate, K_TRIED, Kind};
 use super::choose::{self, Costs, Overall};
 use super::ground::{Ground, Runs};
-use super::rollout::Share;
-use super::{Change, Compared, Effort, Mark, Request, Step, Tuned, Verdict, Work};
-use crate::configuration::{self, Configured, Ports};
-use crate::thresholds::{Marking, dscp};
+use super::{Change, Compared, Effort, Request, Step, Work};
+use crate::thresholds::Marking;
 use flowsieve_experiment::Error;
 use flowsieve_experiment::machine::HOPS_PER_SECOND;
 use flowsieve_results::looks::LOOKS;
@@ -69,38 +67,29 @@ pub(super) struct Tuning<'a> {
     /// The first seed of the proof.
     pub(super) proof_seed: u64,
     /// What the proof's runs warn of.
-    warnings: Vec<String>,
-}
-
-/// What the steps found.
-pub(super) struct Answer {
-    /// One of how many receivers was a sample, or why none was.
-    pub(super) screened: Result<u32, String>,
-    pub(super) choice: Choice,
-    pub(super) proof: Option<Proof>,
-    pub(super) shares: Vec<Share>,
+    pub(super) warnings: Vec<String>,
 }
 
 /// The outcome of the comparison of whole runs.
 pub(super) struct Choice {
     /// The best, by its place among the candidates.
-    chosen: usize,
+    pub(super) chosen: usize,
     /// The best with several queues, if any finished.
     several: Option<usize>,
-    compared: Vec<Compared>,
-    seeds: u64,
+    pub(super) compared: Vec<Compared>,
+    pub(super) seeds: u64,
 }
 
 /// The chosen candidate next to today's network.
 pub(super) struct Proof {
-    candidate: usize,
-    changes: Vec<Change>,
-    seeds: u64,
-    helps: bool,
-    steps: Vec<Step>,
+    pub(super) candidate: usize,
+    pub(super) changes: Vec<Change>,
+    pub(super) seeds: u64,
+    pub(super) helps: bool,
+    pub(super) steps: Vec<Step>,
 }
 
-fn runs<'a>(
+pub(super) fn runs<'a>(
     title: &'a str,
     candidates: &'a [Candidate],
     (first_seed, seeds): (u64, u64),
@@ -219,7 +208,12 @@ impl<'a> Tuning<'a> {
         }
         if !self.ground.is_dctcp {
             let over = |at: usize| Some(&self.candidates[at]).filter(|it| matches!(it.kind, Kind::Thresholds { .. }));
-            let others: Vec<Candidate> = best.into_iter().filter_map(over).map(Candidate::over_todays_hosts).collect();
+            // Hosts of a scheme that has priorities of its own, such as Homa, take no thresholds.
+            let takes = |it: &Candidate| {
+                self.ground.plan(&runs("hosts as today", std::slice::from_ref(it), (1, 1), None)).is_ok()
+            };
+            let others = best.into_iter().filter_map(over).map(Candidate::over_todays_hosts).filter(takes);
+            let others: Vec<Candidate> = others.collect();
             self.candidates.extend(others);
         }
         order = self.screen_once((overall, seeds), screened)?;
@@ -376,14 +370,13 @@ impl<'a> Tuning<'a> {
 
     /// Lists what is measured: today's network, the candidate, and where today's hosts or ports differ from those of all
     /// candidates, what lies between: one queue with DCTCP, and the candidate's queues over today's hosts.
-    fn proven(&self, candidate: usize) -> Vec<Candidate> {
+    pub(super) fn proven(&self, candidate: usize) -> Vec<Candidate> {
         let it = &self.candidates[candidate];
         let mut all = vec![self.candidates[0].clone(), it.clone()];
         if self.ground.is_own() && it.queues > 1 {
             all.push(Candidate::one_queue());
-            if !self.ground.is_dctcp && matches!(it.kind, Kind::Thresholds { .. }) && !it.as_today {
-                all.push(it.over_todays_hosts());
-            }
+            let over = it.over_todays_hosts();
+            all.extend(self.candidates.iter().find(|other| other.as_today && other.differs_in_k(&over)).cloned());
         }
         all
     }
@@ -403,7 +396,7 @@ fn step((candidate, point): (&Candidate, &PointSummary)) -> Step {
     }
 }
 
-fn title(candidate: &Candidate) -> String {
+pub(super) fn title(candidate: &Candidate) -> String {
     format!("{} next to today's network", candidate.name)
 }
 
@@ -447,108 +440,4 @@ fn is_resolved(changes: &[Change]) -> bool {
         })
     };
     changes.first().is_none_or(|small| told(small.p99)) && changes.last().is_none_or(|all| told(all.mean))
-}
-
-impl Tuning<'_> {
-    /// Returns the chosen candidate, if the proof shows that it helps.
-    pub(super) fn recommended(&self, answer: &Answer) -> &Candidate {
-        let helps = |proof: &Proof| proof.helps && proof.candidate == answer.choice.chosen;
-        &self.candidates[if answer.proof.as_ref().is_some_and(helps) { answer.choice.chosen } else { 0 }]
-    }
-
-    /// Puts the answer together, with the files that say it.
-    pub(super) fn answer(self, answer: Answer) -> (Tuned, Vec<(String, String)>) {
-        let recommended = self.recommended(&answer).clone();
-        let proven = recommended.kind != Kind::Today;
-        let Answer { screened, choice, proof, shares } = answer;
-        let verdict = match (proven, recommended.queues) {
-            (false, _) => Verdict::KeepOneQueue,
-            (true, 1) => Verdict::OneQueueOtherK,
-            (true, _) => Verdict::Use,
-        };
-        // Ports that stay as they are keep their marks, which the file of the fabric has.
-        let marks = if recommended.as_today { Vec::new() } else { self.ground.marks(recommended.k_per_cent) };
-        let queues = recommended.queues;
-        let dscps: Vec<u8> = match queues {
-            1 => Vec::new(),
-            _ => (0..queues).map_while(|queue| dscp(queue, queues)).collect(),
-        };
-        // What is assumed of hosts is not known.
-        let is_dctcp = self.ground.is_dctcp && !self.ground.today.is_assumed;
-        let ports = self.request.ports.as_ref();
-        let (configuration, mut files) = configured(ports, &recommended, (&marks, &dscps), is_dctcp);
-        let measured = proof.as_ref().map(|proof| self.candidates[proof.candidate].clone());
-        let seeds = proof.as_ref().map_or(0, |proof| proof.seeds);
-        if let (Some(measured), Some(proof)) = (&measured, &proof) {
-            let (all, title) = (self.proven(proof.candidate), title(measured));
-            let text = self.ground.text(&runs(&title, &all, (self.proof_seed, seeds), None));
-            files.push(("experiment.toml".to_owned(), text));
-        }
-        let cut_marks = if marks.is_empty() { Vec::new() } else { self.ground.cut_marks(recommended.k_per_cent) };
-        let (k_range, k_at_end) = k_that_does_as_well(&choice.compared, &recommended);
-        let (changes, steps) = proof.map_or_else(Default::default, |proof| (proof.changes, proof.steps));
-        let tuned = Tuned {
-            verdict,
-            recommended,
-            measured,
-            network: self.ground.in_words(),
-            load: self.ground.load,
-            cut_marks,
-            marks,
-            dscps,
-            changes,
-            steps,
-            shares,
-            at_most: self.request.at_most,
-            warnings: self.warnings,
-            todays_hosts_are_dctcp: self.ground.is_dctcp,
-            k_range,
-            k_at_end,
-            compared: choice.compared,
-            candidates: self.candidates.len(),
-            screened: screened.as_ref().ok().copied(),
-            not_screened: screened.err(),
-            seeds_of_choice: choice.seeds,
-            seeds_of_proof: (self.proof_seed, seeds),
-            cut_short: self.cut_short,
-            configuration,
-            folder: self.request.out.clone(),
-        };
-        files.push(("tune.json".to_owned(), serde_json::to_string_pretty(&tuned).unwrap_or_default() + "\n"));
-        files.push(("README.md".to_owned(), tuned.page()));
-        (tuned, files)
-    }
-}
-
-/// Returns the K, in per cent of the rule's, that cost as little as the chosen one for all that the runs tell, from the least
-/// to the greatest; and whether the chosen one is the last that was tried, and better than the one before.
-fn k_that_does_as_well(compared: &[Compared], recommended: &Candidate) -> (Option<(u64, u64)>, bool) {
-    let told = |it: &Compared| it.cost.is_some_and(|cost| cost.is_resolved());
-    let tried = || compared.iter().filter_map(|it| Some((it.k_per_cent?, it)));
-    let equal = || tried().filter(|(k, it)| *k == recommended.k_per_cent || !told(it)).map(|(k, _)| k);
-    let range = equal().min().zip(equal().max()).filter(|(least, most)| least < most);
-    let is_end = |of: Option<u64>| of == Some(recommended.k_per_cent);
-    let at_end = is_end(tried().map(|(k, _)| k).min()) || is_end(tried().map(|(k, _)| k).max());
-    (range, range.is_none() && at_end && tried().count() > 1)
-}
-
-/// Writes the configuration of a recommendation, if ports were named.
-fn configured(
-    ports: Option<&Ports>,
-    recommended: &Candidate,
-    (marks, dscps): (&[Mark], &[u8]),
-    hosts_are_dctcp: bool,
-) -> Configured {
-    let Some(ports) = ports else { return (Vec::new(), Vec::new()) };
-    let bytes: &[u64] = match &recommended.kind {
-        _ if recommended.kind == Kind::Today => return configuration::none("today's network is to be kept"),
-        _ if recommended.as_today => {
-            return configuration::none("ports keep today's marks, which are not Flowsieve's to write");
-        }
-        Kind::Clusters => return configuration::none("clusters need a program of the switch"),
-        Kind::Thresholds { bytes, .. } => bytes,
-        _ => &[],
-    };
-    let k = |bps| marks.iter().find(|mark| mark.rate_bps == bps).map_or(0, |mark| mark.bytes);
-    ports.configure((bytes, dscps), k, hosts_are_dctcp)
 }

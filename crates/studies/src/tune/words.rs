@@ -118,6 +118,9 @@ impl Tuned {
     /// Who loses on the way, at which share of hosts that tag.
     fn of_roll_out(&self) -> String {
         let mut text = String::new();
+        if let Some(why) = &self.no_roll_out {
+            let _ = write!(text, " The roll-out is not simulated: {why}.");
+        }
         let (mut all_within, mut open) = (!self.shares.is_empty(), Vec::new());
         for share in &self.shares {
             let (beyond, not_told) = share.harm();
@@ -177,9 +180,12 @@ impl Tuned {
         self.shares.iter().map(row).collect()
     }
 
-    /// What these runs tell of K.
+    /// What these runs tell of K, if it is to be set.
     fn of_k(&self) -> String {
         let mut text = String::new();
+        if self.verdict == Verdict::KeepOneQueue {
+            return text;
+        }
         if let Some((least, most)) = self.k_range.filter(|_| !self.marks.is_empty()) {
             let _ = write!(text, " K does not matter here between {least} and {most} % of the rule's.");
         }
@@ -288,7 +294,11 @@ impl Tuned {
                 "short p99",
                 "long mean",
             ];
-            let _ = writeln!(text, "\nroll-out, FCTs over one queue:");
+            let queue = self.unmarked.unwrap_or_default();
+            let _ = writeln!(
+                text,
+                "\nroll-out, FCTs over one queue; hosts that do not tag are in queue {queue} from the top:"
+            );
             for row in [head.map(str::to_owned)].into_iter().chain(self.shares()) {
                 let cells: Vec<String> = row.iter().map(|cell| format!("{cell:<17}")).collect();
                 let _ = writeln!(text, "  {}", cells.concat().trim_end());
@@ -322,10 +332,14 @@ impl Tuned {
             }
         }
         if !self.shares.is_empty() {
-            text += "\n## Roll-out\n\nAll switches have the queues, and this share of hosts tags. FCTs are over those of one queue, \
-                     with the same flows. The first three columns are of hosts that do not tag, the others of those that do.\n\n\
+            let queue = self.unmarked.unwrap_or_default();
+            let _ = write!(
+                text,
+                "\n## Roll-out\n\nAll switches have the queues, and this share of hosts tags. FCTs are over those of one queue, \
+                     with the same flows. Packets without a mark are in queue {queue}, 0 being served first. The first three columns are of hosts that do not tag, the others of those that do.\n\n\
                      | hosts that tag | all flows, mean | short, mean | short, p99 | short, mean | short, p99 | long, mean |\n\
-                     | --- | --- | --- | --- | --- | --- | --- |\n";
+                     | --- | --- | --- | --- | --- | --- | --- |\n"
+            );
             for row in self.shares() {
                 let _ = writeln!(text, "| {} |", row.join(" | "));
             }

@@ -20,7 +20,7 @@ fn asked(plan: &Plan, unit: u64) -> Read {
     let last = plan.dscps.len();
     for dscp in 0..64 {
         let of = plan.dscps.iter().position(|&of| of == dscp).map(|at| at + 1);
-        read.rank.insert(dscp, if [46, 48, 56].contains(&dscp) { 0 } else { of.unwrap_or(last) });
+        read.rank.insert(dscp, if [46, 48, 56].contains(&dscp) { 0 } else { of.unwrap_or(plan.unmarked + 1) });
     }
     for port in &plan.ports {
         let k = port.marks_from_bytes.div_ceil(unit) * unit;
@@ -165,7 +165,7 @@ fn read_eos(text: &str) -> Read {
             ["qos", "profile", name] => profile = name,
             ["qos", "trust", "dscp"] => {}
             ["uc-tx-queue", queue] => profiles.entry(profile).or_default().push((number(queue), None)),
-            ["priority", "strict"] => {}
+            ["priority", "strict"] | ["random-detect", "ecn", "count"] => {}
             [
                 "random-detect",
                 "ecn",
@@ -268,6 +268,7 @@ fn read_nxos(text: &str) -> Read {
 }
 
 fn read_tc(text: &str) -> Read {
+    // The band of packets of no filter.
     let mut bands_of: BTreeMap<&str, usize> = BTreeMap::new();
     let mut marks: BTreeMap<String, BTreeMap<usize, Option<u64>>> = BTreeMap::new();
     let mut ranks: BTreeMap<(&str, &str), BTreeMap<u8, usize>> = BTreeMap::new();
@@ -275,7 +276,7 @@ fn read_tc(text: &str) -> Read {
         match words[..] {
             [
                 "qdisc",
-                "add",
+                "replace",
                 "dev",
                 port,
                 "root",
@@ -291,13 +292,14 @@ fn read_tc(text: &str) -> Read {
             ] => {
                 let all: usize = number(bands);
                 assert!(all <= 16 && bands == strict && map.len() == 16, "{line}");
-                assert!(map.iter().all(|&band| number::<usize>(band) == all - 1), "{line}");
-                bands_of.insert(port, all);
+                let other: usize = number(map[0]);
+                assert!(map.iter().all(|&band| band == map[0]) && (1..all).contains(&other), "{line}");
+                bands_of.insert(port, other);
                 marks.insert(port.to_owned(), (0..all).map(|band| (band, None)).collect());
             }
             [
                 "qdisc",
-                "add",
+                "replace",
                 "dev",
                 port,
                 "parent",
@@ -365,7 +367,7 @@ fn read_tc(text: &str) -> Read {
     let mut read = Read { marks, ..Read::default() };
     for ((port, _), of) in ranks {
         for dscp in 0..64 {
-            let rank = of.get(&dscp).copied().unwrap_or(bands_of[port] - 1);
+            let rank = of.get(&dscp).copied().unwrap_or(bands_of[port]);
             assert_eq!(*read.rank.entry(dscp).or_insert(rank), rank);
         }
     }
@@ -417,6 +419,7 @@ fn three_queues() -> Plan {
     Plan {
         dscps: vec![35, 27, 11],
         thresholds_bytes: vec![20_000, 1_000_000],
+        unmarked: 2,
         ports: vec![port("Ethernet0", 25, 150), port("Ethernet4", 25, 150), port("Ethernet48", 100, 600)],
         queues_of_port: None,
         hosts_are_dctcp: false,
@@ -448,6 +451,30 @@ fn write__three_queues_as_every_system_reads_them() {
 }
 
 #[test]
+fn write__marks_alone_leave_queues_and_code_points() {
+    let plan = Plan { dscps: vec![], thresholds_bytes: vec![], ..three_queues() };
+    let text = |system: System| system.write(&plan).unwrap();
+    let sonic: Value = serde_json::from_str(&text(System::Sonic)).unwrap();
+    let tables: Vec<&String> = sonic.as_object().unwrap().keys().collect();
+    assert_eq!(tables, ["QUEUE", "WRED_PROFILE"]);
+    // Lossless queues keep theirs.
+    let queues: BTreeSet<&str> = table(sonic.as_object().unwrap(), "QUEUE").keys().map(String::as_str).collect();
+    assert!(queues.contains("Ethernet48|6") && !queues.contains("Ethernet48|3"), "{queues:?}");
+    assert_eq!(sonic["QUEUE"]["Ethernet48|0"], serde_json::json!({ "wred_profile": "FLOWSIEVE_100G_600000" }));
+    let eos = text(System::Eos);
+    assert!(eos.contains("random-detect ecn minimum-threshold 150000 bytes") && !eos.contains("strict"), "{eos}");
+    assert!(!eos.contains("qos map") && !eos.contains("trust"), "{eos}");
+    let nxos = text(System::NxOs);
+    assert!(nxos.contains("c-out-8q-q-default\n    bandwidth remaining percent 100\n    random-detect"), "{nxos}");
+    assert_eq!(nxos.matches("bandwidth remaining percent 0\n").count(), 2 * 7, "all eight queues are named");
+    assert_eq!(text(System::Tc).lines().filter(|line| line.contains("root handle 1: red limit")).count(), 3);
+    assert!(System::Nftables.write(&plan).unwrap_err().to_string().contains("needs no code points"));
+    // Hosts that send by DCTCP already get no lines for it.
+    assert!(text(System::Hosts).contains("congctl dctcp features ecn"));
+    assert!(System::Hosts.write(&Plan { hosts_are_dctcp: true, ..plan.clone() }).is_err());
+}
+
+#[test]
 fn write__refuses_what_a_system_cannot_state() {
     let refused = |plan: &Plan, system: System| system.write(plan).unwrap_err();
     let five = Plan { dscps: vec![43, 35, 27, 19, 11], thresholds_bytes: vec![1, 2, 3, 4], ..three_queues() };
@@ -472,9 +499,10 @@ fn write__refuses_what_a_system_cannot_state() {
     assert!(refused(&fast, System::Eos).to_string().contains("the nearest is 256000000"));
     assert_eq!(check_ports(&fast.ports, None), Err(refused(&fast, System::Sonic)), "no system can state it");
     assert_eq!(check_ports(&[port("Ethernet0", 1_600, 1_500_000)], None), Ok(()), "SONiC can");
-    let wrong: [(Plan, &str); 7] = [
+    let wrong: [(Plan, &str); 8] = [
         (Plan { dscps: vec![35], thresholds_bytes: vec![], ..three_queues() }, "1 code point"),
         (Plan { thresholds_bytes: vec![1], ..three_queues() }, "1 thresholds for 3 queues"),
+        (Plan { unmarked: 3, ..three_queues() }, "in queue 3: expected 0 to 2"),
         (Plan { thresholds_bytes: vec![5, 5], ..three_queues() }, "rising"),
         (Plan { thresholds_bytes: vec![0, 5], ..three_queues() }, "above zero"),
         (Plan { dscps: vec![51, 27, 11], ..three_queues() }, "DSCP 51"),
@@ -494,12 +522,13 @@ fn plans() -> impl Strategy<Value = Plan> {
     let pool: Vec<u8> = (0..12).map(|at| at * 4 + 3).collect();
     let queues = (2..=7usize).prop_flat_map(move |queues| {
         let dscps = proptest::sample::subsequence(pool.clone(), queues).prop_shuffle();
-        (dscps, prop::collection::btree_set(1u64..1 << 40, queues - 1))
+        (dscps, prop::collection::btree_set(1u64..1 << 40, queues - 1), 0..queues)
     });
     let ports = prop::collection::vec((1u64..=800, 1_500u64..100_000_000), 1..=4);
-    (queues, ports, prop::bool::ANY).prop_map(|((dscps, thresholds), ports, all)| Plan {
+    (queues, ports, prop::bool::ANY).prop_map(|((dscps, thresholds, unmarked), ports, all)| Plan {
         dscps,
         thresholds_bytes: thresholds.into_iter().collect(),
+        unmarked,
         ports: (0..)
             .zip(ports)
             .map(|(at, (gbps, k))| Port {

@@ -34,6 +34,7 @@ fn write__tc_reads_its_batch() {
         let plan = Plan {
             dscps: vec![43, 35, 27, 19, 11],
             thresholds_bytes: vec![1_000, 2_000, 3_000, 4_000],
+            unmarked: 0,
             ports: vec![port("lo", gbps, k)],
             queues_of_port: None,
             hosts_are_dctcp: false,
