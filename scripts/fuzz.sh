@@ -26,7 +26,7 @@ examples() {
         experiment) echo experiments papers ;;
         coflow_trace) echo crates/flowsieve/tests/golden ;;
         cdf) echo crates/workload/data ;;
-        convert) echo crates/workload/tests/samples ;;
+        convert | exports) echo crates/workload/tests/samples ;;
     esac
 }
 
