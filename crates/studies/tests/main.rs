@@ -18,6 +18,7 @@ mod predictions;
 mod properties;
 mod queries;
 mod queue_theory;
+mod sampled;
 mod scales;
 mod several_workloads;
 mod traces;

@@ -78,7 +78,7 @@ pub(super) fn estimated(
     }
     notes.say(format!("corrected for samples of 1 in {one_in} packets: {numbers}"));
     notes.say(format!(
-        "sizes below {:.0} B ({one_in} packets) are known within these numbers alone: thresholds below it may be wrong by a few times",
+        "how sizes below {:.0} B ({one_in} packets) divide is hardly told by samples: the lowest threshold may be far off if it is below",
         one_in * payload
     ));
     let width = libm::pow(10.0, 0.5 / PER_DECADE);
