@@ -126,9 +126,7 @@ pub(crate) struct Links {
     /// All rates, rising.
     pub(crate) rates_bps: Vec<u64>,
     pub(crate) rtt_ps: u64,
-    /// By place of switches: the slowest link there, for which its ports mark in the comparison.
-    pub(crate) slowest: Vec<(Place, u64)>,
-    /// By place of switches: all rates there, rising.
+    /// By place of switches: the rates of the links there, rising.
     pub(crate) at: Vec<(Place, Vec<u64>)>,
 }
 
@@ -153,11 +151,11 @@ impl Site {
                 let mut rates_bps = rates_bps.clone();
                 rates_bps.sort_unstable();
                 rates_bps.dedup();
-                let (slowest, at) = (vec![(Place::Leaf, host_bps)], vec![(Place::Leaf, vec![host_bps])]);
+                let at = vec![(Place::Leaf, vec![host_bps])];
                 Ok(Site {
                     text,
                     folder: Folder::default(),
-                    links: Links { host_bps, rates_bps, rtt_ps: *rtt_ps, slowest, at },
+                    links: Links { host_bps, rates_bps, rtt_ps: *rtt_ps, at },
                     name: format!("{HOSTS} hosts of {} at one switch", format_rate(host_bps)),
                 })
             }
@@ -183,13 +181,11 @@ impl Links {
             let rates: Vec<u64> = fabric.rates_at(place).into_iter().map(|rate| rate.bps()).collect();
             (!rates.is_empty()).then_some((place, rates))
         };
-        let at: Vec<(Place, Vec<u64>)> = [Place::Leaf, Place::Spine, Place::Core].into_iter().filter_map(at).collect();
         Links {
             host_bps: of_hosts.map(|link| link.rate.bps()).min().unwrap_or_default(),
             rates_bps: rates.into_iter().collect(),
             rtt_ps: fabric.base_rtt().0,
-            slowest: at.iter().filter_map(|(place, rates)| Some((*place, *rates.first()?))).collect(),
-            at,
+            at: [Place::Leaf, Place::Spine, Place::Core].into_iter().filter_map(at).collect(),
         }
     }
 
@@ -312,7 +308,8 @@ fn experiment(
         thresholds_bytes.len() + 1,
         listed.join(", ")
     );
-    for &(place, bps) in &site.links.slowest {
+    // A place has one K here: that of its slowest links.
+    for (place, bps) in site.links.at.iter().filter_map(|(place, rates)| Some((place, *rates.first()?))) {
         let threshold = format_size(threshold(bps));
         let _ =
             write!(text, "[network.{}]\necn_threshold = \"{threshold}\"\nbuffer = \"{}\"\n", place.name(), buffer(bps));
@@ -381,7 +378,8 @@ mod tests {
         std::fs::write(&path, text).unwrap();
         let site = Site::open(&Network::Fabric(path, None)).unwrap();
         assert_eq!(site.links.rates_bps, [10_000_000_000, 40_000_000_000]);
-        assert_eq!(site.links.slowest, [(Place::Leaf, 10_000_000_000), (Place::Spine, 40_000_000_000)]);
+        let rates = |gbps: &[u64]| gbps.iter().map(|gbps| gbps * 1_000_000_000).collect::<Vec<u64>>();
+        assert_eq!(site.links.at, [(Place::Leaf, rates(&[10, 40])), (Place::Spine, rates(&[40]))]);
         let text = experiment(&site, Marking::Queue, ("sizes = \"web-search\"", 0.5, 20), &[30_000]);
         let plan = Source::new(ExperimentText::new("t", &text), site.folder.clone()).plan(&built_in()).unwrap();
         let settings = &plan.experiment.points[0].settings;

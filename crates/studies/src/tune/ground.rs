@@ -2,6 +2,7 @@
 
 use super::candidates::{Candidate, Kind};
 use super::folder::SIZES;
+use super::rollout::ask_for_groups;
 use super::today::Today;
 use super::{Mark, Request};
 use crate::fabric_file::FabricFile;
@@ -214,7 +215,7 @@ impl Ground {
         let text = ExperimentText::new("tune", &self.text(runs));
         let mut plan = Source::new(text, self.folder.clone()).plan(&built_in())?;
         if runs.partly.is_some_and(|partly| self.tagging(partly.hosts).is_some()) {
-            plan.experiment.further = Ground::ask_for_groups(plan.experiment.classes.as_slice());
+            plan.experiment.further = ask_for_groups(plan.experiment.classes.as_slice());
         }
         Ok(plan)
     }

@@ -5,7 +5,7 @@
 
 use super::Effort;
 use super::candidates::{Candidate, Kind};
-use super::ground::{Ground, Partly, Runs};
+use super::ground::{Partly, Runs};
 use super::steps::Tuning;
 use flowsieve_experiment::Error;
 use flowsieve_results::looks::LOOKS;
@@ -214,23 +214,21 @@ fn group(class: Option<u8>, one: &PointSummary, other: &PointSummary, sureness: 
     })
 }
 
-impl Ground {
-    /// Asks for the flows of hosts that tag, and of those that do not, by the sizes that are shown.
-    pub(super) fn ask_for_groups(sizes: &[SizeClass]) -> Further {
-        let mut rows = Vec::new();
-        for class in [0u8, 1] {
-            for size in sizes {
-                let only = Only { workload: Some(class), ..Only::default() };
-                let quantity = Quantity {
-                    class: size.clone(),
-                    only,
-                    ..Quantity::of_all_flows(Figure::Flows(Statistic::Mean, Metric::Fct))
-                };
-                rows.push(Asks { id: format!("class {class}, {}", size.name), quantity });
-            }
+/// Asks for the flows of hosts that tag, and of those that do not, by the sizes that are shown.
+pub(super) fn ask_for_groups(sizes: &[SizeClass]) -> Further {
+    let mut rows = Vec::new();
+    for class in [0u8, 1] {
+        for size in sizes {
+            let only = Only { workload: Some(class), ..Only::default() };
+            let quantity = Quantity {
+                class: size.clone(),
+                only,
+                ..Quantity::of_all_flows(Figure::Flows(Statistic::Mean, Metric::Fct))
+            };
+            rows.push(Asks { id: format!("class {class}, {}", size.name), quantity });
         }
-        Further::default().with("rollout", &rows)
     }
+    Further::default().with("rollout", &rows)
 }
 
 #[cfg(test)]
