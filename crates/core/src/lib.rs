@@ -30,6 +30,7 @@ pub mod message;
 pub mod meta;
 pub mod misuse;
 pub mod observed;
+pub mod packet_flow;
 pub mod ports;
 pub mod program;
 pub mod readings;

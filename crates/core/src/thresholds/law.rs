@@ -154,6 +154,14 @@ impl SizeLaw {
         up_to.moments[0] + bytes as f64 * up_to.beyond
     }
 
+    /// Returns the shares of all bytes that PIAS sends at each level, the highest first: those before the first threshold,
+    /// between the first and the second, and so on. Thresholds are rising.
+    pub fn shares_of_bytes(&self, thresholds: &[u64]) -> Vec<f64> {
+        let up_to = thresholds.iter().map(|&threshold| self.mean_up_to(threshold)).chain([self.mean()]);
+        let mut before = 0.0;
+        up_to.map(|up_to| (up_to - std::mem::replace(&mut before, up_to)) / self.mean()).collect()
+    }
+
     /// Returns E\[min(X, a)²\], in bytes².
     pub fn second_moment_up_to(&self, bytes: u64) -> f64 {
         let up_to = self.up_to(bytes);
@@ -286,6 +294,9 @@ mod tests {
         assert_eq!([50, 150, 500, 5_000].map(|a| law.mean_up_to(a)), [50.0, 137.5, 250.0, 375.0]);
         assert_eq!(law.second_moment_up_to(150), 0.25 * 1e4 + 0.75 * 2.25e4);
         assert_eq!(law.mean_of_up_to(999), 0.25 * 100.0 + 0.5 * 200.0);
+        // Of the mean of 375 bytes, all flows send 100 before the first threshold, three quarters 100 more, a quarter the rest.
+        assert_eq!(law.shares_of_bytes(&[100, 200, 600]), [100.0, 75.0, 100.0, 100.0].map(|bytes| bytes / 375.0));
+        assert_eq!(law.shares_of_bytes(&[]), [1.0]);
         // Of 375 bytes, 137.5 lie before 150.
         assert_eq!(law.offset_of(137.5 / 375.0), 150);
         assert_eq!([law.offset_of(1.0), law.offset_of(0.0)], [1_000, 1]);
