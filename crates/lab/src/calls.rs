@@ -27,7 +27,7 @@ pub use system::*;
 
 #[cfg(target_os = "linux")]
 mod system {
-    pub use crate::calls::device::offloads_off;
+    pub use crate::calls::device::{hardware_type, offloads_off};
     pub use crate::calls::packet_socket::{BATCH, PacketSocket};
     pub use crate::calls::process::{End, end_process, new_session};
     pub use crate::calls::socket::{TcpInfo, discard, out_of_order, stamp_received, tcp_info};

@@ -47,11 +47,37 @@ pub(crate) fn device_number(device: &str) -> Result<u32> {
     }
 }
 
+/// Returns the type of a device's link-layer header, as linux/if_arp.h numbers it, in the calling thread's network namespace.
+///
+/// # Errors
+/// Fails if there is no such device.
+pub fn hardware_type(device: &str) -> Result<u16> {
+    let socket = datagram_socket()?;
+    let mut request = request_for(device)?;
+    // SAFETY: the kernel reads the name and writes one address into the request, which outlives the call.
+    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFHWADDR as _, &raw mut request) })?;
+    // SAFETY: the kernel has written this field.
+    Ok(unsafe { request.ifr_ifru.ifru_hwaddr.sa_family })
+}
+
 fn datagram_socket() -> Result<OwnedFd> {
     // SAFETY: no pointer is passed.
     let fd = check(unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) })?;
     // SAFETY: the descriptor is new, and nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Returns a request that names a device.
+fn request_for(device: &str) -> Result<libc::ifreq> {
+    // SAFETY: `ifreq` consists of integers and pointers, for which zero is a value.
+    let mut request: libc::ifreq = unsafe { zeroed() };
+    if device.len() >= request.ifr_name.len() {
+        return Err(Error::other(format!("{device}: a device's name has at most 15 bytes")));
+    }
+    for (to, from) in request.ifr_name.iter_mut().zip(device.bytes()) {
+        *to = from as libc::c_char;
+    }
+    Ok(request)
 }
 
 /// Carries out a command with a value, and returns the value after it.
@@ -63,14 +89,7 @@ fn ethtool(socket: &OwnedFd, device: &str, command: u32, value: u32) -> Result<u
         value: u32,
     }
     let mut value = Value { command, value };
-    // SAFETY: `ifreq` consists of integers and pointers, for which zero is a value.
-    let mut request: libc::ifreq = unsafe { zeroed() };
-    if device.len() >= request.ifr_name.len() {
-        return Err(Error::other(format!("{device}: a device's name has at most 15 bytes")));
-    }
-    for (to, from) in request.ifr_name.iter_mut().zip(device.bytes()) {
-        *to = from as libc::c_char;
-    }
+    let mut request = request_for(device)?;
     request.ifr_ifru.ifru_data = (&raw mut value).cast();
     // SAFETY: the kernel reads and writes one `ethtool_value` behind `ifru_data`; both outlive the call.
     check(unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL as _, &raw mut request) })

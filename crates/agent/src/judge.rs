@@ -1,0 +1,133 @@
+//! Whether hosts tag what was predicted: the first gate of a roll-out.
+
+use crate::maps::{Conf, Counts};
+use serde::Serialize;
+
+/// The longest super-packet whose middle is near enough to all of it, with the headers of its segments.
+const SHORT: u64 = 16_384;
+/// How far shares may be from the predicted ones, in points, where super-packets are that short and have the tag of their
+/// middle.
+const NEAR: f64 = 0.5;
+/// And otherwise.
+const FAR: f64 = 2.0;
+/// The fewest bytes of which shares say anything: a few of the largest messages.
+const FEWEST: u64 = 100_000_000;
+
+/// Shares of bytes by queue, predicted and seen.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Judgement {
+    /// Predicted from sizes and thresholds, in per cent.
+    pub predicted: Vec<f64>,
+    /// Seen, in per cent.
+    pub seen: Vec<f64>,
+    /// The largest difference, in points.
+    pub apart: f64,
+    /// The largest that is allowed.
+    pub allowed: f64,
+    /// Whether it is not exceeded.
+    pub passes: bool,
+    /// What can make them differ, if anything was seen.
+    pub reasons: Vec<String>,
+}
+
+impl Judgement {
+    /// Compares what was counted with predicted shares; `None` if nothing was tagged.
+    pub fn of(conf: &Conf, counts: &Counts, predicted: &[f64]) -> Option<Judgement> {
+        let per_cent = |shares: &[f64]| shares.iter().map(|share| 100.0 * share).collect::<Vec<f64>>();
+        let (predicted, seen) = (per_cent(predicted), per_cent(&counts.shares(conf.dscps.len())?));
+        let apart = predicted.iter().zip(&seen).map(|(one, other)| (one - other).abs()).fold(0.0, f64::max);
+        let allowed = if conf.middle && counts.longest <= SHORT { NEAR } else { FAR };
+        let bytes: u64 = counts.bytes.iter().sum();
+        let packets: u64 = counts.packets.iter().sum();
+        let mut reasons = Vec::new();
+        let mut say = |applies: bool, reason: String| reasons.extend(applies.then_some(reason));
+        let of_bytes = |part: u64| 100.0 * part as f64 / bytes as f64;
+        say(bytes < FEWEST, format!("only {bytes} bytes so far: a few large messages decide"));
+        say(
+            counts.too_high > 0 && counts.longest > SHORT,
+            format!(
+                "super-packets of up to {} bytes: {:.1} % of the bytes have the tag of a higher queue; with \
+                 `ip link set DEV gso_max_size 16384 gso_ipv4_max_size 16384` fewer",
+                counts.longest,
+                of_bytes(counts.too_high)
+            ),
+        );
+        say(!conf.middle, "super-packets have the tag of their first byte".to_owned());
+        say(
+            counts.older > 0,
+            format!("{} connections stood before: they count from their first byte until a message ends", counts.older),
+        );
+        say(
+            counts.again * 100 > packets,
+            format!("{:.1} % of the packets were sent again", 100.0 * counts.again as f64 / packets.max(1) as f64),
+        );
+        say(counts.marked > packets, format!("{} packets had a DSCP of their own", counts.marked));
+        say(
+            counts.no_storage > 0,
+            format!("the kernel had no memory for the connection of {} packets", counts.no_storage),
+        );
+        if apart > allowed && reasons.is_empty() {
+            reasons.push(
+                "messages have other sizes, or end by another rule: compare with a new `agent record`".to_owned(),
+            );
+        }
+        Some(Judgement { predicted, seen, apart, allowed, passes: apart <= allowed, reasons })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flowsieve_core::packet_flow::MessageEnd;
+
+    /// Of the prototype's 10,000 messages: what was predicted.
+    const PREDICTED: [f64; 4] = [0.0613, 0.3087, 0.4556, 0.1744];
+
+    fn judged(middle: bool, longest: u64, per_cent: [u64; 4]) -> Judgement {
+        let conf = Conf {
+            thresholds: vec![48_535, 485_763, 2_432_767],
+            dscps: vec![35, 27, 19, 11],
+            end: MessageEnd::Turn,
+            percent: 100,
+            dry: false,
+            middle,
+        };
+        let mut counts = Counts { longest, ..Counts::default() };
+        for (bytes, share) in counts.bytes.iter_mut().zip(per_cent) {
+            *bytes = 400_000 * share;
+        }
+        counts.too_high = if longest > 20_000 { 60_000_000 } else { 0 };
+        Judgement::of(&conf, &counts, &PREDICTED).unwrap()
+    }
+
+    #[test]
+    fn of__short_super_packets_by_their_middle_must_be_near() {
+        let judged = judged(true, 16_000, [606, 3_069, 4_581, 1_744]);
+        assert!(judged.passes && judged.allowed == 0.5 && judged.reasons.is_empty(), "{judged:?}");
+        assert!((judged.apart - 0.25).abs() < 1e-9, "{judged:?}");
+    }
+
+    #[test]
+    fn of__long_ones_may_be_two_points_off_and_it_says_why() {
+        let judged = judged(false, 65_160, [770, 3_093, 4_426, 1_711]);
+        assert!(judged.passes && judged.allowed == 2.0, "{judged:?}");
+        assert!(judged.reasons[0].contains("1.5 % of the bytes"), "{judged:?}");
+    }
+
+    #[test]
+    fn of__the_rule_of_50_ms_fails() {
+        let judged = judged(true, 16_000, [469, 2_629, 4_712, 2_190]);
+        assert!(!judged.passes && judged.reasons[0].contains("agent record"), "{judged:?}");
+    }
+
+    #[test]
+    fn of__nothing_without_bytes() {
+        let conf = Conf::from_words(&judged_conf()).unwrap();
+        assert_eq!(Judgement::of(&conf, &Counts::default(), &[1.0, 0.0]), None);
+    }
+
+    fn judged_conf() -> [u64; 16] {
+        Conf { thresholds: vec![9], dscps: vec![35, 27], end: MessageEnd::Turn, percent: 100, dry: false, middle: true }
+            .words()
+    }
+}

@@ -1,0 +1,5 @@
+//! What tests the agent from outside, as one program.
+#![cfg(target_os = "linux")]
+
+mod object;
+mod twin;
