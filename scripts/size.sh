@@ -8,7 +8,7 @@ kept=scripts/size.txt
 target=${CARGO_TARGET_DIR:-target}
 program=${FLOWSIEVE:-$target/ci/flowsieve}
 
-engine='core|transport|sim|schemes|workload|settings|record|lab'
+engine='core|transport|sim|schemes|workload|settings|record|lab|agent'
 papers='papers'
 
 # Prints the files of src that are not tests, of the crates that match.

@@ -48,7 +48,7 @@ struct counts {
 	__u64 packets[LEVELS], bytes[LEVELS];
 	__u64 other, marked, no_socket, no_storage;
 	__u64 older, again, begun, spared;
-	__u64 supers, longest, too_high, copied;
+	__u64 supers, longest, moved, copied;
 	__u64 begun_by[RULES], unknown;
 };
 _Static_assert(sizeof(struct counts) == WORDS * 8, "as in maps.rs");
@@ -147,22 +147,17 @@ static __always_inline int parse(struct __sk_buff *skb, struct packet *p)
 	return 1;
 }
 
-static __always_inline void write_v4(struct iphdr *ip, __u8 field, __u8 to)
+static __always_inline void write_field(struct iphdr *v4, struct ipv6hdr *v6, __u8 field, __u8 to)
 {
-	/* RFC 1624: only this byte of the sum changes. */
-	__u32 sum = (__u16)~ip->check + (__u16)~bpf_htons(field) + bpf_htons(to);
+	if (v4) {
+		/* RFC 1624: only this byte of the sum changes. */
+		__u32 sum = (__u16)~v4->check + (__u16)~bpf_htons(field) + bpf_htons(to);
 
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = (sum & 0xffff) + (sum >> 16);
-	ip->check = ~sum;
-	ip->tos = to;
-}
-
-static __always_inline void write_v6(struct ipv6hdr *ip, __u8 to)
-{
-	__be16 *word = (__be16 *)ip;
-
-	*word = bpf_htons((bpf_ntohs(*word) & 0xf00f) | to << 4);
+		sum = (sum & 0xffff) + (sum >> 16);
+		v4->check = ~((sum & 0xffff) + (sum >> 16));
+		v4->tos = to;
+	} else if (v6)
+		*(__be16 *)v6 = bpf_htons((bpf_ntohs(*(__be16 *)v6) & 0xf00f) | to << 4);
 }
 
 /* What the socket knows of a packet with data. */
@@ -176,15 +171,6 @@ static __always_inline void seen(struct segment *s, struct bpf_sock *sk, struct 
 	s->len = p->len;
 	s->una = tcp->snd_una;
 	s->received = tcp->rcv_nxt - closed;
-}
-
-/* The state before the first packet that is seen. `sent`: bytes before it, those of a connection that stood before. */
-static __always_inline void begin(struct flow *f, const struct segment *s, __u64 sent)
-{
-	f->sent = sent;
-	f->last_ns = s->now_ns;
-	f->high = s->seq;
-	f->received = s->received;
 }
 
 /* ---- tag ---- */
@@ -224,7 +210,8 @@ int flowsieve_tag(struct __sk_buff *skb)
 		if (!f->last_ns) {
 			int older = tcp->bytes_acked > 1;
 
-			begin(f, &s, older ? tcp->bytes_acked + (__u32)(s.seq - s.una) : 0);
+			/* All that it has sent counts, if it stood before. */
+			*f = (struct flow){older ? tcp->bytes_acked + (__u32)(s.seq - s.una) : 0, s.now_ns, s.seq, s.received};
 			count->older += older;
 		}
 		if ((__s32)(s.seq + s.len - f->high) <= 0)
@@ -234,13 +221,15 @@ int flowsieve_tag(struct __sk_buff *skb)
 			before += s.len / 2;
 		queue = level(c->thresholds, c->count, before);
 		if (segments > 1) {
-			__u64 stop = before + (c->middle ? s.len - s.len / 2 : s.len), limit = stop;
+			__u64 start = before - (c->middle ? s.len / 2 : 0), stop = start + s.len, floor = start, limit = stop;
 
 #pragma unroll
 			for (int i = LEVELS - 2; i >= 0; i--)
 				if (i < c->count && before <= c->thresholds[i])
 					limit = c->thresholds[i];
-			count->too_high += stop > limit ? stop - limit : 0;
+				else if (i < c->count && floor == start)
+					floor = c->thresholds[i];
+			count->moved += (floor > start ? floor - start : 0) + (stop > limit ? stop - limit : 0);
 			count->supers++;
 			count->longest = s.len > count->longest ? s.len : count->longest;
 		}
@@ -258,10 +247,7 @@ int flowsieve_tag(struct __sk_buff *skb)
 	if (c->dry)
 		return NEXT;
 	to = (__u8)(c->dscps >> 8 * queue) << 2 | (p.field & 3);
-	if (p.v4)
-		write_v4(p.v4, p.field, to);
-	else if (p.v6)
-		write_v6(p.v6, to);
+	write_field(p.v4, p.v6, p.field, to);
 	return NEXT;
 }
 
@@ -325,9 +311,9 @@ int flowsieve_copy(struct __sk_buff *skb)
 		return NEXT;
 	to = (to & 0xfc) | (field & 3);
 	if (skb->protocol == bpf_htons(ETH_P_IP))
-		write_v4(v4, field, to);
+		write_field(v4, 0, field, to);
 	else if ((void *)(v6 + 1) <= end)
-		write_v6(v6, to);
+		write_field(0, v6, field, to);
 	return NEXT;
 }
 
@@ -367,17 +353,13 @@ static __always_inline void ended(struct counts *count, __u64 class, int rule, _
 
 static __always_inline __u64 class_of(struct __sk_buff *skb, struct bpf_sock *sk)
 {
-	__u64 own = PORT | sk->src_port, peer = PORT | bpf_ntohs(sk->dst_port), group, *class;
+	__u64 port = PORT | sk->src_port, peer = PORT | PEER | bpf_ntohs(sk->dst_port), group = bpf_skb_cgroup_id(skb);
+	__u64 *class = bpf_map_lookup_elem(&classes, &port);
 
-	class = bpf_map_lookup_elem(&classes, &own);
-	if (class)
-		return *class;
-	peer |= PEER;
-	class = bpf_map_lookup_elem(&classes, &peer);
-	if (class)
-		return *class;
-	group = bpf_skb_cgroup_id(skb);
-	class = bpf_map_lookup_elem(&classes, &group);
+	if (!class)
+		class = bpf_map_lookup_elem(&classes, &peer);
+	if (!class)
+		class = bpf_map_lookup_elem(&classes, &group);
 	return class ? *class : 0;
 }
 
@@ -414,7 +396,7 @@ int flowsieve_rec(struct __sk_buff *skb)
 
 #pragma unroll
 		for (int i = 0; i < RULES; i++) {
-			begin(&r->flow[i], &s, older ? UNKNOWN : 0);
+			r->flow[i] = (struct flow){older ? UNKNOWN : 0, s.now_ns, s.seq, s.received};
 			count->begun_by[i] += !older;
 		}
 		r->class = class_of(skb, sk);

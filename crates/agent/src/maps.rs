@@ -110,8 +110,8 @@ pub struct Counts {
     pub supers: u64,
     /// Bytes of data of the longest.
     pub longest: u64,
-    /// Their bytes that lie in a lower queue than their tag.
-    pub too_high: u64,
+    /// Their bytes that lie in another queue than their tag's.
+    pub moved: u64,
     /// Outer headers that were written.
     pub copied: u64,
     /// Messages that began, by rule (`record`).
@@ -132,7 +132,7 @@ impl Counts {
             let [other, marked, no_socket, no_storage, older, again, begun, spared, rest @ ..] = &words[16..] else {
                 continue;
             };
-            let [supers, longest, too_high, copied, turn, turn_1ms, idle, unknown] = rest else { continue };
+            let [supers, longest, moved, copied, turn, turn_1ms, idle, unknown] = rest else { continue };
             sum.other += other;
             sum.marked += marked;
             sum.no_socket += no_socket;
@@ -143,7 +143,7 @@ impl Counts {
             sum.spared += spared;
             sum.supers += supers;
             sum.longest = sum.longest.max(*longest);
-            sum.too_high += too_high;
+            sum.moved += moved;
             sum.copied += copied;
             for (sum, begun) in sum.begun_by.iter_mut().zip([turn, turn_1ms, idle]) {
                 *sum += begun;

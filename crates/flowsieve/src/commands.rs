@@ -1,5 +1,7 @@
 //! The commands: a file each, with its options, its call and its words. Here are their list, and what several of them need.
 
+#[cfg(target_os = "linux")]
+mod agent;
 mod coflows;
 mod compare;
 mod completions;
@@ -104,6 +106,13 @@ pub(crate) enum Command {
     Convert(convert::Convert),
     /// Find what would help a fabric's traffic, by simulation or at once by a model
     Tune(Box<tune::Tune>),
+    /// Record the sizes of this host's messages, and tag its packets by them
+    #[cfg(target_os = "linux")]
+    Agent {
+        /// What to do
+        #[command(subcommand)]
+        what: agent::Agent,
+    },
     /// Run experiments with real packets, by the TCP of this machine's Linux
     #[cfg(target_os = "linux")]
     Lab {
@@ -119,7 +128,7 @@ pub(crate) enum Command {
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Run and look", &["init", "list", "explain", "run", "plan", "report", "doctor", "completions"]),
     ("Compare and export", &["compare", "export", "flows", "coflows", "convert"]),
-    ("For operators", &["tune", "lab", "pack", "join"]),
+    ("For operators", &["tune", "agent", "lab", "pack", "join"]),
     ("For papers", &["reproduce", "verify"]),
 ];
 
@@ -167,6 +176,8 @@ impl Command {
             Command::Coflows(args) => coflows::coflows(&args),
             Command::Convert(args) => convert::convert(&args),
             Command::Tune(args) => tune::tune(&args),
+            #[cfg(target_os = "linux")]
+            Command::Agent { what } => agent::agent(what),
             #[cfg(target_os = "linux")]
             Command::Lab { what } => lab::lab(what, engines),
             Command::Completions(args) => completions::completions(&args, engines),

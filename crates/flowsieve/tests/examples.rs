@@ -118,7 +118,17 @@ const EXAMPLES: &[(&str, As)] = &[
     ("flowsieve flows kmeans-like --set calibration=tight > trace.csv", Whole),
     ("flowsieve convert flux ml/KMeans/training/*.csv -o trace.csv --drop job --scale cpu=1000", With("--replace")),
     ("flowsieve convert flux simulator/KMeans/0.csv -o trace.csv --simulator --predicted 2", With("--replace")),
-    // A lab needs root.
+    // The agent and a lab need root.
+    ("flowsieve agent record eth0 --for 1h --out sizes.csv", By("agent.rs", "agent record s0")),
+    (
+        "flowsieve agent record eth0 --ports 80=web,443=web,9092=kafka --for 1h --out sizes.csv",
+        By("agent.rs", "--ports 7001=web"),
+    ),
+    ("flowsieve agent tag eth0 recommendation --dry-run", By("agent.rs", "--dry-run")),
+    ("flowsieve agent tag eth0 recommendation --percent 5", By("agent.rs", "\"--percent\"")),
+    ("flowsieve agent status eth0 --sizes sizes.csv", By("agent.rs", "agent status s0 --sizes")),
+    ("flowsieve agent tag eth0 recommendation --copy-outer", By("agent.rs", "--copy-outer")),
+    ("flowsieve agent detach eth0", By("agent.rs", "agent detach s0")),
     ("flowsieve lab doctor", By("lab.rs", "[\"lab\", \"doctor\"]")),
     ("flowsieve lab run lab/demonstration", By("lab.rs", "lab/demonstration")),
     ("flowsieve lab run my.toml --set scheme=pias,qc-las --out results/linux", By("lab.rs", "[\"lab\", \"run\"]")),

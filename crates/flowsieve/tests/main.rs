@@ -1,6 +1,7 @@
 //! What tests this crate from outside, as one program: each links all that is under it.
 
 mod absent;
+mod agent;
 mod catalogue;
 mod causes;
 mod cli;

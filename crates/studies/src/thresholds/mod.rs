@@ -257,6 +257,16 @@ fn refused(error: ThresholdError) -> Error {
 }
 
 /// Returns the thresholds that some flow passes, each once.
+/// Returns the shares of all bytes that PIAS sends at each level, the highest first, for flows of the sizes that are wanted.
+///
+/// # Errors
+/// Fails if the sizes are wrong, or cannot be read.
+pub fn shares_of_bytes(wanted: &Wanted, thresholds_bytes: &[u64]) -> Result<Vec<f64>, Error> {
+    // Neither decides on shares.
+    let (any_load, queues) = (0.5, 2);
+    Ok(Asked::read(wanted, any_load, queues)?.law.shares_of_bytes(thresholds_bytes))
+}
+
 fn passed(law: &SizeLaw, mut thresholds_bytes: Vec<u64>) -> Vec<u64> {
     thresholds_bytes.retain(|threshold| law.share_beyond(*threshold) > 0.0);
     thresholds_bytes.dedup();
