@@ -208,7 +208,7 @@ fn in_words(device: &Device, pinned: Pinned, of: &Attached, judgement: Option<&J
         None => {}
         Some(Judgement { apart, allowed, passes, reasons, .. }) => {
             let verdict = if *passes { "as predicted" } else { "not as predicted" };
-            let _ = writeln!(text, "Shares are {verdict}: at most {apart:.2} points apart, {allowed} allowed.");
+            let _ = writeln!(text, "Shares are {verdict}: at most {apart:.2} points apart, {allowed:.2} allowed.");
             for reason in reasons {
                 let _ = writeln!(text, "  {}", reason.replace("DEV", name));
             }
