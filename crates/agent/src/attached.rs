@@ -9,7 +9,7 @@ use aya::maps::{Array, MapData, PerCpuArray};
 use aya::programs::links::{FdLink, PinnedLink};
 use aya::programs::tc::TcAttachOptions;
 use aya::programs::{LinkOrder, SchedClassifier, TcAttachType};
-use aya::{Ebpf, EbpfLoader, VerifierLogLevel};
+use aya::{Ebpf, EbpfLoader};
 
 use crate::device::{FOLDER, refused};
 use crate::maps::{CONF_WORDS, COUNT_WORDS, Conf, Counts, VERSION};
@@ -132,7 +132,7 @@ pub fn tag(device: &Device, kind: Kind, conf: &Conf) -> Result<Tagging, AgentErr
     attach(device, kind, conf, &folder).inspect_err(|_| {
         // What it has left would be dead pins. The first error is the one to tell.
         let _ = remove(&folder);
-        let _ = fs::remove_dir(&device.folder);
+        remove_empty(device);
     })?;
     Ok(done)
 }
@@ -165,8 +165,7 @@ pub fn detach(device: &Device, kind: Kind) -> Result<bool, AgentError> {
         return Err(AgentError::Input(format!("{problem}; expected one of `flowsieve agent tag`")));
     }
     remove(&folder)?;
-    // It fails while the other kind has pins there.
-    let _ = fs::remove_dir(&device.folder);
+    remove_empty(device);
     let Pinned::Attached(id) = was else { return Ok(false) };
     let begun = Instant::now();
     while device.programs()?.iter().any(|program| program.id == id) {
@@ -218,7 +217,6 @@ fn read(folder: &Path, kind: Kind, device: &Device) -> Result<Attached, AgentErr
 fn load(folder: &Path, kind: Kind) -> Result<Ebpf, AgentError> {
     let pins: Vec<(&str, PathBuf)> = MAPS.iter().map(|&name| (name, folder.join(name))).collect();
     let mut loader = EbpfLoader::new();
-    loader.verifier_log_level(VerifierLogLevel::DISABLE);
     for (name, path) in &pins {
         loader.map_pin_path(name, path.as_path());
     }
@@ -273,10 +271,10 @@ fn remove(folder: &Path) -> Result<(), AgentError> {
     done(fs::remove_dir(folder))
 }
 
-/// Returns the folders of pins, of all devices and namespaces.
-pub fn folders() -> Vec<PathBuf> {
-    let entries = fs::read_dir(FOLDER).into_iter().flatten().flatten();
-    let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-    folders.sort();
-    folders
+/// Removes the folders above those of a kind, as far as nothing else has pins in them.
+fn remove_empty(device: &Device) {
+    for folder in [device.folder.as_path(), Path::new(FOLDER)] {
+        // It fails where something is left.
+        let _ = fs::remove_dir(folder);
+    }
 }

@@ -92,7 +92,14 @@ pub(crate) fn refused(what: impl Into<String>, error: &(dyn std::error::Error + 
     let os = innermost.downcast_ref::<std::io::Error>().and_then(std::io::Error::raw_os_error);
     let what = what.into();
     let first = |text: String| text.lines().next().unwrap_or_default().to_owned();
-    let problem = first(errors.iter().map(|error| first(error.to_string())).collect::<Vec<_>>().join(": "));
+    let mut problem = String::new();
+    for text in errors.iter().map(|error| first(error.to_string())) {
+        // Some errors say what their sources say.
+        if !problem.contains(&text) {
+            let between = if problem.is_empty() { "" } else { ": " };
+            problem = format!("{problem}{between}{text}");
+        }
+    }
     let expected = match os {
         // EPERM, EACCES
         Some(1 | 13) => "root, or the capabilities CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON",

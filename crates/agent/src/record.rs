@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use aya::maps::{HashMap, PerCpuArray};
 use aya::programs::tc::{SchedClassifierLink, TcAttachOptions};
 use aya::programs::{LinkOrder, TcAttachType};
-use aya::{Ebpf, EbpfLoader, VerifierLogLevel};
+use aya::{Ebpf, EbpfLoader};
 
 use crate::attached::program_named;
 use crate::bins::{BINS, Bin};
@@ -87,7 +87,7 @@ pub fn record(device: &Device, classes: &[(Class, String)]) -> Result<Recording,
     }
     let bins = (2 * names.len() * RULES.len() * BINS) as u32;
     let mut loader = EbpfLoader::new();
-    loader.verifier_log_level(VerifierLogLevel::DISABLE).map_max_entries("sizes", bins);
+    loader.map_max_entries("sizes", bins);
     let mut loaded = loader.load(OBJECT).map_err(|error| refused("load the programs", &error))?;
     let map = loaded.map_mut("classes").ok_or_else(|| AgentError::failed("record", "the object has no classes"))?;
     let mut map: HashMap<_, u64, u64> = map.try_into().map_err(|error| refused("name the classes", &error))?;

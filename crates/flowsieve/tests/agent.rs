@@ -68,7 +68,7 @@ host s \"$F\" agent tag s0 recommendation --copy-outer > copy.txt
 host s \"$F\" agent detach s0 > detach.txt
 host s \"$F\" agent detach s0 > again.txt 2>&1 && exit 1
 host s \"$F\" agent status s0 > after.txt
-find /sys/fs/bpf/flowsieve -mindepth 1 > pins.txt";
+find /sys/fs/bpf -path '*flowsieve*' > pins.txt";
 
 /// Runs a script in a folder, as root in namespaces of its own; `None`, and a line, where that is not permitted.
 fn alone(test: &str, folder: &Path, steps: &str) -> Option<()> {

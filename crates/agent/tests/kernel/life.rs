@@ -9,8 +9,26 @@ fn problem<T: std::fmt::Debug>(result: Result<T, flowsieve_agent::AgentError>) -
     text
 }
 
+/// Returns how `tag` fails in a process without capabilities.
+fn refused_to_a_child(less: &str) -> String {
+    let mut command = Command::new("setpriv");
+    command.arg(format!("--bounding-set=-{less}")).arg(std::env::current_exe().expect("a program"));
+    command.args(["--exact", "kernel::life::tag__goes_away_whole", "--nocapture"]).env(CHILD, "1");
+    let done = command.output().expect("setpriv");
+    let text = String::from_utf8_lossy(&done.stdout).into_owned();
+    text.lines().find_map(|line| line.strip_prefix(REFUSED)).unwrap_or(&text).to_owned()
+}
+
+/// What a refused child says first.
+const REFUSED: &str = "refused: ";
+
 #[test]
 fn tag__goes_away_whole() {
+    if std::env::var_os(CHILD).is_some() {
+        let device = Device::find(DEVICE).expect("the device");
+        let refused = flowsieve_agent::tag(&device, Kind::Tag, &conf(MessageEnd::Turn)).expect_err("it is refused");
+        return println!("\n{REFUSED}{refused}");
+    }
     if !alone(module_path!(), "tag__goes_away_whole") {
         return;
     }
@@ -21,6 +39,12 @@ fn tag__goes_away_whole() {
         let attach = |kind| flowsieve_agent::tag(&device(), kind, &own);
         let detach = |kind| flowsieve_agent::detach(&device(), kind);
         assert!(problem(detach(Kind::Tag)).contains("no agent's tag program is there"));
+        // Without a capability nothing is attached, and nothing stays.
+        for (less, says) in [("perfmon,-sys_admin", "CAP_PERFMON"), ("bpf,-sys_admin", "CAP_BPF")] {
+            let text = refused_to_a_child(less);
+            assert!(text.contains(says) && text.lines().count() == 1, "{text}");
+            assert!(!Path::new(flowsieve_agent::FOLDER).exists(), "{less}");
+        }
         // Both kinds at one device, and none after.
         assert_eq!((attach(Kind::Tag), attach(Kind::Copy)), (Ok(Tagging::New), Ok(Tagging::New)));
         assert_eq!((programs(), pins()), (2, 1));
