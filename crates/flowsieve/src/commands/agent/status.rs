@@ -37,7 +37,7 @@ pub(crate) struct Status {
 impl Status {
     /// Returns the shares of bytes that are predicted by level, if sizes are given.
     fn predicted(&self, conf: &Conf) -> Result<Option<Vec<f64>>, Error> {
-        let sizes = self.sizes.clone().map(|path| Column { path, name: self.column.clone() });
+        let sizes = self.sizes.clone().map(|path| Column { path, name: self.column.clone(), sampled: None });
         let (workload, cdf) = (self.workload.clone(), self.cdf.clone());
         if workload.is_none() && cdf.is_none() && sizes.is_none() {
             return Ok(None);
