@@ -230,6 +230,23 @@ fn marks__by_rate_are_those_of_the_links() {
 }
 
 #[test]
+fn unmarked__packets_alone_are_as_in_one_queue_whichever_theirs_is() {
+    let of = |scheme, rest: &str| {
+        let rest = format!("[network]\nmarking = \"per-queue\"\nbuffer = \"100pkt\"\n{rest}");
+        let case = Case { senders: 3, ..case(rack("10Gbps", "80us"), scheme, 2_000_000, &rest) };
+        let seen = planned_and_run(&case).1;
+        (seen.slowdown, seen.marked, seen.lost)
+    };
+    let one = of("dctcp", "");
+    assert!(one.1 > 0, "{one:?}");
+    // ACKs have no mark either: they do not pass the data that waits at a sender that receives, too.
+    for queue in 0..3 {
+        let all = format!("queues = 3\n[schemes.all]\nbase = \"pias\"\ntagger = \"fixed\"\nfixed_priority = {queue}");
+        assert_eq!(of("all", &all), one, "queue {queue}");
+    }
+}
+
+#[test]
 fn own_port__drops_what_neither_it_nor_the_path_holds() {
     let of = |window: u32| {
         let rest = format!("[network]\nnic = \"scheme\"\n[transport]\nmax_window = {window}");

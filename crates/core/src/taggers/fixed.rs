@@ -1,9 +1,10 @@
-//! A tagger that writes one priority into all data: what a switch's map makes of hosts that mark nothing.
+//! A tagger that writes one priority into all packets: what a switch's map makes of hosts that mark nothing, whose ACKs have no
+//! mark either.
 
 use crate::tag::Tag;
 use crate::tagger::{FlowFacts, TagPackets};
 
-/// One priority for all data; 0 is the highest.
+/// One priority for all packets; 0 is the highest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fixed(pub u8);
 

@@ -1,6 +1,7 @@
 //! The built-in taggers: the one list of them. A new one is a file here and a line in the list.
 //!
-//! All of them give the highest priority to packets without payload: ACKs travel at priority 0 in the lineage of PIAS.
+//! All of them but [`fixed`] give the highest priority to packets without payload: ACKs travel at priority 0 in the lineage of
+//! PIAS.
 
 pub mod aged_levels;
 pub mod awafs;
@@ -46,7 +47,7 @@ catalogue! {
     Custom(Custom<MakeTagger>) => Box<dyn TagPackets>;
     /// All packets are equal.
     Plain(plain::Plain) => plain::Plain;
-    /// All data has one priority.
+    /// All packets have one priority.
     Fixed(fixed::Fixed) => fixed::Fixed;
     /// PIAS's demotion.
     Demotion(demotion::Demotion) => demotion::Demotion;
@@ -146,6 +147,7 @@ impl Tagger {
     pub fn tag_control(&mut self, facts: impl FnOnce() -> FlowFacts) -> Tag {
         match self {
             Tagger::Custom(own) => own.tag(&facts()),
+            Tagger::Fixed(fixed) => fixed.tag(&facts()),
             _ => Tag::default(),
         }
     }
@@ -154,6 +156,7 @@ impl Tagger {
     fn tag_elsewhere(&mut self, facts: &FlowFacts) -> Tag {
         match self {
             Tagger::Custom(own) => own.tag(facts),
+            Tagger::Fixed(fixed) => fixed.tag(facts),
             _ if facts.kind != Kind::Data => Tag::default(),
             built_in => each!(part built_in, tagger => tagger.tag(facts)),
         }
@@ -239,6 +242,10 @@ mod tests {
             assert_eq!([tagger.tag(|| ack), tagger.tag_control(|| ack)], [Tag::default(); 2], "{spec:?}");
             assert_ne!(tagger.tag(|| data), Tag::default(), "{spec:?}");
         }
+        // But a host that marks nothing marks no ACK either.
+        let mut unmarked = TaggerSpec::Fixed(fixed::Fixed(2)).build(|| unreachable!("it is built in"));
+        let all = [unmarked.tag(|| ack), unmarked.tag_control(|| ack), unmarked.tag(|| data)];
+        assert_eq!(all.map(Tag::priority), [2; 3]);
     }
 
     #[test]

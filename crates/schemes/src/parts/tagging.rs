@@ -54,7 +54,7 @@ declare! {
     );
     static FIXED_PRIORITY: Setting<u64> = Setting::count(
         Section::Scheme, "fixed_priority", 0, 63,
-        "tagger = \"fixed\": the priority of all data, such as what a switch's map gives to hosts that mark nothing",
+        "tagger = \"fixed\": the priority of all packets, such as what a switch's map gives to hosts that mark nothing",
     )
     .with_default(0);
     /// What happens to a flow that is larger than predicted.

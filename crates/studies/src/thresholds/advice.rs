@@ -272,7 +272,7 @@ impl Advice {
         }
         let dscps: Vec<u8> = self.queues.iter().filter_map(|assigned| assigned.dscp).collect();
         let mark = |bps: u64| self.ecn_thresholds.iter().find(|mark| mark.rate_bps == bps);
-        // A host that tags only demotes itself.
+        // As in a search that is told nothing else.
         ports.configure((&self.recommended_bytes, &dscps, 0), |bps| mark(bps).map_or(0, |mark| mark.bytes), false)
     }
 

@@ -79,7 +79,7 @@ pub struct Request {
 /// The queue of packets without a mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unmarked {
-    /// The first that is served: a host that tags only demotes itself.
+    /// The first that is served.
     Top,
     /// This one, from 0, the first that is served.
     Queue(usize),

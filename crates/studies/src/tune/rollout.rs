@@ -1,7 +1,8 @@
 //! What a roll-out does to whom, simulated share by share: all switches have their queues, and some hosts tag.
 //!
-//! Packets of hosts that do not tag are in one queue: the top one, unless the user says otherwise. Then a host that tags only
-//! demotes itself, and takes nothing from those that do not. Every share runs next to one queue, with the same flows.
+//! Packets of hosts that do not tag are in one queue, the top one unless the user says otherwise. There they lose nothing, but
+//! what hosts that tag have demoted waits behind all of them; in the lowest they wait. Every share runs next to one queue, with
+//! the same flows. If no host tags, nothing changes, whichever queue it is.
 
 use super::Effort;
 use super::candidates::{Candidate, Kind};

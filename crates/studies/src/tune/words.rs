@@ -133,6 +133,9 @@ impl Tuned {
                 open.push(share.per_cent.to_string());
             }
         }
+        if text.contains("While") {
+            text += " Compare the other queues of --unmarked.";
+        }
         if all_within {
             text += " At no share of hosts that tag does anybody lose: hosts that do not tag, and short flows of those that do, are \
                      at most 5 % slower on average, and 10 % at p99.";
