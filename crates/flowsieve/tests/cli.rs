@@ -434,6 +434,28 @@ fn tune__todays_network_is_the_files_own() {
 }
 
 #[test]
+fn tune__k_by_rate_fits_into_a_buffer_that_is_assumed_and_is_cut_by_one_that_is_not() {
+    let folder = folder();
+    let fabric = "[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 1\nhosts_per_leaf = 2\nhost_link = \"10Gbps\"\n\
+                  fabric_link = \"40Gbps\"\n";
+    let memory = "[network]\nadmission = \"shared\"\nshared_buffer = \"1MB\"\ndt_alpha = 1.0\n";
+    for (name, text) in [("free.toml", fabric.to_owned()), ("small.toml", format!("{fabric}{memory}"))] {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    let k_of = |file: &str| {
+        let sizes = ["--workload", "fb-web-server", "--load", "0.5", "--queues", "2", "--flows", "100", "--seeds", "2"];
+        let done = flowsieve(folder.path(), &[&["tune", file, "--out", "out", "--replace"], &sizes[..]].concat());
+        assert_eq!(done.status, 0, "{}", done.err);
+        std::fs::read_to_string(folder.path().join("out/experiment.toml")).unwrap()
+    };
+    // 65 packets of 1,500 B at 10 Gbit/s, in proportion.
+    let both = "ecn_threshold_at = [\"10Gbps: 97.5KB\", \"40Gbps: 390KB\"]";
+    assert!(k_of("free.toml").contains(both));
+    // A queue may hold 1 MB x alpha / (1 + alpha), and marks at half of it.
+    assert!(k_of("small.toml").contains("ecn_threshold_at = [\"10Gbps: 97.5KB\", \"40Gbps: 250KB\"]"));
+}
+
+#[test]
 fn tune__refuses_before_any_run() {
     let folder = folder();
     for (name, text) in [
