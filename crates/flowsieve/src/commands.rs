@@ -2,6 +2,7 @@
 
 #[cfg(target_os = "linux")]
 mod agent;
+mod canary;
 mod coflows;
 mod compare;
 mod completions;
@@ -106,6 +107,8 @@ pub(crate) enum Command {
     Convert(convert::Convert),
     /// Find what would help a fabric's traffic, by simulation or at once by a model
     Tune(Box<tune::Tune>),
+    /// Judge a change at some hosts by their latencies next to others', before and after
+    Canary(canary::Canary),
     /// Record the sizes of this host's messages, and tag its packets by them
     #[cfg(target_os = "linux")]
     Agent {
@@ -128,7 +131,7 @@ pub(crate) enum Command {
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Run and look", &["init", "list", "explain", "run", "plan", "report", "doctor", "completions"]),
     ("Compare and export", &["compare", "export", "flows", "coflows", "convert"]),
-    ("For operators", &["tune", "agent", "lab", "pack", "join"]),
+    ("For operators", &["tune", "agent", "canary", "lab", "pack", "join"]),
     ("For papers", &["reproduce", "verify"]),
 ];
 
@@ -167,6 +170,7 @@ impl Command {
             Command::Init(args) => init::init(&args),
             Command::Explain(args) => explain::explain(&args, engines),
             Command::Report(args) => report::report(&args),
+            Command::Canary(args) => canary::canary(&args),
             Command::Compare(args) => compare::compare(&args, engines),
             Command::Doctor(args) => doctor::doctor(&args),
             Command::Export(args) => export::export(&args),

@@ -6,6 +6,7 @@
 
 pub mod against;
 pub mod agreement;
+pub mod canary;
 pub mod catalogue;
 pub mod configuration;
 pub mod configure;

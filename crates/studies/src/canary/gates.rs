@@ -1,0 +1,281 @@
+//! What has to hold besides latencies: counters of hosts and switches over the two periods, and bytes by DSCP.
+
+use flowsieve_experiment::FileError;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::Path;
+
+/// The largest file of counters.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// Counters that a file of `name,value` may have, and those of `nstat` that are used.
+const NAMES: [&str; 9] = [
+    "TcpOutSegs",
+    "TcpRetransSegs",
+    "TcpExtTCPTimeouts",
+    "TcpExtTCPDelivered",
+    "TcpExtTCPDeliveredCE",
+    "packets",
+    "discards",
+    "pfc",
+    "watchdog",
+];
+
+/// A condition on counters.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Gate {
+    /// What is compared.
+    pub name: String,
+    /// Its share before the change, if it was counted.
+    pub before: Option<f64>,
+    /// Its share after it.
+    pub after: f64,
+    /// The largest share that passes, or shares in points for bytes by DSCP.
+    pub allowed: f64,
+    /// Whether it passes.
+    pub passes: bool,
+    /// What a failure means.
+    pub failure: Failure,
+}
+
+/// What a gate that fails means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Failure {
+    /// Traffic is harmed.
+    Harm,
+    /// What was rolled out does not do what was simulated, so latencies say nothing of it.
+    NotInEffect,
+}
+
+/// Counted events by name.
+type Counters = BTreeMap<String, f64>;
+
+/// A rate that may not rise: events in so many packets.
+struct Rate {
+    name: &'static str,
+    events: &'static str,
+    of: &'static str,
+    /// A rise that is too small to matter.
+    slack: f64,
+}
+
+const RATES: [Rate; 5] = [
+    Rate { name: "retransmissions", events: "TcpRetransSegs", of: "TcpOutSegs", slack: 1e-4 },
+    Rate { name: "timeouts", events: "TcpExtTCPTimeouts", of: "TcpOutSegs", slack: 1e-5 },
+    Rate { name: "discards", events: "discards", of: "packets", slack: 1e-6 },
+    Rate { name: "PFC pauses", events: "pfc", of: "packets", slack: 1e-6 },
+    Rate { name: "PFC watchdog", events: "watchdog", of: "packets", slack: 0.0 },
+];
+
+/// A rise up to this is not told from the change of traffic.
+const RISE: f64 = 1.2;
+
+/// Above this share of marked packets K is far too low, or the links are overloaded.
+const MOST_CE: f64 = 0.5;
+
+/// Delivered packets without one mark, from which ECN cannot be on.
+const FEWEST_DELIVERED: f64 = 100_000.0;
+
+/// Reads counters of both periods, and says what passes.
+pub(crate) fn of_counters(before: &Path, after: &Path) -> Result<Vec<Gate>, FileError> {
+    let (was, is) = (read(before)?, read(after)?);
+    let share = |of: &Counters, events: &str, all: &str| match (of.get(events), of.get(all)) {
+        (Some(events), Some(all)) if *all > 0.0 => Some(events / all),
+        _ => None,
+    };
+    let mut gates = Vec::new();
+    for Rate { name, events, of, slack } in RATES {
+        let (Some(was), Some(is)) = (share(&was, events, of), share(&is, events, of)) else { continue };
+        let allowed = RISE * was + slack;
+        gates.push(Gate {
+            name: name.to_owned(),
+            before: Some(was),
+            after: is,
+            allowed,
+            passes: is <= allowed,
+            failure: Failure::Harm,
+        });
+    }
+    let delivered = is.get("TcpExtTCPDelivered").copied().unwrap_or(0.0);
+    if let Some(marked) = share(&is, "TcpExtTCPDeliveredCE", "TcpExtTCPDelivered") {
+        let is_off = marked == 0.0 && delivered >= FEWEST_DELIVERED;
+        gates.push(Gate {
+            name: "packets with CE".to_owned(),
+            before: share(&was, "TcpExtTCPDeliveredCE", "TcpExtTCPDelivered"),
+            after: marked,
+            allowed: MOST_CE,
+            passes: !is_off && marked <= MOST_CE,
+            failure: if is_off { Failure::NotInEffect } else { Failure::Harm },
+        });
+    }
+    if gates.is_empty() {
+        let expected = format!("what both files have of {}", NAMES.join(", "));
+        return Err(FileError::new("value", after, "no two counters make a share").expected(expected));
+    }
+    Ok(gates)
+}
+
+/// Reads counters: `nstat --json` of one host or several, or rows of `name,value`.
+fn read(path: &Path) -> Result<Counters, FileError> {
+    let unreadable = |error: &std::io::Error| FileError::unreadable(path, error, "a file of counters");
+    let mut text = String::new();
+    let file = File::open(path).map_err(|error| unreadable(&error))?;
+    file.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(|error| unreadable(&error))?;
+    if text.len() as u64 > MOST_BYTES {
+        return Err(FileError::new("file", path, "over 16 MB").expected("counters of the hosts of one period"));
+    }
+    let mut counters = Counters::new();
+    let mut add = |name: &str, value: f64| *counters.entry(name.to_owned()).or_insert(0.0) += value;
+    if text.trim_start().starts_with('{') {
+        for host in serde_json::Deserializer::from_str(&text).into_iter::<Nstat>() {
+            let host = host.map_err(|error| {
+                FileError::new("file", path, error.to_string())
+                    .expected("the output of `nstat --json`, a host after the other")
+            })?;
+            host.kernel.iter().filter(|(name, _)| NAMES.contains(&name.as_str())).for_each(|(name, of)| add(name, *of));
+        }
+        return Ok(counters);
+    }
+    for (line, row) in (1..).zip(text.lines().map(str::trim)) {
+        let (name, value) = row.split_once(',').unwrap_or((row, ""));
+        let (name, value) = (name.trim(), value.trim());
+        if row.is_empty() || row.starts_with('#') || (line == 1 && value.parse::<f64>().is_err() && !value.is_empty()) {
+            continue;
+        }
+        let value = value.parse::<f64>().ok().filter(|value| value.is_finite() && *value >= 0.0);
+        match value.filter(|_| NAMES.contains(&name)) {
+            Some(value) => add(name, value),
+            None => {
+                let problem = format!("{:?}", row.chars().take(60).collect::<String>());
+                let expected = format!("`name,value` with one of {}", NAMES.join(", "));
+                return Err(FileError::new("value", path, problem).at(line).expected(expected));
+            }
+        }
+    }
+    Ok(counters)
+}
+
+/// What `nstat --json` prints.
+#[derive(Deserialize)]
+struct Nstat {
+    kernel: BTreeMap<String, f64>,
+}
+
+/// What `flowsieve agent status --json` prints of a program, as far as it is judged.
+#[derive(Deserialize)]
+struct Status {
+    judgement: Option<Judged>,
+}
+
+#[derive(Deserialize)]
+struct Judged {
+    apart: f64,
+    allowed: f64,
+    passes: bool,
+}
+
+/// Reads what `agent status --sizes … --json` printed: bytes by DSCP next to what was predicted.
+pub(crate) fn of_status(path: &Path) -> Result<Vec<Gate>, FileError> {
+    let wrong = |problem: String| {
+        FileError::new("file", path, problem)
+            .expected("the output of `flowsieve agent status DEVICE --sizes FILE --json`")
+    };
+    let unreadable = |error: std::io::Error| FileError::unreadable(path, &error, "a file of `agent status --json`");
+    if fs::metadata(path).map_err(unreadable)?.len() > MOST_BYTES {
+        return Err(wrong("over 16 MB".to_owned()));
+    }
+    let text = fs::read_to_string(path).map_err(unreadable)?;
+    let hosts = serde_json::Deserializer::from_str(&text).into_iter::<Vec<Status>>();
+    let hosts: Vec<Vec<Status>> = hosts.collect::<Result<_, _>>().map_err(|error| wrong(error.to_string()))?;
+    let judged: Vec<Judged> = hosts.into_iter().flatten().filter_map(|status| status.judgement).collect();
+    if judged.is_empty() {
+        return Err(wrong("no program is compared with a prediction".to_owned()));
+    }
+    // Of several hosts the one that is furthest off.
+    let worst = judged.iter().max_by(|one, other| (one.apart - one.allowed).total_cmp(&(other.apart - other.allowed)));
+    let of = |Judged { apart, allowed, .. }: &Judged| Gate {
+        name: "bytes by DSCP, in points from predicted".to_owned(),
+        before: None,
+        after: *apart,
+        allowed: *allowed,
+        passes: judged.iter().all(|judged| judged.passes),
+        failure: Failure::NotInEffect,
+    };
+    Ok(worst.map(of).into_iter().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(text: &str) -> tempfile::NamedTempFile {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), text).unwrap();
+        file
+    }
+
+    fn gates(before: &str, after: &str) -> Result<Vec<(String, bool, Failure)>, String> {
+        let (before, after) = (file(before), file(after));
+        let named = |error: FileError| error.to_string().replace(&after.path().display().to_string(), "f");
+        let gates = of_counters(before.path(), after.path()).map_err(named)?;
+        Ok(gates.into_iter().map(|gate| (gate.name, gate.passes, gate.failure)).collect())
+    }
+
+    /// Two hosts before with one retransmission in a thousand; a fifth more passes, and not a half.
+    #[test]
+    fn of_counters__retransmissions_may_rise_by_a_fifth() {
+        let nstat = |sent: u64, again: u64| {
+            format!("{{\"kernel\":{{\"TcpOutSegs\":{sent},\"TcpRetransSegs\":{again},\"IpInReceives\":5}}}}\n")
+        };
+        let before = nstat(900_000, 1_000) + &nstat(100_000, 0);
+        let passes = |again| gates(&before, &nstat(1_000_000, again)).unwrap()[0].1;
+        assert_eq!([passes(1_000), passes(1_290), passes(1_500)], [true, true, false]);
+    }
+
+    #[test]
+    fn of_counters__no_mark_at_all_is_no_ecn() {
+        let of =
+            |delivered: u64, marked: u64| format!("TcpExtTCPDelivered,{delivered}\nTcpExtTCPDeliveredCE,{marked}\n");
+        let gate = |delivered, marked| gates(&of(9, 1), &of(delivered, marked)).unwrap().remove(0);
+        assert_eq!(gate(200_000, 0), ("packets with CE".to_owned(), false, Failure::NotInEffect));
+        assert!(gate(2_000, 0).1 && gate(200_000, 9_000).1);
+        assert_eq!(gate(200_000, 190_000), ("packets with CE".to_owned(), false, Failure::Harm));
+    }
+
+    #[test]
+    fn of_counters__discards_and_pauses() {
+        let of =
+            |discards: u64, pfc: u64| format!("counter,value\npackets,1000000000\ndiscards,{discards}\npfc,{pfc}\n");
+        let passes = |discards, pfc| {
+            let found = gates(&of(1_000, 0), &of(discards, pfc)).unwrap();
+            found.into_iter().map(|gate| gate.1).collect::<Vec<_>>()
+        };
+        assert_eq!(passes(900, 0), [true, true]);
+        assert_eq!(passes(9_000, 0), [false, true]);
+        assert_eq!(passes(900, 90_000), [true, false]);
+    }
+
+    #[test]
+    fn of_counters__what_is_no_counter_is_refused_in_one_line() {
+        let expected = format!("expected `name,value` with one of {}", NAMES.join(", "));
+        assert_eq!(gates("packets,1", "drops,5\n").unwrap_err(), format!("f:1: \"drops,5\"; {expected}"));
+        assert_eq!(gates("packets,1", "packets,-5\n").unwrap_err(), format!("f:1: \"packets,-5\"; {expected}"));
+        assert!(gates("packets,1", "{\"kernel\":5}").unwrap_err().contains("expected the output of `nstat --json`"));
+        assert!(gates("packets,1", "packets,5\n").unwrap_err().starts_with("f: no two counters make a share"));
+    }
+
+    #[test]
+    fn of_status__the_host_that_is_furthest_off() {
+        let of = |apart: f64, passes: bool| {
+            format!("[{{\"kind\":\"tag\",\"judgement\":{{\"apart\":{apart},\"allowed\":0.5,\"passes\":{passes}}}}}]")
+        };
+        let gate = |text: String| of_status(file(&text).path()).map(|mut gates| gates.remove(0));
+        let found = gate(of(0.2, true) + &of(2.5, false)).unwrap();
+        assert_eq!((found.after, found.passes, found.failure), (2.5, false, Failure::NotInEffect));
+        assert!(gate(of(0.2, true)).unwrap().passes);
+        assert!(gate("[{\"kind\":\"record\",\"judgement\":null}]".to_owned()).is_err());
+    }
+}
