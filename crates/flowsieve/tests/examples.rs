@@ -118,6 +118,10 @@ const EXAMPLES: &[(&str, As)] = &[
     ("flowsieve flows kmeans-like --set calibration=tight > trace.csv", Whole),
     ("flowsieve convert flux ml/KMeans/training/*.csv -o trace.csv --drop job --scale cpu=1000", With("--replace")),
     ("flowsieve convert flux simulator/KMeans/0.csv -o trace.csv --simulator --predicted 2", With("--replace")),
+    (
+        "flowsieve canary before.csv after.csv --control control-before.csv control-after.csv",
+        By("canary.rs", "canary__racks_and_weeks_differ"),
+    ),
     // The agent and a lab need root.
     ("flowsieve agent record eth0 --for 1h --out sizes.csv", By("agent.rs", "agent record s0")),
     (

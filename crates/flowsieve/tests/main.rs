@@ -2,6 +2,7 @@
 
 mod absent;
 mod agent;
+mod canary;
 mod catalogue;
 mod causes;
 mod cli;

@@ -46,11 +46,13 @@ impl Series {
     pub(crate) fn read(path: &Path, reading: &Reading) -> Result<Series, FileError> {
         let file = File::open(path).map_err(|error| FileError::unreadable(path, &error, "a CSV file"))?;
         let rows = rows(path, file, reading)?;
-        let Some(least) = rows.windows(2).map(|at| at[1].0 - at[0].0).min() else {
+        let mut gaps: Vec<u64> = rows.windows(2).map(|at| at[1].0 - at[0].0).collect();
+        gaps.sort_unstable();
+        let Some(&least) = gaps.first() else {
             return Err(FileError::new("file", path, "has one row").expected("a row for each hour or day, or latency"));
         };
-        // Latencies that share a second are no quantiles.
-        let is_even = least > 0 && rows.iter().all(|row| (row.0 - rows[0].0) % least == 0);
+        // Latencies come at any time; of quantiles a few may be missing.
+        let is_even = least > 0 && gaps[gaps.len() / 2] == least && gaps.iter().all(|gap| gap % least == 0);
         if reading.window.is_none() && is_even && least < MINUTE {
             let problem = format!("has a row every {least} s: quantiles or latencies?");
             return Err(FileError::new("value", path, problem)
