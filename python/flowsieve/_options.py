@@ -212,6 +212,14 @@ class TuneOptions(TypedDict, total=False):
         bool,
         Option("--programmable", False, "Also try what needs programmable switches: QCluster"),
     ]
+    counting: Annotated[
+        bool,
+        Option("--counting", False, "Also try switches that put the first packets of a connection into a higher queue by themselves, as Cisco's Dynamic Packet Prioritization does"),
+    ]
+    hosts_stay: Annotated[
+        bool,
+        Option("--hosts-stay", False, "Hosts go on sending as the file says, and ports marking: only queues are searched for"),
+    ]
     unmarked: Annotated[
         str,
         Option("--unmarked", "top", "The queue of hosts that do not tag, on the way to all: top, lowest, or its number, 0 being served first"),

@@ -429,8 +429,25 @@ fn tune__todays_network_is_the_files_own() {
     assert!(names.contains(&"one-queue"), "{names:?}");
     let is_changed = told["verdict"] != "keep-one-queue" && told["recommended"]["as_today"] == false;
     assert_eq!(out.join("hosts.txt").exists(), is_changed, "{told}");
+    // nftables counts connections, and the answer says what that makes of it.
+    if told["measured"]["kind"]["by"] == "thresholds" {
+        assert!(names.contains(&format!("{measured}-by-connection").as_str()), "{names:?}");
+        assert!(experiment.contains("message_gap = \"1000s\"") && done.out.contains("nftables.conf counts"));
+    }
     let proof = flowsieve(folder.path(), &["run", "recommendation/experiment.toml", "--out", "proof"]);
     assert_eq!(proof.status, 0, "{}", proof.err);
+    // Hosts that stay as they are: queues alone are searched for, those of a switch that counts among them.
+    let stay = ["tune", "mine.toml", "--queues", "2", "--flows", "150", "--seeds", "2", "--hosts-stay", "--counting"];
+    let done = flowsieve(folder.path(), &[&stay[..], &["--out", "stay"]].concat());
+    assert_eq!(done.status, 0, "{}", done.err);
+    let told = std::fs::read_to_string(folder.path().join("stay/tune.json")).unwrap();
+    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+    let names = told["compared"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap());
+    let names: Vec<&str> = names.filter(|name| *name != "today").collect();
+    assert!(names.iter().all(|name| name.ends_with("-hosts-as-today")), "{names:?}");
+    assert!(names.iter().any(|name| name.starts_with("counted-")), "{names:?}");
+    let experiment = std::fs::read_to_string(folder.path().join("stay/experiment.toml")).unwrap();
+    assert!(!experiment.contains("base = \"pias\""), "{experiment}");
 }
 
 #[test]
@@ -495,6 +512,10 @@ fn tune__refuses_before_any_run() {
         (&[&["coflows.toml"][..], &web].concat(), "coflows.toml: [workload] `coflows`: expected sizes that are drawn"),
         (&["bare.toml", "--load", "0.5"], "bare.toml: has no sizes of flows; expected --sizes, --cdf or --workload"),
         (&["bare.toml", "--workload", "web-search"], "bare.toml: has no load, or several; expected --load"),
+        (
+            &[&["fabric.toml"][..], &web, &["--hosts-stay"]].concat(),
+            "--hosts-stay: the file does not say how hosts send; expected [schemes.today]",
+        ),
         (&[&["fabric.toml"][..], &web, &["--unmarked", "8"]].concat(), "--unmarked 8: expected top, lowest, or 0 to 7"),
         (
             &[&["fabric.toml"][..], &web, &["--unmarked", "none"]].concat(),

@@ -163,6 +163,13 @@ pub struct SearchOptions {
     /// Also try what needs programmable switches: QCluster
     #[arg(long)]
     pub programmable: bool,
+    /// Also try switches that put the first packets of a connection into a higher queue by themselves, as Cisco's Dynamic Packet
+    /// Prioritization does
+    #[arg(long)]
+    pub counting: bool,
+    /// Hosts go on sending as the file says, and ports marking: only queues are searched for
+    #[arg(long, conflicts_with = "programmable")]
+    pub hosts_stay: bool,
     /// The queue of hosts that do not tag, on the way to all: top, lowest, or its number, 0 being served first
     #[arg(long, value_name = "QUEUE", default_value = "top", value_parser = unmarked)]
     pub unmarked: Unmarked,
@@ -394,6 +401,8 @@ pub fn tuned(
         queues: ask.queues.map_or((2, 8), |queues| (queues.fewest, queues.most)),
         markings: markings.into_iter().map(Into::into).collect(),
         programmable: search.programmable,
+        counting: search.counting,
+        hosts_stay: search.hosts_stay,
         flows: ask.flows.map(u64::from),
         unmarked: search.unmarked,
         at_most: search.at_most,

@@ -41,8 +41,9 @@ impl Tuning<'_> {
         // Ports that stay as they are keep their marks, which the file of the fabric has.
         let marks = if recommended.as_today { Vec::new() } else { self.ground.marks(recommended.k_per_cent) };
         let queues = recommended.queues;
+        let are_tagged = queues > 1 && !matches!(recommended.kind, Kind::Counted { .. });
         let dscps: Vec<u8> = match queues {
-            1 => Vec::new(),
+            _ if !are_tagged => Vec::new(),
             _ => (0..queues).map_while(|queue| dscp(queue, queues)).collect(),
         };
         // What is assumed of hosts is not known.
@@ -72,7 +73,7 @@ impl Tuning<'_> {
             changes,
             steps,
             shares,
-            unmarked: (queues > 1).then_some(unmarked),
+            unmarked: are_tagged.then_some(unmarked),
             no_roll_out,
             at_most: self.request.at_most,
             warnings: self.warnings,
@@ -121,6 +122,7 @@ fn configured(
             return configuration::none("ports keep today's marks, which are not Flowsieve's to write");
         }
         Kind::Clusters => return configuration::none("clusters need a program of the switch"),
+        Kind::Counted { .. } => return configuration::none("how a switch is told to count is in its manual"),
         Kind::Thresholds { bytes, .. } => bytes,
         _ => &[],
     };

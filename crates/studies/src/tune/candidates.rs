@@ -3,7 +3,7 @@
 //! DCTCP with marks, the best thresholds are also tried over today's hosts and marks.
 
 use super::Mark;
-use super::today::Today;
+use super::today::{Tags, Today};
 use crate::thresholds::{Asked, Marking, Method, Wanted};
 use flowsieve_experiment::Error;
 use flowsieve_settings::units::format_size;
@@ -22,6 +22,11 @@ pub enum Kind {
         /// The rule that chose them.
         rule: &'static str,
         /// Rising, one fewer than the queues.
+        bytes: Vec<u64>,
+    },
+    /// By bytes that a connection has sent without a pause, counted in the switch (Cisco's Dynamic Packet Prioritization).
+    Counted {
+        /// Where the second queue begins.
         bytes: Vec<u64>,
     },
     /// By clusters of flows that the switch keeps (QCluster).
@@ -43,6 +48,8 @@ pub struct Candidate {
     pub k_per_cent: u64,
     /// Whether hosts send, and ports mark, as today.
     pub as_today: bool,
+    /// Whether bytes are counted for the life of a connection, and not for each message.
+    pub by_connection: bool,
 }
 
 /// The name of today's network.
@@ -55,6 +62,15 @@ const RULES: [(&str, Method); 3] =
 /// K that is tried for the best, in per cent of K by the rule.
 pub(super) const K_TRIED: [u64; 3] = [50, 200, 400];
 
+/// Packets that a switch counts as they are shipped, and the bytes of one; the most that it can count.
+const COUNTED: u64 = 120;
+const PACKET: u64 = 1_460;
+const MOST_COUNTED: u64 = 256;
+
+/// A pause after which a switch, and after which nothing, counts a connection anew.
+const PAUSE: &str = "1ms";
+const NEVER: &str = "1000s";
+
 impl Candidate {
     /// The network as it is; `is_own`: its file says how hosts send or ports mark.
     pub(super) fn today(is_own: bool) -> Candidate {
@@ -64,7 +80,13 @@ impl Candidate {
     /// One queue with DCTCP, and marks at K by the rule.
     pub(super) fn one_queue() -> Candidate {
         let (kind, marking) = (Kind::OneQueue, Marking::Queue);
-        Candidate { name: "one-queue".to_owned(), queues: 1, kind, marking, k_per_cent: 100, as_today: false }
+        let name = "one-queue".to_owned();
+        Candidate { name, queues: 1, kind, marking, k_per_cent: 100, as_today: false, by_connection: false }
+    }
+
+    /// The same thresholds for the bytes of a connection, as nftables counts.
+    pub(super) fn by_connection(&self) -> Candidate {
+        Candidate { name: format!("{}-by-connection", self.name), by_connection: true, ..self.clone() }
     }
 
     /// The same with another K.
@@ -98,6 +120,12 @@ impl Candidate {
                 };
                 format!("the {rule} thresholds of {queues} queues")
             }
+            Kind::Counted { bytes } => {
+                let packets = bytes.first().map_or(0, |bytes| bytes / PACKET);
+                format!(
+                    "two queues, and let the switch put the first {packets} packets of a connection into the higher one"
+                )
+            }
             Kind::Clusters => format!("QCluster (qc-las) with {queues} queues, in a programmable switch"),
         }
     }
@@ -107,12 +135,13 @@ impl Candidate {
         let listed = |bytes: &[u64]| bytes.iter().map(|bytes| format_size(*bytes)).collect::<Vec<_>>();
         let (base, own) = match &self.kind {
             Kind::Today if !today.is_assumed => return String::new(),
-            Kind::Thresholds { bytes, .. } if self.as_today => {
-                return today.over_queues(&self.name, self.queues, &listed(bytes));
+            Kind::Thresholds { bytes, .. } | Kind::Counted { bytes } if self.as_today => {
+                return today.over_queues(&self.name, self.queues, Tags::Demote(&listed(bytes), self.pause()));
             }
             Kind::Today | Kind::OneQueue => ("dctcp", String::new()),
-            Kind::Thresholds { bytes, .. } => {
-                ("pias", format!("queues = {}\nthresholds = {:?}\n", self.queues, listed(bytes)))
+            Kind::Thresholds { bytes, .. } | Kind::Counted { bytes } => {
+                let pause = self.pause().map_or_else(String::new, |pause| format!("message_gap = \"{pause}\"\n"));
+                ("pias", format!("queues = {}\nthresholds = {:?}\n{pause}", self.queues, listed(bytes)))
             }
             Kind::Clusters => ("qc-las", format!("queues = {}\n", self.queues)),
         };
@@ -123,15 +152,29 @@ impl Candidate {
         self.table(base, &own, if today.says_marks { &[] } else { k })
     }
 
+    /// After which pause a connection's bytes count anew, if that is not for each message.
+    fn pause(&self) -> Option<&'static str> {
+        match self.kind {
+            Kind::Counted { .. } => Some(PAUSE),
+            _ => self.by_connection.then_some(NEVER),
+        }
+    }
+
     /// Its queues under hosts that do not tag: all their data has one priority.
     pub(super) fn without_tags(&self, priority: usize, k: &[(&str, Vec<Mark>)], today: &Today) -> String {
         let queues = self.queues;
+        if self.as_today {
+            return today.over_queues(&self.name, queues, Tags::Fixed(priority));
+        }
         let own = format!("queues = {queues}\ntagger = \"fixed\"\nfixed_priority = {priority}\n");
         self.table("pias", &(own + &today.dctcp(queues)), k)
     }
 
     /// Its queues under classes of traffic.
     pub(super) fn of_classes(&self, classes: &[&str], k: &[(&str, Vec<Mark>)], today: &Today) -> String {
+        if self.as_today {
+            return today.over_queues(&self.name, self.queues, Tags::Classes(classes));
+        }
         let own = format!("queues = {}\nclasses = {classes:?}\n", self.queues);
         self.table("pias", &(own + &today.ports(self.queues)), k)
     }
@@ -152,17 +195,39 @@ impl Candidate {
     }
 }
 
-/// Lists what is tried first: today's network; one queue with DCTCP, if today's is the file's own (`is_own`); then all others
-/// with K by the rule. Equal ones are listed once, with the fewest queues.
+/// What else may be tried, and what may not.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Scope {
+    /// Whether switches can be programmed.
+    pub(super) programmable: bool,
+    /// Whether switches count the first packets of a connection.
+    pub(super) counting: bool,
+    /// Whether today's network is the file's own.
+    pub(super) is_own: bool,
+    /// Whether hosts go on sending, and ports marking, as today.
+    pub(super) hosts_stay: bool,
+}
+
+/// Lists what is tried first: today's network; one queue with DCTCP, if today's is the file's own; then all others with K by
+/// the rule. Equal ones are listed once, with the fewest queues.
 pub(super) fn all(
     wanted: &Wanted,
     load: f64,
     (fewest, most): (u64, u64),
     markings: &[Marking],
-    (programmable, is_own): (bool, bool),
+    scope: Scope,
 ) -> Result<Vec<Candidate>, Error> {
-    let mut all = vec![Candidate::today(is_own)];
-    all.extend(is_own.then(Candidate::one_queue));
+    let mut all = vec![Candidate::today(scope.is_own)];
+    all.extend((scope.is_own && !scope.hosts_stay).then(Candidate::one_queue));
+    if scope.counting {
+        let model = Asked::read(wanted, load, 2)?.of_queues_that_help(Method::Background)?.thresholds_bytes;
+        let of_model = model.first().map(|bytes| bytes.div_ceil(PACKET).clamp(1, MOST_COUNTED));
+        let packets = [Some(COUNTED), of_model.filter(|packets| *packets != COUNTED)];
+        all.extend(packets.into_iter().flatten().map(|packets| {
+            let kind = Kind::Counted { bytes: vec![packets * PACKET] };
+            Candidate { name: format!("counted-{packets}"), queues: 2, kind, ..Candidate::one_queue() }
+        }));
+    }
     for queues in fewest..=most {
         let asked = Asked::read(wanted, load, queues)?;
         let mut kinds = Vec::new();
@@ -170,21 +235,24 @@ pub(super) fn all(
             let bytes = asked.of_queues_that_help(method)?.thresholds_bytes;
             kinds.push((format!("{rule}-{}", bytes.len() + 1), bytes.len() + 1, Kind::Thresholds { rule, bytes }));
         }
-        if programmable {
+        if scope.programmable {
             kinds.push((format!("clusters-{queues}"), queues as usize, Kind::Clusters));
         }
         for (name, queues, kind) in kinds.into_iter().filter(|(_, queues, _)| *queues > 1) {
-            for &marking in markings {
+            for &marking in if scope.hosts_stay { &[Marking::Queue] } else { markings } {
                 let name = match marking {
                     Marking::Queue => name.clone(),
                     Marking::Port => format!("{name}-port"),
                 };
                 let is_same = |it: &Candidate| it.marking == marking && same(&it.kind, &kind) && it.queues == queues;
                 if !all.iter().any(is_same) {
-                    all.push(Candidate { name, queues, kind: kind.clone(), marking, k_per_cent: 100, as_today: false });
+                    all.push(Candidate { name, queues, kind: kind.clone(), marking, ..Candidate::one_queue() });
                 }
             }
         }
+    }
+    if scope.hosts_stay {
+        all.iter_mut().skip(1).for_each(|it| *it = it.over_todays_hosts());
     }
     Ok(all)
 }
@@ -193,6 +261,7 @@ pub(super) fn all(
 fn same(one: &Kind, other: &Kind) -> bool {
     match (one, other) {
         (Kind::Thresholds { bytes: one, .. }, Kind::Thresholds { bytes: other, .. }) => one == other,
+        (Kind::Counted { bytes: one }, Kind::Counted { bytes: other }) => one == other,
         (Kind::Clusters, Kind::Clusters) | (Kind::OneQueue, Kind::OneQueue) => true,
         (Kind::Today, Kind::OneQueue) | (Kind::OneQueue, Kind::Today) => true,
         _ => false,
@@ -215,8 +284,26 @@ mod tests {
     }
 
     #[test]
+    fn all__hosts_that_stay_and_switches_that_count() {
+        let scope = Scope { counting: true, hosts_stay: true, is_own: true, ..Scope::default() };
+        let found = all(&wanted("web-search"), 0.6, (2, 2), &[Marking::Queue], scope).unwrap();
+        let names: Vec<&str> = found.iter().map(|it| it.name.as_str()).collect();
+        let [today, rest @ ..] = &names[..] else { panic!("{names:?}") };
+        assert_eq!(*today, "today");
+        assert!(rest.iter().all(|name| name.ends_with("-hosts-as-today")), "{names:?}");
+        // 120 packets as shipped, and the model's.
+        let counted = found.iter().filter_map(|it| match &it.kind {
+            Kind::Counted { bytes } => Some(bytes[0] / PACKET),
+            _ => None,
+        });
+        let counted: Vec<u64> = counted.collect();
+        assert!(counted.len() == 2 && counted[0] == 120 && counted[1] <= 256, "{counted:?}");
+    }
+
+    #[test]
     fn all__each_rule_and_number_of_queues_once() {
-        let found = all(&wanted("web-search"), 0.6, (2, 3), &[Marking::Queue, Marking::Port], (true, false)).unwrap();
+        let scope = Scope { programmable: true, ..Scope::default() };
+        let found = all(&wanted("web-search"), 0.6, (2, 3), &[Marking::Queue, Marking::Port], scope).unwrap();
         let names: Vec<&str> = found.iter().map(|it| it.name.as_str()).collect();
         let expected = [
             "today",
@@ -239,7 +326,8 @@ mod tests {
         ];
         assert_eq!(names, expected);
         // Eight queues by the model are six that carry anything; they are not listed a second time.
-        let many = all(&wanted("web-search"), 0.8, (2, 12), &[Marking::Queue], (false, true)).unwrap();
+        let scope = Scope { is_own: true, ..Scope::default() };
+        let many = all(&wanted("web-search"), 0.8, (2, 12), &[Marking::Queue], scope).unwrap();
         assert!(
             many.iter().enumerate().all(|(at, it)| many[..at].iter().all(|other| other.name != it.name)),
             "{many:?}"

@@ -118,7 +118,7 @@ mod tests {
 
     fn candidate(queues: usize, marking: Marking, k_per_cent: u64) -> Candidate {
         let name = format!("{queues}-{k_per_cent}");
-        Candidate { name, queues, kind: Kind::Clusters, marking, k_per_cent, as_today: false }
+        Candidate { name, queues, kind: Kind::Clusters, marking, k_per_cent, as_today: false, by_connection: false }
     }
 
     #[test]

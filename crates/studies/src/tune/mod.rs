@@ -20,6 +20,7 @@ mod today;
 mod words;
 
 use answer::Answer;
+use candidates::Scope;
 pub use candidates::{Candidate, Kind, TODAY};
 use flowsieve_experiment::Error;
 use flowsieve_experiment::bundle::failed;
@@ -58,6 +59,10 @@ pub struct Request {
     pub markings: Vec<Marking>,
     /// Whether switches can be programmed.
     pub programmable: bool,
+    /// Whether switches count the first packets of a connection.
+    pub counting: bool,
+    /// Whether hosts go on sending, and ports marking, as today.
+    pub hosts_stay: bool,
     /// Flows of a run; by default as many as take some seconds.
     pub flows: Option<u64>,
     /// The queue of packets without a mark.
@@ -258,7 +263,6 @@ pub struct Tuned {
 /// Fails if the request is wrong, the budget too small for any answer, or a run fails.
 pub fn tune(request: &Request, work: &mut dyn Work) -> Result<Tuned, Error> {
     check(request)?;
-    let Request { markings, programmable, .. } = request;
     let file = FabricFile::read(&request.fabric, request.tables)?;
     let (wanted, load) = (today::wanted(&request.wanted, &file)?, today::load(request.load, &file)?);
     if !(load > 0.0 && load < 1.0) {
@@ -266,7 +270,7 @@ pub fn tune(request: &Request, work: &mut dyn Work) -> Result<Tuned, Error> {
     }
     Asked::read(&wanted, load, request.queues.0)?;
     if let Some(ports) = &request.ports {
-        ports.check(markings, &Links::of(&file.fabric))?;
+        ports.check(&request.markings, &Links::of(&file.fabric))?;
     }
     let question = question(request, &wanted, load)?;
     let number = serde_json::to_vec(&question).map_or(0, |text| {
@@ -276,7 +280,17 @@ pub fn tune(request: &Request, work: &mut dyn Work) -> Result<Tuned, Error> {
     let taken = Taken::take(&request.out, question, request.replace)?;
     let begun = Ground::open(&file, request, &wanted, load).and_then(|ground| {
         let screened = ground.screen();
-        let tried = candidates::all(&wanted, load, request.queues, markings, (*programmable, ground.is_own()))?;
+        if request.hosts_stay && ground.today.is_assumed {
+            let problem = "--hosts-stay: the file does not say how hosts send; expected [schemes.today]".to_owned();
+            return Err(Error::Input(problem));
+        }
+        let scope = Scope {
+            programmable: request.programmable,
+            counting: request.counting,
+            is_own: ground.is_own(),
+            hosts_stay: request.hosts_stay,
+        };
+        let tried = candidates::all(&wanted, load, request.queues, &request.markings, scope)?;
         let mut tuning = Tuning::new((request, number), ground, work, tried);
         tuning.settle_budget(screened.as_ref().ok().copied())?;
         Ok((tuning, screened))
@@ -352,7 +366,10 @@ fn question(request: &Request, wanted: &Wanted, load: f64) -> Result<BTreeMap<St
         Unmarked::Queue(queue) => format!("queue {queue}"),
         Unmarked::Lowest => "lowest".to_owned(),
     };
-    Ok([
+    // What is not asked for is not named, so that its question stays that of before.
+    let others = [("counting", request.counting), ("hosts stay", request.hosts_stay)];
+    let others = others.into_iter().filter(|(_, is_asked)| *is_asked).map(|(name, _)| (name, "true".to_owned()));
+    let always = [
         ("fabric", request.fabric.display().to_string()),
         ("sizes", sizes),
         ("load", load.to_string()),
@@ -361,7 +378,6 @@ fn question(request: &Request, wanted: &Wanted, load: f64) -> Result<BTreeMap<St
         ("programmable", request.programmable.to_string()),
         ("flows", flows),
         ("unmarked", unmarked),
-    ]
-    .map(|(name, value)| (name.to_owned(), value))
-    .into())
+    ];
+    Ok(always.into_iter().chain(others).map(|(name, value)| (name.to_owned(), value)).collect())
 }

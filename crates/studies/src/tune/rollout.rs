@@ -112,10 +112,7 @@ impl Tuning<'_> {
     /// there are none.
     pub(super) fn roll_out(&mut self, candidate: &Candidate) -> Result<Result<Vec<Share>, &'static str>, Error> {
         match &candidate.kind {
-            Kind::Thresholds { .. } if candidate.as_today => {
-                return Ok(Err("hosts are not those that it simulates, DCTCP"));
-            }
-            Kind::Thresholds { .. } if self.ground.today.is_mixed => {
+            Kind::Thresholds { .. } if self.ground.today.is_mixed || !self.ground.today.classes.is_empty() => {
                 return Ok(Err("the file has classes of traffic of its own"));
             }
             Kind::Thresholds { .. } => {}
@@ -143,7 +140,11 @@ impl Tuning<'_> {
     }
 
     fn share(&mut self, per_cent: u32, partly: &Partly) -> Result<Option<Share>, Error> {
-        let baseline = if self.ground.is_dctcp { self.candidates[0].clone() } else { Candidate::one_queue() };
+        let baseline = if self.ground.is_dctcp || partly.of.as_today {
+            self.candidates[0].clone()
+        } else {
+            Candidate::one_queue()
+        };
         let all = [baseline];
         let mut share = None;
         let mut looks = LOOKS.iter();

@@ -138,7 +138,9 @@ impl<'a> Tuning<'a> {
                 "" => finding.text,
                 remedy => format!("{}; {remedy}", finding.text),
             };
-            self.warnings = result.warnings().into_iter().map(text).collect();
+            // A step that changes nothing is no fault here: the table of steps shows it.
+            let is_step = |finding: &Finding| finding.text.contains(" gave the same figures ");
+            self.warnings = result.warnings().into_iter().filter(|it| !is_step(it)).map(text).collect();
         }
         Ok(result.summary().points.clone())
     }
@@ -166,7 +168,10 @@ impl<'a> Tuning<'a> {
         let Effort::Budget { time: budget, is_given } = self.request.effort else { return Ok(()) };
         let tried = (self.candidates.len() + (WITH_OTHER_K + 1) * K_TRIED.len()) as f64;
         let samples = screened.map_or(WHOLE_SAMPLES as f64, |every| SAMPLES as f64 / f64::from(every));
-        let whole = (FINALISTS + 1) * LOOKS[0].seeds + if self.ground.is_dctcp { 2 } else { 4 } * LOOKS[0].seeds;
+        // Next to today's network and the candidate, what lies between them, and the candidate as nftables counts.
+        let steps: usize = if self.ground.is_dctcp || self.request.hosts_stay { 0 } else { 2 };
+        let proven = 2 + steps + usize::from(self.request.ports.is_some());
+        let whole = (FINALISTS + 1 + proven) * LOOKS[0].seeds;
         let needs = self.hops_of(1)? * (tried * samples + whole as f64) / (HOPS_PER_SECOND * self.request.jobs as f64);
         if budget.as_secs_f64() >= needs {
             return Ok(());
@@ -193,9 +198,11 @@ impl<'a> Tuning<'a> {
         };
         let mut order = self.screen_once((overall, seeds), screened)?;
         // One queue by the rule is today's network, or comes next.
-        let one = usize::from(self.ground.is_own());
+        let hosts_stay = self.request.hosts_stay;
+        let one = usize::from(self.ground.is_own() && !hosts_stay);
         let best: Vec<usize> = order.iter().copied().filter(|at| *at > one).take(WITH_OTHER_K).collect();
-        for at in best.iter().copied().chain([one]) {
+        // Where marks stay there is no K to try.
+        for at in best.iter().copied().chain([one]).filter(|_| !hosts_stay) {
             let other = self.candidates[at].clone();
             // What a queue holds may make several K equal.
             let mut marks = vec![self.ground.marks(100)];
@@ -206,7 +213,7 @@ impl<'a> Tuning<'a> {
                 }
             }
         }
-        if !self.ground.is_dctcp {
+        if !self.ground.is_dctcp && !hosts_stay {
             let over = |at: usize| Some(&self.candidates[at]).filter(|it| matches!(it.kind, Kind::Thresholds { .. }));
             // Hosts of a scheme that has priorities of its own, such as Homa, take no thresholds.
             let takes = |it: &Candidate| {
@@ -235,6 +242,7 @@ impl<'a> Tuning<'a> {
         let rule = |at: usize| match &self.candidates[at].kind {
             Kind::Thresholds { rule, .. } => rule,
             Kind::Today | Kind::OneQueue => "one queue",
+            Kind::Counted { .. } => "counted",
             Kind::Clusters => "clusters",
         };
         let mut found: Vec<usize> = others().take(FINALISTS / 2).collect();
@@ -373,10 +381,14 @@ impl<'a> Tuning<'a> {
     pub(super) fn proven(&self, candidate: usize) -> Vec<Candidate> {
         let it = &self.candidates[candidate];
         let mut all = vec![self.candidates[0].clone(), it.clone()];
-        if self.ground.is_own() && it.queues > 1 {
+        if self.ground.is_own() && it.queues > 1 && !it.as_today {
             all.push(Candidate::one_queue());
             let over = it.over_todays_hosts();
             all.extend(self.candidates.iter().find(|other| other.as_today && other.differs_in_k(&over)).cloned());
+        }
+        // The file of nftables counts the bytes of connections.
+        if self.request.ports.is_some() && matches!(it.kind, Kind::Thresholds { .. }) {
+            all.push(it.by_connection());
         }
         all
     }

@@ -19,6 +19,16 @@ const MEMORY: [&str; 4] = ["buffer", "admission", "shared_buffer", "dt_alpha"];
 /// Workloads whose sizes no thresholds can be chosen for: each comes from a list, or ends with another.
 const LISTED: [&str; 6] = ["list", "coflows", "recorded", "collectives", "group_size", "outstanding"];
 
+/// How packets over today's hosts find their queues.
+pub(super) enum Tags<'a> {
+    /// By these thresholds, of bytes since such a pause if there is one, else of each message.
+    Demote(&'a [String], Option<&'a str>),
+    /// All into one, 0 being served first.
+    Fixed(usize),
+    /// By the schemes of these classes of traffic.
+    Classes(&'a [&'a str]),
+}
+
 /// Today's network.
 pub(super) struct Today {
     /// The file, without what the search says itself. Its scheme is [`TODAY`], unless it is assumed.
@@ -124,8 +134,8 @@ impl Today {
         table.is_some_and(|table| has_any(table, &[key]))
     }
 
-    /// Returns the tables of today's hosts over other ports: priorities of `queues` queues, by these thresholds. Marks stay.
-    pub(super) fn over_queues(&self, name: &str, queues: usize, thresholds: &[String]) -> String {
+    /// Returns the tables of today's hosts over other ports: priorities of `queues` queues. Marks stay.
+    pub(super) fn over_queues(&self, name: &str, queues: usize, tags: Tags<'_>) -> String {
         let mut all = Table::new();
         all.set_implicit(true);
         let ports = |of: &mut Table| {
@@ -133,9 +143,21 @@ impl Today {
             of.insert("queues", toml_edit::value(queues as i64));
         };
         let hosts = |of: &mut Table| {
-            let listed: toml_edit::Array = thresholds.iter().map(String::as_str).collect();
-            of.insert("tagger", toml_edit::value("demotion"));
-            of.insert("thresholds", toml_edit::value(listed));
+            let listed = |names: &mut dyn Iterator<Item = &str>| toml_edit::value(names.collect::<toml_edit::Array>());
+            match tags {
+                Tags::Demote(thresholds, pause) => {
+                    of.insert("tagger", toml_edit::value("demotion"));
+                    of.insert("thresholds", listed(&mut thresholds.iter().map(String::as_str)));
+                    pause.map(|pause| of.insert("message_gap", toml_edit::value(pause)));
+                }
+                Tags::Fixed(priority) => {
+                    of.insert("tagger", toml_edit::value("fixed"));
+                    of.insert("fixed_priority", toml_edit::value(priority as i64));
+                }
+                Tags::Classes(names) => {
+                    of.insert("classes", listed(&mut names.iter().copied()));
+                }
+            }
         };
         let mut own = table(&self.kept, TODAY).unwrap_or_default();
         ports(&mut own);
