@@ -86,4 +86,4 @@ prepare_metadata_for_build_editable = prepare_metadata_for_build_wheel
 
 def _announce(version: str) -> None:
     # pip shows it with -v.
-    print(f"flowsieve is compiled with Rust {version}: some ten minutes of processor time (docs/guide/install.md)", flush=True)
+    print(f"flowsieve is compiled with Rust {version}: some ten minutes of processor time (docs/guide/first-steps.md)", flush=True)

@@ -14,7 +14,7 @@ pub(crate) const ENTRY: Entry = Entry {
 base = "dctcp"
 label = "Emptier uplink"
 summary = "DCTCP; leaves ask how much waits at spines, and packets take the emptiest way"
-paper = "docs/extend/switch-program.md"
+paper = "docs/extend/controller.md"
 knows = "nothing"
 "#,
     own: Some(build),

@@ -32,7 +32,7 @@ const ABSENT: [(&[&str], &str, &str); 19] = [
     (&["phost", "dcpim", "expresspass"], "a transport driven by its receivers", "`homa`; docs/extend/transport.md"),
     (&["ndp", "eqds", "trimming"], "a transport whose packets switches trim", "`homa`, `pfabric`"),
     (&["fastpass", "arbiter"], "a central arbiter of every packet", "`coordinator` schemes order coflows, not packets"),
-    (&["conga", "drill"], "load balancing by congestion", "`load_balancing = \"hula\"`; docs/extend/switch-program.md"),
+    (&["conga", "drill"], "load balancing by congestion", "`load_balancing = \"hula\"`; docs/extend/controller.md"),
     (
         &["hermes", "clove", "presto", "plb", "flowbender", "reps"],
         "hosts that choose the paths of their packets",
