@@ -7,6 +7,7 @@ use super::candidates::TODAY;
 use crate::fabric_file::FabricFile;
 use crate::thresholds::{Column, Wanted};
 use flowsieve_experiment::Error;
+use flowsieve_settings::{Key, Section};
 use std::path::PathBuf;
 use toml_edit::{DocumentMut, Item, Table, TableLike};
 
@@ -155,6 +156,10 @@ impl Today {
                     of.insert("fixed_priority", toml_edit::value(priority as i64));
                 }
                 Tags::Classes(names) => {
+                    // What hosts do is the classes' own.
+                    let is_of_hosts = |key: &&Key| matches!(key.section, Section::Transport | Section::Scheme);
+                    let of_hosts = flowsieve_schemes::SETTINGS.iter().copied().flatten().copied().filter(is_of_hosts);
+                    of_hosts.for_each(|key| drop(of.remove(key.name)));
                     of.insert("classes", listed(&mut names.iter().copied()));
                 }
             }
