@@ -1,7 +1,7 @@
 # What a person needs of Flowsieve in addition to cargo: `make help` says it. How is in scripts/.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: run lab lab-compare lab-applications test test-all test-random test-cluster race generate wheel wheel-release bench fuzz doc book pictures pages prose clean help
+.PHONY: run lab lab-compare lab-applications agent test test-all test-random test-cluster race generate wheel wheel-release bench fuzz doc book pictures pages prose clean help
 
 # Everything is built with the versions of Cargo.lock, or not at all.
 CARGO := cargo
@@ -28,6 +28,11 @@ lab-applications: ## show what schedulers do to memcached and nginx between netw
 	scripts/lab_applications.py "$${CARGO_TARGET_DIR:-target}/release/flowsieve"
 
 # One optimised profile with every check on, which clippy, tests and documentation share.
+agent: ## the whole way of an operator between network namespaces, as root: record, tune, tag half of the hosts, judge; two minutes
+	@scripts/setup.sh agent
+	$(CARGO) build --locked --release -p flowsieve
+	@scripts/agent.py "$${CARGO_TARGET_DIR:-target}/release/flowsieve"
+
 test: ## everything that has to pass: format, lints, tests, documentation, licences
 	@scripts/setup.sh test
 	$(CARGO) fmt --all --check

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes sure that what a target needs is there: a Rust toolchain and a linker; with `test` also rustfmt, clippy,
-# Python and a browser with its driver; with `bench` also valgrind and GNU time; with `lab` also what a lab on Linux needs, with
-# `lab-applications` the programs that are shown in one, too.
+# Python and a browser with its driver; with `bench` also valgrind and GNU time; with `agent` what the host agent's
+# way needs; with `lab` what a lab on Linux needs, with `lab-applications` the programs that are shown in one, too.
 #
 # Debian packages are installed by root alone. For others it prints the one command to run, and the status is 2. If only
 # Python or a browser is missing, it goes on, and their tests say that they are skipped.
@@ -28,6 +28,12 @@ if [ "$need" = bench ]; then
     wants /usr/bin/time time
 fi
 
+if [ "$need" = agent ]; then
+    [ "$(id -u)" -eq 0 ] || stop "network namespaces and BPF need root; run: sudo make $need"
+    wants tc iproute2
+    wants nstat iproute2
+    wants python3 python3
+fi
 if [ "$need" = lab ] || [ "$need" = lab-applications ]; then
     [ "$(id -u)" -eq 0 ] || stop "a lab needs root for network namespaces; run: sudo make $need"
     wants ip iproute2

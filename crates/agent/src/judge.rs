@@ -10,8 +10,8 @@ const SHORT: u64 = 16_384;
 const NEAR: f64 = 0.5;
 /// How far at most.
 const FAR: f64 = 2.0;
-/// The fewest bytes of which shares say anything: a few of the largest messages.
-const FEWEST: u64 = 100_000_000;
+/// Standard errors that chance may add: with more, 19 of 20 that are right would not pass.
+const ERRORS: f64 = 2.0;
 
 /// Shares of bytes by queue, predicted and seen.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -20,9 +20,9 @@ pub struct Judgement {
     pub predicted: Vec<f64>,
     /// Seen, in per cent.
     pub seen: Vec<f64>,
-    /// The largest difference, in points.
+    /// The difference, in points, of the queue where it is the largest part of what is allowed.
     pub apart: f64,
-    /// The largest that is allowed.
+    /// The largest that is allowed there: by super-packets, and by chance.
     pub allowed: f64,
     /// Whether it is not exceeded.
     pub passes: bool,
@@ -31,19 +31,27 @@ pub struct Judgement {
 }
 
 impl Judgement {
-    /// Compares what was counted with predicted shares; `None` if nothing was tagged.
-    pub fn of(conf: &Conf, counts: &Counts, predicted: &[f64]) -> Option<Judgement> {
+    /// Compares what was counted with predicted shares, each with its standard error for so many messages; `None` if nothing
+    /// was tagged.
+    pub fn of(conf: &Conf, counts: &Counts, predicted: &[(f64, f64)]) -> Option<Judgement> {
         let per_cent = |shares: &[f64]| shares.iter().map(|share| 100.0 * share).collect::<Vec<f64>>();
-        let (predicted, seen) = (per_cent(predicted), per_cent(&counts.shares(conf.dscps.len())?));
-        let apart = predicted.iter().zip(&seen).map(|(one, other)| (one - other).abs()).fold(0.0, f64::max);
+        let (shares, errors): (Vec<f64>, Vec<f64>) = predicted.iter().copied().unzip();
+        let (predicted, seen) = (per_cent(&shares), per_cent(&counts.shares(conf.dscps.len())?));
         let bytes: u64 = counts.bytes.iter().sum();
         let of_bytes = |part: u64| 100.0 * part as f64 / bytes as f64;
         let is_near = conf.middle && counts.longest <= SHORT;
-        let allowed = if is_near { FAR.min(NEAR + of_bytes(counts.moved)) } else { FAR };
+        let of_pieces = if is_near { FAR.min(NEAR + of_bytes(counts.moved)) } else { FAR };
+        // The queue that comes nearest to what is allowed for it, or is furthest beyond.
+        let queues = predicted.iter().zip(&seen).zip(&errors);
+        let queues = queues.map(|((one, other), error)| ((one - other).abs(), of_pieces + 100.0 * ERRORS * error));
+        let (apart, allowed) = queues.max_by(|(one, most), (other, least)| (one / most).total_cmp(&(other / least)))?;
         let packets: u64 = counts.packets.iter().sum();
         let mut reasons = Vec::new();
         let mut say = |applies: bool, reason: String| reasons.extend(applies.then_some(reason));
-        say(bytes < FEWEST, format!("only {bytes} bytes so far: a few large messages decide"));
+        say(
+            allowed > of_pieces + NEAR / 2.0,
+            format!("of {} messages, chance moves shares by up to {:.2} points", counts.begun, allowed - of_pieces),
+        );
         say(
             of_bytes(counts.moved) > NEAR / 2.0,
             format!(
@@ -98,7 +106,7 @@ mod tests {
             *bytes = 400_000 * share;
         }
         counts.moved = if longest > 20_000 { 60_000_000 } else { 0 };
-        Judgement::of(&conf, &counts, &PREDICTED).unwrap()
+        Judgement::of(&conf, &counts, &PREDICTED.map(|share| (share, 0.0))).unwrap()
     }
 
     #[test]
@@ -113,13 +121,13 @@ mod tests {
         let conf = Conf { thresholds: vec![20_000], ..Conf::from_words(&judged_conf()).unwrap() };
         let mut counts = Counts { longest: 15_928, moved: 7_000_000, ..Counts::default() };
         (counts.bytes[0], counts.bytes[1]) = (30_000_000, 970_000_000);
-        let judged = Judgement::of(&conf, &counts, &[0.02, 0.98]).unwrap();
+        let judged = Judgement::of(&conf, &counts, &[(0.02, 0.0), (0.98, 0.0)]).unwrap();
         assert!(judged.passes && (judged.allowed - 1.2).abs() < 1e-9, "{judged:?}");
         assert!(
             judged.reasons[0].starts_with("0.70 % of the bytes are in super-packets of up to 15928 bytes"),
             "{judged:?}"
         );
-        let judged = Judgement::of(&conf, &Counts { moved: 0, ..counts }, &[0.02, 0.98]).unwrap();
+        let judged = Judgement::of(&conf, &Counts { moved: 0, ..counts }, &[(0.02, 0.0), (0.98, 0.0)]).unwrap();
         assert!(!judged.passes && judged.allowed == 0.5, "{judged:?}");
     }
 
@@ -136,10 +144,31 @@ mod tests {
         assert!(!judged.passes && judged.reasons[0].contains("agent record"), "{judged:?}");
     }
 
+    /// As it was between two hosts: 530 messages recorded, 660 tagged.
+    #[test]
+    fn of__few_messages_may_differ_by_chance() {
+        let conf = Conf {
+            thresholds: vec![19_138, 474_296],
+            dscps: vec![35, 27, 11],
+            ..Conf::from_words(&judged_conf()).unwrap()
+        };
+        let mut counts = Counts { begun: 660, longest: 1_500, ..Counts::default() };
+        counts.bytes[..3].copy_from_slice(&[8_378_465, 30_623_193, 71_720_597]);
+        let of = |error: f64| {
+            Judgement::of(&conf, &counts, &[(0.0885, error / 4.0), (0.3197, error), (0.5918, error)]).unwrap()
+        };
+        let judged = of(0.03);
+        assert!(
+            judged.passes && judged.reasons == ["of 660 messages, chance moves shares by up to 6.00 points"],
+            "{judged:?}"
+        );
+        assert!(!of(0.01).passes);
+    }
+
     #[test]
     fn of__nothing_without_bytes() {
         let conf = Conf::from_words(&judged_conf()).unwrap();
-        assert_eq!(Judgement::of(&conf, &Counts::default(), &[1.0, 0.0]), None);
+        assert_eq!(Judgement::of(&conf, &Counts::default(), &[(1.0, 0.0), (0.0, 0.0)]), None);
     }
 
     fn judged_conf() -> [u64; 16] {

@@ -256,17 +256,37 @@ fn refused(error: ThresholdError) -> Error {
     Error::Input(error.to_string())
 }
 
-/// Returns the thresholds that some flow passes, each once.
-/// Returns the shares of all bytes that PIAS sends at each level, the highest first, for flows of the sizes that are wanted.
+/// Returns the shares of all bytes that PIAS sends at each level, the highest first, for flows of the sizes that are wanted;
+/// and the standard error of each, if so many flows are seen, and the sizes are a list that is a sample, too.
 ///
 /// # Errors
 /// Fails if the sizes are wrong, or cannot be read.
-pub fn shares_of_bytes(wanted: &Wanted, thresholds_bytes: &[u64]) -> Result<Vec<f64>, Error> {
+pub fn shares_of_bytes(wanted: &Wanted, thresholds_bytes: &[u64], seen: u64) -> Result<Vec<(f64, f64)>, Error> {
+    /// Quantiles that stand for the law.
+    const QUANTILES: usize = 10_000;
     // Neither decides on shares.
     let (any_load, queues) = (0.5, 2);
-    Ok(Asked::read(wanted, any_load, queues)?.law.shares_of_bytes(thresholds_bytes))
+    let asked = Asked::read(wanted, any_load, queues)?;
+    let law = &asked.law;
+    let listed = match &asked.source {
+        Source::Sizes(Sizes::List(sizes)) => 1.0 / sizes.len() as f64,
+        _ => 0.0,
+    };
+    let at = |nth: usize| asked.source.quantile_bytes((nth as f64 + 0.5) / QUANTILES as f64).unwrap_or(0) as f64;
+    let sizes: Vec<f64> = (0..QUANTILES).map(at).collect();
+    let mut above = 0.0;
+    let limits = thresholds_bytes.iter().map(|bytes| *bytes as f64).chain([f64::INFINITY]);
+    let of_level = |(share, limit): (f64, f64)| {
+        let above = std::mem::replace(&mut above, limit);
+        // What a flow adds to the level beyond its share of the flow's own bytes.
+        let beyond = |size: &f64| (size.min(limit) - size.min(above) - share * size) / law.mean();
+        let variance = sizes.iter().map(|size| beyond(size) * beyond(size)).sum::<f64>() / QUANTILES as f64;
+        (share, (variance * (1.0 / seen.max(1) as f64 + listed)).sqrt())
+    };
+    Ok(law.shares_of_bytes(thresholds_bytes).into_iter().zip(limits).map(of_level).collect())
 }
 
+/// Returns the thresholds that some flow passes, each once.
 fn passed(law: &SizeLaw, mut thresholds_bytes: Vec<u64>) -> Vec<u64> {
     thresholds_bytes.retain(|threshold| law.share_beyond(*threshold) > 0.0);
     thresholds_bytes.dedup();

@@ -35,15 +35,15 @@ pub(crate) struct Status {
 }
 
 impl Status {
-    /// Returns the shares of bytes that are predicted by level, if sizes are given.
-    fn predicted(&self, conf: &Conf) -> Result<Option<Vec<f64>>, Error> {
+    /// Returns the shares of bytes that are predicted by level, each with its standard error, if sizes are given.
+    fn predicted(&self, conf: &Conf, counts: &Counts) -> Result<Option<Vec<(f64, f64)>>, Error> {
         let sizes = self.sizes.clone().map(|path| Column { path, name: self.column.clone(), sampled: None });
         let (workload, cdf) = (self.workload.clone(), self.cdf.clone());
         if workload.is_none() && cdf.is_none() && sizes.is_none() {
             return Ok(None);
         }
         let wanted = Wanted { workload, cdf, sizes, loads: Vec::new(), queues: None, method: Method::EqualSplit };
-        shares_of_bytes(&wanted, &conf.thresholds).map(Some)
+        shares_of_bytes(&wanted, &conf.thresholds, counts.begun).map(Some)
     }
 }
 
@@ -88,7 +88,7 @@ pub(super) fn status(args: &Status) -> Result<(), Error> {
             continue;
         }
         let attached = flowsieve_agent::status(&device, kind).map_err(in_words_of)?;
-        let predicted = args.predicted(&attached.conf)?.filter(|_| kind == Kind::Tag);
+        let predicted = args.predicted(&attached.conf, &attached.counts)?.filter(|_| kind == Kind::Tag);
         let judgement = predicted.as_ref().and_then(|shares| Judgement::of(&attached.conf, &attached.counts, shares));
         if args.json {
             all.push(
@@ -208,7 +208,7 @@ fn in_words(device: &Device, pinned: Pinned, of: &Attached, judgement: Option<&J
         None => {}
         Some(Judgement { apart, allowed, passes, reasons, .. }) => {
             let verdict = if *passes { "as predicted" } else { "not as predicted" };
-            let _ = writeln!(text, "Shares are {verdict}: at most {apart:.2} points apart, {allowed:.2} allowed.");
+            let _ = writeln!(text, "Shares are {verdict}: {apart:.2} points apart, {allowed:.2} allowed.");
             for reason in reasons {
                 let _ = writeln!(text, "  {}", reason.replace("DEV", name));
             }
