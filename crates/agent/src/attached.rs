@@ -1,5 +1,6 @@
 //! `tag` and `copy`: programs that stay when the command ends.
 
+use std::borrow::BorrowMut;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -137,6 +138,19 @@ pub fn tag(device: &Device, kind: Kind, conf: &Conf) -> Result<Tagging, AgentErr
     Ok(done)
 }
 
+/// Writes what a program at a device is to do from its next packet on; the program stays.
+///
+/// # Errors
+/// Fails if no `tag` is there, or its maps are of another version.
+pub fn push(device: &Device, conf: &Conf) -> Result<(), AgentError> {
+    let folder = device.folder.join(Kind::Tag.name());
+    drop(read(&folder, Kind::Tag, device)?);
+    let open = MapData::from_pin(folder.join("conf")).map(aya::maps::Map::Array);
+    let map = open.map_err(|error| refused("open what is configured", &error))?;
+    let map = Array::try_from(map).map_err(|error| refused("open what is configured", &error))?;
+    put(map, conf)
+}
+
 /// Attaches a new program, whose pins go into this folder.
 fn attach(device: &Device, kind: Kind, conf: &Conf, folder: &Path) -> Result<(), AgentError> {
     let mut loaded = load(folder, kind)?;
@@ -239,8 +253,11 @@ pub(crate) fn program_named<'a>(loaded: &'a mut Ebpf, name: &str) -> Result<&'a 
 fn write(loaded: &mut Ebpf, conf: &Conf) -> Result<(), AgentError> {
     let what = "write what is configured";
     let missing = || AgentError::failed(what, "the object has no such map");
-    let mut map: Array<_, [u64; CONF_WORDS]> =
-        loaded.map_mut("conf").ok_or_else(missing)?.try_into().map_err(|error| refused(what, &error))?;
+    put(loaded.map_mut("conf").ok_or_else(missing)?.try_into().map_err(|error| refused(what, &error))?, conf)
+}
+
+fn put(mut map: Array<impl BorrowMut<MapData>, [u64; CONF_WORDS]>, conf: &Conf) -> Result<(), AgentError> {
+    let what = "write what is configured";
     let [_, active, ..] = map.get(&0, 0).map_err(|error| refused(what, &error))?;
     let next = if active == 1 { 2 } else { 1 };
     let mut head = [0; CONF_WORDS];

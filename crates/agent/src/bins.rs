@@ -42,6 +42,15 @@ impl Bins {
         (bin.messages, bin.bytes) = (bin.messages + 1, bin.bytes + size);
     }
 
+    /// Returns what has come since an earlier reading.
+    pub fn since(&self, earlier: &Bins) -> Bins {
+        let bin = |(now, then): (&Bin, &Bin)| Bin {
+            messages: now.messages.saturating_sub(then.messages),
+            bytes: now.bytes.saturating_sub(then.bytes),
+        };
+        Bins(self.0.iter().zip(&earlier.0).map(bin).collect())
+    }
+
     /// Returns all messages, and all their bytes.
     pub fn total(&self) -> Bin {
         self.0.iter().fold(Bin::default(), |sum, bin| Bin {

@@ -29,7 +29,7 @@ mod device;
 mod record;
 
 #[cfg(target_os = "linux")]
-pub use attached::{Attached, Kind, Pinned, Tagging, detach, pinned, status, tag};
+pub use attached::{Attached, Kind, Pinned, Tagging, detach, pinned, push, status, tag};
 #[cfg(target_os = "linux")]
 pub use device::{Device, FOLDER, Other};
 #[cfg(target_os = "linux")]

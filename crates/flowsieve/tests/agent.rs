@@ -136,7 +136,7 @@ fn agent__records_tags_is_judged_and_goes() {
     // Half a point, and what super-packets are seen to move at these thresholds.
     // They are the very messages of the record: chance plays no part.
     assert!(of["judgement"]["apart"].as_f64().is_some_and(|apart| apart < 1.5), "{of:#}");
-    assert!(read("status.txt").contains("Shares are as predicted: at most 0."), "{}", read("status.txt"));
+    assert!(read("status.txt").contains("Shares are as predicted: 0."), "{}", read("status.txt"));
     assert_eq!(read("detach.txt").lines().count(), 2, "tag and copy");
     assert!(read("again.txt").starts_with("error: s0: no agent is attached; expected"), "{}", read("again.txt"));
     assert_eq!((read("after.txt").as_str(), read("pins.txt").as_str()), ("s0: no agent is attached\n", ""));

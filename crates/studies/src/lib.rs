@@ -10,6 +10,7 @@ pub mod canary;
 pub mod catalogue;
 pub mod configuration;
 pub mod configure;
+pub mod control;
 pub mod explain;
 pub mod export;
 mod fabric_file;

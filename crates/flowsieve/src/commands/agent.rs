@@ -1,5 +1,6 @@
 //! `flowsieve agent`: what this host's messages are, and tags for them.
 
+mod control;
 mod record;
 mod status;
 
@@ -21,6 +22,8 @@ Examples:
       counts what it would tag, as `flowsieve tune` recommends, and writes nothing into packets
   flowsieve agent tag eth0 recommendation --percent 5
       tags one socket in twenty; repeat it with other options to change them
+  flowsieve agent control eth0 --by awafs
+      the same, and thresholds follow the messages that end, by a controller
   flowsieve agent status eth0 --sizes sizes.csv
       bytes by queue, next to what is predicted from these sizes
   flowsieve agent tag eth0 recommendation --copy-outer
@@ -39,6 +42,9 @@ pub(crate) enum Agent {
     /// Tag the packets that leave by a device, as a recommendation of `flowsieve tune` says
     #[command(after_help = EXAMPLES)]
     Tag(Tag),
+    /// Tag, and let a controller move the thresholds by the messages that end
+    #[command(after_help = EXAMPLES)]
+    Control(control::Control),
     /// Show what is tagged, next to what is predicted
     #[command(after_help = EXAMPLES)]
     Status(status::Status),
@@ -118,6 +124,7 @@ pub(crate) fn agent(what: Agent) -> Result<(), Error> {
     match what {
         Agent::Record(args) => record::record(&args),
         Agent::Tag(args) => tag(&args),
+        Agent::Control(args) => control::control(&args),
         Agent::Status(args) => status::status(&args),
         Agent::Detach(args) => detach(&args),
     }

@@ -15,7 +15,7 @@ use signal_hook::iterator::Signals;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -105,8 +105,7 @@ pub(super) fn record(args: &Record) -> Result<(), Error> {
         check_new(&file, existing).map_err(failed(&file))?;
     }
     let device = Device::find(&args.device).map_err(in_words_of)?;
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])
-        .map_err(|error| Error::Input(format!("cannot listen for Ctrl-C: {error}")))?;
+    let ended = until()?;
     let begun = Instant::now();
     let recording = flowsieve_agent::record(&device, &classes).map_err(in_words_of)?;
     tell(format!(
@@ -117,8 +116,6 @@ pub(super) fn record(args: &Record) -> Result<(), Error> {
             None => ", until Ctrl-C",
         }
     ));
-    let (sender, ended) = channel();
-    thread::spawn(move || signals.forever().next().map(|signal| sender.send(signal)));
     let time = args.time.map_or(Duration::MAX, |Budget(time)| time);
     // Either comes first; the sizes are written after both.
     let _ = ended.recv_timeout(time);
@@ -141,6 +138,15 @@ pub(super) fn record(args: &Record) -> Result<(), Error> {
         return print_json(&found);
     }
     print(&(in_words(&device.name, seconds, &found, &recording)? + &neighbours(&device)?))
+}
+
+/// Returns where Ctrl-C, or what else ends the command, arrives.
+pub(super) fn until() -> Result<Receiver<i32>, Error> {
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])
+        .map_err(|error| Error::Input(format!("cannot listen for Ctrl-C: {error}")))?;
+    let (sender, ended) = channel();
+    thread::spawn(move || signals.forever().next().map(|signal| sender.send(signal)));
+    Ok(ended)
 }
 
 /// Returns the classes of which messages have ended.
