@@ -2,7 +2,10 @@
 
 use clap::ValueEnum;
 use flowsieve_settings::units;
+use flowsieve_studies::configuration::Given;
+use flowsieve_studies::configure::{Kept, Lossless};
 use flowsieve_studies::thresholds as studies;
+use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -78,21 +81,60 @@ impl FromStr for Span {
     }
 }
 
-/// A switch's port and its speed.
+/// The ports of a switch, each with its speed, or a file of the switch that lists them.
 #[derive(Debug, Clone)]
-pub struct NamedPort {
-    /// Its name on the switch.
-    pub name: String,
-    /// Its speed.
-    pub rate: Rate,
-}
+pub struct PortsGiven(pub Given);
 
-impl FromStr for NamedPort {
+impl FromStr for PortsGiven {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<NamedPort, String> {
-        let (name, rate) = text.rsplit_once('=').ok_or("expected a name and a rate, such as Ethernet0=25Gbps")?;
-        Ok(NamedPort { name: name.to_owned(), rate: rate.parse()? })
+    fn from_str(text: &str) -> Result<PortsGiven, String> {
+        let Some((path, rate)) = text.rsplit_once('=') else { return Ok(PortsGiven(Given::File(text.into(), None))) };
+        if Path::new(path).is_file() {
+            return Ok(PortsGiven(Given::File(path.into(), Some(rate.parse::<Rate>()?.bps))));
+        }
+        let port = |text: &str| {
+            let (name, rate) = text.rsplit_once('=').ok_or("expected a name and a rate, such as Ethernet0=25Gbps")?;
+            Ok::<_, String>((name.to_owned(), rate.parse::<Rate>()?.bps))
+        };
+        text.split(',').map(port).collect::<Result<_, _>>().map(|ports| PortsGiven(Given::List(ports)))
+    }
+}
+
+/// DSCPs that keep a queue, such as `24,26=3`.
+#[derive(Debug, Clone)]
+pub struct KeptDscps(pub Kept);
+
+impl FromStr for KeptDscps {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<KeptDscps, String> {
+        let number = |text: &str| text.trim().parse::<u8>().map_err(|_| "expected such as 24,26=3".to_owned());
+        let (dscps, queue) = text.split_once('=').ok_or("expected DSCPs and a queue, such as 24,26=3")?;
+        let dscps = dscps.split(',').map(number).collect::<Result<_, _>>()?;
+        Ok(KeptDscps(Kept { dscps, queue: number(queue)? }))
+    }
+}
+
+/// Where a switch's lossless queues stand.
+#[derive(Debug, Clone, Copy, Default, ValueEnum)]
+pub enum LosslessQueues {
+    /// Above the data, whose queues are those below them
+    #[default]
+    Above,
+    /// As they are, with strict queues of data above them: written, not simulated
+    Behind,
+    /// Nowhere: priority flow control is off, and their queues are free
+    None,
+}
+
+impl From<LosslessQueues> for Lossless {
+    fn from(queues: LosslessQueues) -> Lossless {
+        match queues {
+            LosslessQueues::Above => Lossless::Above,
+            LosslessQueues::Behind => Lossless::Behind,
+            LosslessQueues::None => Lossless::None,
+        }
     }
 }
 

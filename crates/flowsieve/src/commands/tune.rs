@@ -3,14 +3,15 @@
 
 mod model;
 
-use clap::{Args, ValueHint};
+use clap::{ArgAction, Args, ValueHint};
 use flowsieve_engines::built_in;
 use flowsieve_experiment::Error;
 use flowsieve_experiment::execute::{How, Show, execute_sharing};
 use flowsieve_experiment::plan::Plan;
 use flowsieve_report::Layout;
 use flowsieve_results::ResultDir;
-use flowsieve_studies::configuration::{Ports, Written};
+use flowsieve_studies::configuration::{Given, Ports, Written};
+use flowsieve_studies::configure::Others;
 use flowsieve_studies::thresholds as studies;
 use flowsieve_studies::tune::{self, Effort, Request, Tuned, Unmarked, Work};
 use std::ffi::OsString;
@@ -24,7 +25,7 @@ use crate::options::Jobs;
 use crate::output::{print, print_json, tell};
 use crate::papers::{self, TABLES};
 use crate::progress::shown;
-use crate::values::{Budget, Marking, Method, NamedPort, Rate, Span, Time};
+use crate::values::{Budget, KeptDscps, LosslessQueues, Marking, Method, PortsGiven, Rate, Span, Time};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -208,24 +209,39 @@ pub struct ByOptions {
 /// For which ports configuration is written.
 #[derive(Debug, Clone, Default, Args)]
 pub struct PortsOptions {
-    /// Write configuration for these ports of a switch, each with its speed
-    #[arg(long, value_name = "NAME=RATE", value_delimiter = ',')]
-    pub ports: Vec<NamedPort>,
-    /// Queues of a port that may be used, by the switch's numbers [default: 0 to 7; for SONiC 0,1,2,5,6, as its default
-    /// template holds 3 and 4 for lossless traffic]
+    /// Write configuration for these ports, once for each system: names with speeds, or a file that the system writes:
+    /// config_db.json, `show interfaces status`, or `ip -j link` as FILE=RATE
+    #[arg(long, value_name = "NAME=RATE,...|FILE")]
+    pub ports: Vec<PortsGiven>,
+    /// Queues of a port that may be used, by the switch's numbers [default: 0 to 7; for SONiC 0 to 6 without the lossless 3
+    /// and 4]
     #[arg(long, value_name = "QUEUE", value_delimiter = ',', requires = "ports")]
     pub queues_of_port: Vec<u8>,
+    /// Keep these DSCPs in this queue, above the data: lossless traffic such as 24,26=3, or UDP and tunnels by their outer
+    /// DSCP [default: 46,48,56 in the highest that is free, and on SONiC 3 in 3 and 4 in 4]
+    #[arg(long, value_name = "DSCP,...=QUEUE", requires = "ports")]
+    pub keep: Vec<KeptDscps>,
+    /// Where SONiC's lossless queues 3 and 4 stand
+    #[arg(long, value_enum, default_value_t, requires = "ports")]
+    pub lossless: LosslessQueues,
+    /// SONiC's wred_*_enable: with true packets without ECN are dropped at K, with false some chips mark nothing
+    #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set, requires = "ports")]
+    pub wred_enable: bool,
     /// Replace what is in the folder: a recommendation for another question, or configuration
     #[arg(long)]
     pub replace: bool,
 }
 
 impl PortsOptions {
-    fn ports(&self) -> Option<Ports> {
-        let ports: Vec<(String, u64)> =
-            self.ports.iter().map(|NamedPort { name, rate }| (name.clone(), rate.bps)).collect();
+    fn ports(&self) -> Result<Option<Ports>, Error> {
+        if self.ports.is_empty() {
+            return Ok(None);
+        }
+        let given: Vec<Given> = self.ports.iter().map(|given| given.0.clone()).collect();
         let queues_of_port = (!self.queues_of_port.is_empty()).then(|| self.queues_of_port.clone());
-        (!ports.is_empty()).then_some(Ports { ports, queues_of_port })
+        let kept = self.keep.iter().map(|kept| kept.0.clone()).collect();
+        let others = Others { kept, lossless: self.lossless.into(), without_wred: !self.wred_enable };
+        Ports::read(&given, queues_of_port, others).map(Some)
     }
 }
 
@@ -326,6 +342,7 @@ fn tell_of(folder: &Path, configuration: &[Written]) {
             None => tell(format!("Configuration: {}", path.display())),
             Some(why) => tell(format!("not written: {}: {why}", path.display())),
         }
+        file.notes.iter().for_each(|note| tell(format!("note: {}: {note}", file.file)));
     }
 }
 
@@ -379,7 +396,7 @@ pub fn tuned(
     if let Some(flows @ ..100) = ask.flows {
         return Err(Error::Input(format!("--flows {flows}: expected at least 100 flows for a search")));
     }
-    let ports = (ports.ports(), ports.replace);
+    let ports = (ports.ports()?, ports.replace);
     let markings: Vec<Marking> = match (&*ask.marking, &ports.0) {
         ([], None) => vec![Marking::Queue, Marking::Port],
         ([], Some(_)) => vec![Marking::Queue],

@@ -1,6 +1,6 @@
 //! Lines for Cisco NX-OS on Nexus 9000.
 
-use crate::configure::{ABOVE_DATA, Plan, Port, Refused, Speed};
+use crate::configure::{Plan, Port, Refused, Speed};
 use std::fmt::Write;
 
 /// Groups of a system, each with its queue.
@@ -9,20 +9,31 @@ const FREE: [u8; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
 /// Kilobytes are what `random-detect` takes without rounding twice; the largest is our bound, of the largest buffer.
 const THRESHOLDS: (u64, u64) = (1_000, 256_000_000);
 
+/// The line is for the whole switch, with policies that are not ours, so it is the operator's.
+const BEGIN: &str = "\
+! Packets without ECN are dropped above a threshold. If hosts send such, put this line first; it is for the whole switch:\n\
+! congestion-control random-detect forward-nonecn\n\
+! Paste it at the prompt, once: a second time saves these settings as the checkpoint.\n\
+checkpoint flowsieve\nconfigure terminal\n";
+
 pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
     plan.check_thresholds(THRESHOLDS)?;
     if plan.marks_alone() {
         return Ok(marks_alone(plan));
     }
-    let queues = plan.queues(&FREE, "")?;
+    let queues = plan.queues(&FREE, &[], "")?;
     let mut text = String::from(
         "! Strict priorities and marks by queue for Cisco NX-OS (Nexus 9000), from Flowsieve.\n\
          ! Thresholds are whole kilobytes, rounded up. How many strict levels a model has, and whether it marks in a strict\n\
-         ! class, is for `show queuing interface` to tell. Packets without ECN are dropped above a threshold, unless\n\
-         ! `congestion-control random-detect forward-nonecn` is set.\n",
+         ! class, is for `show queuing interface` to tell.\n",
     );
-    let above: Vec<String> = ABOVE_DATA.iter().map(u8::to_string).collect();
-    let mut classes = vec![("FS-CONTROL".to_owned(), above.join(","), queues.control)];
+    text += plan.loses();
+    text += BEGIN;
+    let mut classes = Vec::new();
+    for kept in &queues.kept {
+        let dscps: Vec<String> = kept.dscps.iter().map(u8::to_string).collect();
+        classes.push((format!("FS-KEPT-{}", kept.queue), dscps.join(","), kept.queue));
+    }
     for (at, (dscp, &queue)) in plan.dscps.iter().zip(&queues.data).enumerate() {
         classes.push((format!("FS-{at}"), dscp.to_string(), queue));
     }
@@ -37,13 +48,15 @@ pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
     let speeds = plan.by_speed();
     for (of, _) in &speeds {
         let _ = writeln!(text, "policy-map type queuing {}", policy(of));
-        let first = [queues.control].into_iter().chain(queues.data.iter().copied());
-        for (level, queue) in (1..).zip(first) {
-            let class = if queue == 0 { "c-out-8q-q-default".to_owned() } else { format!("c-out-8q-q{queue}") };
-            let _ = writeln!(text, "  class type queuing {class}\n    priority level {level}");
-            if queue != queues.control {
+        for (level, (.., queue)) in (1..).zip(&classes) {
+            let _ = writeln!(text, "  class type queuing {}\n    priority level {level}", class_of(*queue));
+            if queues.data.contains(queue) {
                 let _ = writeln!(text, "    {}", random_detect(of));
             }
+        }
+        // A policy names all eight queues of a port.
+        for queue in FREE.iter().rev().filter(|queue| !classes.iter().any(|(.., used)| used == *queue)) {
+            let _ = writeln!(text, "  class type queuing {}\n    bandwidth remaining percent 0", class_of(*queue));
         }
     }
     for (of, ports) in &speeds {
@@ -62,13 +75,13 @@ pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
 /// Marks in the queue of all traffic that no class takes. A policy names all eight queues of a port.
 fn marks_alone(plan: &Plan) -> String {
     let mut text = String::from(
-        "! Marks in the default queue for Cisco NX-OS (Nexus 9000), from Flowsieve. Thresholds are whole kilobytes, rounded up.\n\
-         ! Packets without ECN are dropped above them, unless `congestion-control random-detect forward-nonecn` is set.\n",
+        "! Marks in the default queue for Cisco NX-OS (Nexus 9000), from Flowsieve. Thresholds are whole kilobytes, rounded up.\n",
     );
+    text += BEGIN;
     for (of, ports) in plan.by_speed() {
         let _ = writeln!(text, "policy-map type queuing {}", policy(of));
         for queue in (1..8).rev() {
-            let _ = writeln!(text, "  class type queuing c-out-8q-q{queue}\n    bandwidth remaining percent 0");
+            let _ = writeln!(text, "  class type queuing {}\n    bandwidth remaining percent 0", class_of(queue));
         }
         let _ = writeln!(
             text,
@@ -80,6 +93,11 @@ fn marks_alone(plan: &Plan) -> String {
         }
     }
     text
+}
+
+/// The system's class of a queue.
+fn class_of(queue: u8) -> String {
+    if queue == 0 { "c-out-8q-q-default".to_owned() } else { format!("c-out-8q-q{queue}") }
 }
 
 /// A step at K.
