@@ -81,61 +81,35 @@ impl FromStr for Span {
     }
 }
 
-/// The ports of a switch, each with its speed, or a file of the switch that lists them.
-#[derive(Debug, Clone)]
-pub struct PortsGiven(pub Given);
-
-impl FromStr for PortsGiven {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<PortsGiven, String> {
-        let Some((path, rate)) = text.rsplit_once('=') else { return Ok(PortsGiven(Given::File(text.into(), None))) };
-        if Path::new(path).is_file() {
-            return Ok(PortsGiven(Given::File(path.into(), Some(rate.parse::<Rate>()?.bps))));
-        }
-        let port = |text: &str| {
-            let (name, rate) = text.rsplit_once('=').ok_or("expected a name and a rate, such as Ethernet0=25Gbps")?;
-            Ok::<_, String>((name.to_owned(), rate.parse::<Rate>()?.bps))
-        };
-        text.split(',').map(port).collect::<Result<_, _>>().map(|ports| PortsGiven(Given::List(ports)))
-    }
-}
-
-/// DSCPs that keep a queue, such as `24,26=3`.
-#[derive(Debug, Clone)]
-pub struct KeptDscps(pub Kept);
-
-impl FromStr for KeptDscps {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<KeptDscps, String> {
-        let number = |text: &str| text.trim().parse::<u8>().map_err(|_| "expected such as 24,26=3".to_owned());
-        let (dscps, queue) = text.split_once('=').ok_or("expected DSCPs and a queue, such as 24,26=3")?;
-        let dscps = dscps.split(',').map(number).collect::<Result<_, _>>()?;
-        Ok(KeptDscps(Kept { dscps, queue: number(queue)? }))
-    }
-}
-
-/// Where a switch's lossless queues stand.
-#[derive(Debug, Clone, Copy, Default, ValueEnum)]
-pub enum LosslessQueues {
-    /// Above the data, whose queues are those below them
-    #[default]
-    Above,
-    /// As they are, with strict queues of data above them: written, not simulated
-    Behind,
-    /// Nowhere: priority flow control is off, and their queues are free
-    None,
-}
-
-impl From<LosslessQueues> for Lossless {
-    fn from(queues: LosslessQueues) -> Lossless {
-        match queues {
-            LosslessQueues::Above => Lossless::Above,
-            LosslessQueues::Behind => Lossless::Behind,
-            LosslessQueues::None => Lossless::None,
+/// Reads the ports of a switch, each with its speed, or a file of the switch that lists them.
+pub(crate) fn ports(text: &str) -> Result<Given, String> {
+    let rate = |text: &str| text.parse::<Rate>().map(|rate| rate.bps);
+    match text.rsplit_once('=') {
+        None => Ok(Given::File(text.into(), None)),
+        Some((path, of)) if Path::new(path).is_file() => Ok(Given::File(path.into(), Some(rate(of)?))),
+        Some(_) => {
+            let named = |text: &str| {
+                let (name, of) = text.rsplit_once('=').ok_or("expected a name and a rate, such as Ethernet0=25Gbps")?;
+                Ok((name.to_owned(), rate(of)?))
+            };
+            text.split(',').map(named).collect::<Result<_, String>>().map(Given::List)
         }
     }
+}
+
+/// Reads DSCPs and the queue that they keep, such as `24,26=3`.
+pub(crate) fn kept(text: &str) -> Result<Kept, String> {
+    let number = |text: &str| text.parse::<u8>().map_err(|_| "expected DSCPs and a queue, such as 24,26=3".to_owned());
+    let (dscps, queue) = text.split_once('=').unwrap_or_default();
+    Ok((dscps.split(',').map(number).collect::<Result<_, _>>()?, number(queue)?))
+}
+
+/// Reads where lossless queues stand.
+pub(crate) fn lossless(text: &str) -> Result<Lossless, String> {
+    [("above", Lossless::Above), ("behind", Lossless::Behind), ("none", Lossless::None)]
+        .into_iter()
+        .find_map(|(name, lossless)| (name == text).then_some(lossless))
+        .ok_or("expected above, behind or none".to_owned())
 }
 
 /// What marking compares with its threshold.

@@ -52,14 +52,8 @@ pub struct Others {
     pub without_wred: bool,
 }
 
-/// Code points of one queue.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
-    /// The code points.
-    pub dscps: Vec<u8>,
-    /// The queue.
-    pub queue: u8,
-}
+/// Code points, and their queue.
+pub type Kept = (Vec<u8>, u8);
 
 /// Where a switch's lossless queues stand.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -208,14 +202,8 @@ struct Queues {
 
 /// Joins what has the same queue, the highest first.
 fn in_order(mut kept: Vec<Kept>) -> Vec<Kept> {
-    kept.sort_by_key(|kept| Reverse(kept.queue));
-    kept.dedup_by(|next, one| {
-        let is_same = next.queue == one.queue;
-        if is_same {
-            one.dscps.append(&mut next.dscps);
-        }
-        is_same
-    });
+    kept.sort_by_key(|(_, queue)| Reverse(*queue));
+    kept.dedup_by(|next, one| next.1 == one.1 && (one.0.append(&mut next.0), true).1);
     kept
 }
 
@@ -243,15 +231,15 @@ impl Plan {
                 return refuse(format!("DSCP {dscp}: expected distinct ones below 48 that end in binary 11"));
             }
         }
-        for &dscp in self.others.kept.iter().flat_map(|kept| &kept.dscps) {
+        for &dscp in self.others.kept.iter().flat_map(|(dscps, _)| dscps) {
             if dscp >= 64 || std::mem::replace(&mut seen[usize::from(dscp)], true) {
                 return refuse(format!(
                     "DSCP {dscp} is to be kept: expected one below 64, once, that is not the data's"
                 ));
             }
         }
-        if let Some(kept) = self.others.kept.iter().find(|kept| kept.queue > MOST) {
-            return Err(Refused::NoQueue { queue: kept.queue, most: MOST });
+        if let Some(&(_, queue)) = self.others.kept.iter().find(|(_, queue)| *queue > MOST) {
+            return Err(Refused::NoQueue { queue, most: MOST });
         }
         for (at, port) in self.ports.iter().enumerate() {
             if !ports::is_plain(&port.name) {
@@ -275,24 +263,17 @@ impl Plan {
     fn queues(&self, free: &[u8], lossless: &[u8], more: &'static str) -> Result<Queues, Refused> {
         let mut free = self.free(free)?;
         let mut kept = self.others.kept.clone();
-        let of_system = |&&dscp: &&u8| !self.is_named(dscp);
-        let own = lossless.iter().filter(of_system).map(|&dscp| Kept { dscps: vec![dscp], queue: dscp });
-        let behind = match self.others.lossless {
-            Lossless::Behind => own.collect(),
-            Lossless::Above | Lossless::None => {
-                kept.extend(own);
-                Vec::new()
-            }
-        };
-        free.retain(|queue| !kept.iter().any(|kept| kept.queue == *queue));
+        let own = lossless.iter().filter(|dscp| !self.is_named(**dscp)).map(|&dscp| (vec![dscp], dscp));
+        let (behind, own): (Vec<Kept>, Vec<Kept>) = own.partition(|_| self.others.lossless == Lossless::Behind);
+        kept.extend(own);
         let data = self.dscps.len();
         let few = |most| Refused::Queues { data, most, more: if self.queues_of_port.is_some() { "" } else { more } };
         let control = self.control();
         if !control.is_empty() {
-            kept.push(Kept { dscps: control, queue: free.pop().ok_or(few(0))? });
+            kept.push((control, free.pop().ok_or(few(0))?));
         }
         let kept = in_order(kept);
-        let lowest = kept.last().map_or(u8::MAX, |kept| kept.queue);
+        let lowest = kept.last().map_or(u8::MAX, |(_, queue)| *queue);
         free.retain(|queue| *queue < lowest);
         if free.len() < data {
             return Err(few(free.len()));
@@ -302,7 +283,7 @@ impl Plan {
 
     /// Whether the plan says where packets of this code point go.
     fn is_named(&self, dscp: u8) -> bool {
-        self.dscps.contains(&dscp) || self.others.kept.iter().any(|kept| kept.dscps.contains(&dscp))
+        self.dscps.contains(&dscp) || self.others.kept.iter().any(|(dscps, _)| dscps.contains(&dscp))
     }
 
     /// The code points of the network's own control that have no other queue.
@@ -330,7 +311,7 @@ impl Plan {
         if let Some(&queue) = free.iter().find(|&&queue| queue > MOST) {
             return Err(Refused::NoQueue { queue, most: MOST });
         }
-        free.retain(|queue| !self.others.kept.iter().any(|kept| kept.queue == *queue));
+        free.retain(|queue| !self.others.kept.iter().any(|(_, kept)| kept == queue));
         Ok(free)
     }
 

@@ -3,7 +3,7 @@
 
 mod model;
 
-use clap::{ArgAction, Args, ValueHint};
+use clap::{Args, ValueHint};
 use flowsieve_engines::built_in;
 use flowsieve_experiment::Error;
 use flowsieve_experiment::execute::{How, Show, execute_sharing};
@@ -11,7 +11,7 @@ use flowsieve_experiment::plan::Plan;
 use flowsieve_report::Layout;
 use flowsieve_results::ResultDir;
 use flowsieve_studies::configuration::{Given, Ports, Written};
-use flowsieve_studies::configure::Others;
+use flowsieve_studies::configure::{Kept, Lossless, Others};
 use flowsieve_studies::thresholds as studies;
 use flowsieve_studies::tune::{self, Effort, Request, Tuned, Unmarked, Work};
 use std::ffi::OsString;
@@ -25,7 +25,7 @@ use crate::options::Jobs;
 use crate::output::{print, print_json, tell};
 use crate::papers::{self, TABLES};
 use crate::progress::shown;
-use crate::values::{Budget, KeptDscps, LosslessQueues, Marking, Method, PortsGiven, Rate, Span, Time};
+use crate::values::{Budget, Marking, Method, Rate, Span, Time, kept, lossless, ports};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -211,22 +211,22 @@ pub struct ByOptions {
 pub struct PortsOptions {
     /// Write configuration for these ports, once for each system: names with speeds, or a file that the system writes:
     /// config_db.json, `show interfaces status`, or `ip -j link` as FILE=RATE
-    #[arg(long, value_name = "NAME=RATE,...|FILE")]
-    pub ports: Vec<PortsGiven>,
+    #[arg(long, value_name = "NAME=RATE,...|FILE", value_parser = ports)]
+    pub ports: Vec<Given>,
     /// Queues of a port that may be used, by the switch's numbers [default: 0 to 7; for SONiC 0 to 6 without the lossless 3
     /// and 4]
     #[arg(long, value_name = "QUEUE", value_delimiter = ',', requires = "ports")]
     pub queues_of_port: Vec<u8>,
     /// Keep these DSCPs in this queue, above the data: lossless traffic such as 24,26=3, or UDP and tunnels by their outer
     /// DSCP [default: 46,48,56 in the highest that is free, and on SONiC 3 in 3 and 4 in 4]
-    #[arg(long, value_name = "DSCP,...=QUEUE", requires = "ports")]
-    pub keep: Vec<KeptDscps>,
-    /// Where SONiC's lossless queues 3 and 4 stand
-    #[arg(long, value_enum, default_value_t, requires = "ports")]
-    pub lossless: LosslessQueues,
-    /// SONiC's wred_*_enable: with true packets without ECN are dropped at K, with false some chips mark nothing
-    #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set, requires = "ports")]
-    pub wred_enable: bool,
+    #[arg(long, value_name = "DSCP,...=QUEUE", requires = "ports", value_parser = kept)]
+    pub keep: Vec<Kept>,
+    /// SONiC's lossless queues 3 and 4: above the data, behind it where its queues are higher, or none, as PFC is off
+    #[arg(long, value_name = "above|behind|none", default_value = "above", requires = "ports", value_parser = lossless)]
+    pub lossless: Lossless,
+    /// SONiC: leave wred_*_enable false, so that packets without ECN are not dropped at K; some chips then mark nothing
+    #[arg(long, requires = "ports")]
+    pub no_wred: bool,
     /// Replace what is in the folder: a recommendation for another question, or configuration
     #[arg(long)]
     pub replace: bool,
@@ -237,11 +237,9 @@ impl PortsOptions {
         if self.ports.is_empty() {
             return Ok(None);
         }
-        let given: Vec<Given> = self.ports.iter().map(|given| given.0.clone()).collect();
         let queues_of_port = (!self.queues_of_port.is_empty()).then(|| self.queues_of_port.clone());
-        let kept = self.keep.iter().map(|kept| kept.0.clone()).collect();
-        let others = Others { kept, lossless: self.lossless.into(), without_wred: !self.wred_enable };
-        Ports::read(&given, queues_of_port, others).map(Some)
+        let others = Others { kept: self.keep.clone(), lossless: self.lossless, without_wred: self.no_wred };
+        Ports::read(&self.ports, queues_of_port, others).map(Some)
     }
 }
 

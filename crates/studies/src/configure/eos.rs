@@ -27,14 +27,14 @@ pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
     text += plan.loses();
     text += "configure checkpoint save flowsieve\nconfigure session\n";
     let others = (0..64).filter(|dscp| !plan.is_named(*dscp) && !plan.control().contains(dscp)).collect();
-    let mut classes: Vec<(Vec<u8>, u8)> = queues.kept.iter().map(|kept| (kept.dscps.clone(), kept.queue)).collect();
+    let mut classes = queues.kept.clone();
     classes.extend(plan.dscps.iter().zip(&queues.data).map(|(&dscp, &queue)| (vec![dscp], queue)));
     classes.extend(queues.data.get(plan.unmarked).map(|&queue| (others, queue)));
     for (dscps, queue) in classes.iter().filter(|_| !alone) {
         let dscps: Vec<String> = dscps.iter().map(u8::to_string).collect();
         let _ = writeln!(text, "qos map dscp {} to traffic-class {queue}", dscps.join(" "));
     }
-    for queue in queues.data.iter().chain(queues.kept.iter().map(|kept| &kept.queue)).filter(|_| !alone) {
+    for queue in queues.data.iter().chain(queues.kept.iter().map(|(_, queue)| queue)).filter(|_| !alone) {
         let _ = writeln!(text, "qos map traffic-class {queue} to tx-queue {queue}");
     }
     for (of, ports) in plan.by_speed() {
@@ -44,8 +44,8 @@ pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
         if !alone {
             text += "   qos trust dscp\n";
         }
-        for kept in &queues.kept {
-            let _ = writeln!(text, "   uc-tx-queue {}\n      priority strict", kept.queue);
+        for (_, queue) in &queues.kept {
+            let _ = writeln!(text, "   uc-tx-queue {queue}\n      priority strict");
         }
         let strict = if alone { "" } else { "      priority strict\n" };
         for queue in &queues.data {

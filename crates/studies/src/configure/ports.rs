@@ -4,6 +4,7 @@
 use super::System;
 use super::rollback::TABLES;
 use flowsieve_settings::files::printable;
+use flowsieve_settings::units::parse_rate;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -76,30 +77,26 @@ impl Listed {
 
     fn checked(self) -> Result<Listed, String> {
         let mut seen = BTreeSet::new();
-        if let Some((name, _)) = self.ports.iter().find(|(name, _)| !seen.insert(name)) {
-            return Err(format!("port {name}: given twice"));
+        match self.ports.iter().find(|(name, _)| !seen.insert(name)) {
+            Some((name, _)) => Err(format!("port {name}: given twice")),
+            None if self.ports.len() > MOST => Err(format!("{} ports: expected at most {MOST}", self.ports.len())),
+            None => Ok(self),
         }
-        if self.ports.len() > MOST {
-            return Err(format!("{} ports: expected at most {MOST}", self.ports.len()));
-        }
-        Ok(self)
     }
 
-    /// Joins lists of the same system. A system that has a file takes no list.
+    /// Joins lists of the same system. A system with a file takes no list.
     ///
     /// # Errors
-    /// Fails if a system has several files, or a file and a list.
-    pub fn join(lists: Vec<Listed>) -> Result<Vec<Listed>, String> {
-        let (mut joined, lists): (Vec<Listed>, Vec<Listed>) = lists.into_iter().partition(|list| list.is_file);
-        let taken: Vec<System> = joined.iter().flat_map(|list| list.systems.clone()).collect();
-        if let Some(twice) = taken.iter().enumerate().find(|(at, system)| taken[..*at].contains(system)) {
-            return Err(format!("two files list ports for {}: expected one", twice.1.file()));
-        }
+    /// Fails if there are several for a system that cannot be joined.
+    pub fn join(mut lists: Vec<Listed>) -> Result<Vec<Listed>, String> {
+        lists.sort_by_key(|list| !list.is_file);
+        let mut joined: Vec<Listed> = Vec::new();
         for mut list in lists {
             let file = list.systems[0].file();
-            list.systems.retain(|system| !taken.contains(system));
+            let is_of_file = |of: &System| joined.iter().any(|other| other.is_file && other.systems.contains(of));
+            list.systems.retain(|system| !is_of_file(system));
             if list.systems.is_empty() {
-                return Err(format!("a file and a list have ports for {file}: expected one of them"));
+                return Err(format!("a file has the ports for {file}: expected no other file or list for it"));
             }
             let is_same = |other: &&mut Listed| other.systems.iter().any(|system| list.systems.contains(system));
             match joined.iter_mut().find(is_same) {
@@ -111,6 +108,15 @@ impl Listed {
             }
         }
         joined.into_iter().map(Listed::checked).collect()
+    }
+
+    /// Takes a port of a file, if it has a speed and a name of the system.
+    fn take(&mut self, name: &str, bps: Option<u64>) {
+        let is_port = is_plain(name) && self.systems.first().is_some_and(|system| is_port(*system, name));
+        match bps.filter(|_| is_port) {
+            Some(bps) => self.ports.push((name.to_owned(), bps)),
+            None => self.left_out.push(printable(name).into_owned()),
+        }
     }
 }
 
@@ -152,12 +158,9 @@ fn is_port(system: System, name: &str) -> bool {
 
 /// What to write instead of a name that no system has.
 fn instead(name: &str) -> &'static str {
-    match name.to_ascii_lowercase() {
-        lower if lower.starts_with("portchannel") => "SONiC has queues at ports: expected the members of the channel",
-        lower if lower.starts_with("ethernet") && lower.contains('-') => {
-            "SONiC takes no ranges: expected each port, or its config_db.json; EOS counts from Ethernet1, NX-OS from \
-             Ethernet1/1"
-        }
+    match name {
+        _ if name.starts_with("PortChannel") => "SONiC has queues at ports: expected the members of the channel",
+        _ if name.starts_with("Ethernet0-") => "SONiC takes no ranges: expected each port, or its config_db.json",
         _ => "expected SONiC's Ethernet0, EOS' Ethernet1, NX-OS' Ethernet1/1 or Linux' eth0, in full",
     }
 }
@@ -168,8 +171,7 @@ fn of_sonic(root: Value) -> Result<Listed, String> {
     let ports = table("PORT").ok_or("expected a table PORT, as config_db.json has")??;
     let mut listed = Listed { systems: vec![System::Sonic], ..Listed::default() };
     for (name, entry) in ports {
-        let megabits = entry["speed"].as_str().and_then(|text| text.parse::<u64>().ok()).or(entry["speed"].as_u64());
-        listed.take(name, megabits.and_then(|megabits| megabits.checked_mul(1_000_000)));
+        listed.take(name, entry["speed"].as_str().and_then(speed));
     }
     let mut database = Map::new();
     for name in TABLES {
@@ -197,44 +199,35 @@ fn of_linux(root: &Value, rate: u64) -> Result<Listed, String> {
     Ok(listed)
 }
 
-/// `show interfaces status` of EOS, NX-OS or SONiC.
+/// `show interfaces status` of EOS or NX-OS.
 fn of_status(text: &str) -> Result<Listed, String> {
     let mut listed = Listed::default();
-    let (mut is_sonic, mut begun) = (false, false);
-    for line in text.lines() {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        match words[..] {
-            ["Interface", "Lanes", "Speed", ..] => (is_sonic, begun) = (true, true),
-            ["Port", "Name", "Status", ..] => begun = true,
-            // Rules between lines, and prompts.
-            [name, _, _, _, _, ..] if begun && name.starts_with(|first: char| first.is_ascii_alphabetic()) => {
-                let (system, full) = match (is_sonic, name.strip_prefix("Eth"), name.strip_prefix("Et")) {
-                    (true, ..) => (System::Sonic, name.to_owned()),
-                    (_, Some(rest), _) => (System::NxOs, format!("Ethernet{rest}")),
-                    (_, _, Some(rest)) => (System::Eos, format!("Ethernet{rest}")),
-                    _ => {
-                        listed.left_out.push(printable(name).into_owned());
-                        continue;
-                    }
-                };
-                if listed.systems.is_empty() {
-                    listed.systems.push(system);
-                }
-                if listed.systems != [system] {
-                    return Err(format!("port {name}: expected ports of one system"));
-                }
-                // A description may have any words, so the last pair of duplex and speed counts.
-                let is_duplex = |word: &str| ["full", "half", "auto", "a-full", "a-half"].contains(&word);
-                let pair = words.windows(2).rev().find(|pair| is_duplex(pair[0]) && speed(pair[1]).is_some());
-                let of_row = if is_sonic { Some(words[2]) } else { pair.map(|pair| pair[1]) };
-                // A member has the queues of its channel.
-                let is_member = words.windows(2).any(|pair| pair[0] == "in" && pair[1].starts_with("Po"));
-                listed.take(&full, of_row.and_then(speed).filter(|_| !is_member));
+    let is_head = |line: &&str| line.split_whitespace().take(3).eq(["Port", "Name", "Status"]);
+    let rows = text.lines().skip_while(|line| !is_head(line)).skip(1);
+    for words in rows.map(|line| line.split_whitespace().collect::<Vec<_>>()) {
+        // Others are rules between lines, and prompts.
+        let [name, _, _, _, _, ..] = words[..] else { continue };
+        let (system, full) = match (name.strip_prefix("Eth"), name.strip_prefix("Et")) {
+            (Some(rest), _) => (System::NxOs, format!("Ethernet{rest}")),
+            (_, Some(rest)) => (System::Eos, format!("Ethernet{rest}")),
+            _ => {
+                listed.left_out.push(printable(name).into_owned());
+                continue;
             }
-            _ => {}
+        };
+        if *listed.systems.first().unwrap_or(&system) != system {
+            return Err(format!("port {}: expected ports of one system", printable(name)));
         }
+        listed.systems = vec![system];
+        // A description may have any words, so the last pair of duplex and speed counts.
+        let is_duplex = |word: &str| ["full", "half", "auto", "a-full", "a-half"].contains(&word);
+        let pairs = || words.windows(2).rev();
+        let of_row = pairs().find_map(|pair| speed(pair[1]).filter(|_| is_duplex(pair[0])));
+        // A member has the queues of its channel.
+        let is_member = pairs().any(|pair| pair[0] == "in" && pair[1].starts_with("Po"));
+        listed.take(&full, of_row.filter(|_| !is_member));
     }
-    if !begun {
+    if listed.systems.is_empty() {
         return Err("expected SONiC's config_db.json, `show interfaces status` or `ip -j link`".to_owned());
     }
     Ok(listed)
@@ -243,21 +236,6 @@ fn of_status(text: &str) -> Result<Listed, String> {
 /// Reads 25G, a-1G, 2.5G, 100M or 1000, which are Mbit/s.
 fn speed(word: &str) -> Option<u64> {
     let word = word.strip_prefix("a-").unwrap_or(word);
-    let (number, unit) = match word.strip_suffix('G') {
-        Some(number) => (number, 1e9),
-        None => (word.strip_suffix('M').unwrap_or(word), 1e6),
-    };
-    let bps = number.parse::<f64>().ok()? * unit;
-    (bps >= 1.0 && bps <= 1e15).then_some(bps as u64)
-}
-
-impl Listed {
-    /// Takes a port of a file, if it has a speed and the system's name.
-    fn take(&mut self, name: &str, bps: Option<u64>) {
-        let is_port = is_plain(name) && self.systems.first().is_some_and(|system| is_port(*system, name));
-        match bps.filter(|bps| *bps > 0 && is_port) {
-            Some(bps) => self.ports.push((name.to_owned(), bps)),
-            None => self.left_out.push(printable(name).into_owned()),
-        }
-    }
+    let unit = if word.ends_with(['G', 'M']) { "bps" } else { "Mbps" };
+    parse_rate(&format!("{word}{unit}")).ok().filter(|bps| *bps > 0)
 }

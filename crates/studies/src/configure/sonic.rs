@@ -1,7 +1,7 @@
 //! SONiC's `config_db.json`. Every value is a string. What its YANG models take, and what its agents refuse of that, is
 //! in docs/operate/configuration.md.
 
-use crate::configure::{Lossless, Plan, Port, Refused, Speed};
+use crate::configure::{Lossless, Plan, Port, Queues, Refused, Speed};
 use serde_json::{Map, Value, json};
 
 /// Queues with a buffer profile in the default template, which gives 3 and 4 priority flow control.
@@ -23,27 +23,16 @@ pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
     let has_none = plan.others.lossless == Lossless::None;
     let lossless: Vec<u8> = LOSSLESS.into_iter().filter(|queue| !has_none && !offered.contains(queue)).collect();
     let free: Vec<u8> = QUEUES.into_iter().filter(|queue| !lossless.contains(queue)).collect();
-    if plan.marks_alone() {
-        return marks_alone(plan, &free);
-    }
     let more = match plan.others.lossless {
         Lossless::Above => ", or --lossless behind, or --lossless none where PFC is off",
         Lossless::Behind => ", or --lossless none where PFC is off",
         Lossless::None => ", or --queues-of-port 0,1,2,3,4,5,6,7 where 7 has a buffer profile",
     };
-    let queues = plan.queues(&free, &lossless, more)?;
-    // All 64 are listed: what a map leaves out keeps the class of the map before.
-    let class = |dscp: u8| match plan.dscps.iter().position(|&of| of == dscp) {
-        Some(at) => queues.data[at],
-        None => {
-            let own = queues.kept.iter().chain(&queues.behind).find(|kept| kept.dscps.contains(&dscp));
-            own.map_or(queues.data[plan.unmarked], |kept| kept.queue)
-        }
+    let alone = plan.marks_alone();
+    let queues = match alone {
+        true => Queues { data: plan.free(&free)?, kept: Vec::new(), behind: Vec::new() },
+        false => plan.queues(&free, &lossless, more)?,
     };
-    let classes: Map<_, _> = (0..64).map(|dscp| (dscp.to_string(), json!(class(dscp).to_string()))).collect();
-    let others = queues.kept.iter().chain(&queues.behind).map(|kept| &kept.queue);
-    let used = queues.data.iter().chain(others);
-    let own: Map<_, _> = used.map(|queue| (queue.to_string(), json!(queue.to_string()))).collect();
     let (mut of_ports, mut of_queues, mut profiles) = (Map::new(), Map::new(), Map::new());
     for (of, ports) in plan.by_speed() {
         let profile = profile(of);
@@ -52,14 +41,32 @@ pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
             let maps = json!({ "dscp_to_tc_map": NAME, "tc_to_queue_map": NAME });
             of_ports.insert(port.name.clone(), maps);
             for queue in &queues.data {
-                let entry = json!({ "scheduler": NAME, "wred_profile": profile });
+                let entry = match alone {
+                    // Maps and schedulers stay as they are.
+                    true => json!({ "wred_profile": profile }),
+                    false => json!({ "scheduler": NAME, "wred_profile": profile }),
+                };
                 of_queues.insert(format!("{}|{queue}", port.name), entry);
             }
-            for kept in &queues.kept {
-                of_queues.insert(format!("{}|{}", port.name, kept.queue), json!({ "scheduler": NAME }));
+            for (_, queue) in &queues.kept {
+                of_queues.insert(format!("{}|{queue}", port.name), json!({ "scheduler": NAME }));
             }
         }
     }
+    if alone {
+        return Ok(format!("{:#}\n", json!({ "WRED_PROFILE": profiles, "QUEUE": of_queues })));
+    }
+    // All 64 are listed: what a map leaves out keeps the class of the map before.
+    let others = || queues.kept.iter().chain(&queues.behind);
+    let class = |dscp: u8| match plan.dscps.iter().position(|&of| of == dscp) {
+        Some(at) => queues.data[at],
+        None => {
+            others().find(|(dscps, _)| dscps.contains(&dscp)).map_or(queues.data[plan.unmarked], |(_, queue)| *queue)
+        }
+    };
+    let classes: Map<_, _> = (0..64).map(|dscp| (dscp.to_string(), json!(class(dscp).to_string()))).collect();
+    let used = queues.data.iter().chain(others().map(|(_, queue)| queue));
+    let own: Map<_, _> = used.map(|queue| (queue.to_string(), json!(queue.to_string()))).collect();
     let database = json!({
         "DSCP_TO_TC_MAP": { NAME: classes },
         "TC_TO_QUEUE_MAP": { NAME: own },
@@ -70,19 +77,6 @@ pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
         "QUEUE": of_queues,
     });
     Ok(format!("{database:#}\n"))
-}
-
-/// Marks in each queue that may be used, under the maps and schedulers that are there.
-fn marks_alone(plan: &Plan, free: &[u8]) -> Result<String, Refused> {
-    let free = plan.free(free)?;
-    let (mut of_queues, mut profiles) = (Map::new(), Map::new());
-    for (of, ports) in plan.by_speed() {
-        profiles.insert(profile(of), marks(plan, of));
-        for (port, queue) in ports.iter().flat_map(|port| free.iter().map(move |queue| (port, queue))) {
-            of_queues.insert(format!("{}|{queue}", port.name), json!({ "wred_profile": profile(of) }));
-        }
-    }
-    Ok(format!("{:#}\n", json!({ "WRED_PROFILE": profiles, "QUEUE": of_queues })))
 }
 
 /// At most 32 characters: letters, digits, `-` and `_`.

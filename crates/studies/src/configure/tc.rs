@@ -1,6 +1,6 @@
 //! Batches of Linux' `tc`: strict bands of `ets`, each with `red` as a step.
 
-use crate::configure::{Kept, Plan, Refused, in_order};
+use crate::configure::{Plan, Refused, in_order};
 use std::fmt::Write;
 
 /// `red` takes thresholds of 32 bits; its limit has to hold four of them.
@@ -16,9 +16,8 @@ pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
     plan.check_thresholds(THRESHOLDS)?;
     let data = plan.dscps.len();
     // Linux numbers bands from the first served: it has as many as are wanted, up to 16. The network's control is first.
-    let control = Kept { dscps: plan.control(), queue: u8::MAX };
-    let mut kept = in_order(plan.others.kept.iter().cloned().chain([control]).collect());
-    kept.retain(|kept| !kept.dscps.is_empty());
+    let control = Some((plan.control(), u8::MAX)).filter(|(dscps, _)| !dscps.is_empty());
+    let kept = in_order(plan.others.kept.iter().cloned().chain(control).collect());
     let bands = data + kept.len();
     if bands > 16 {
         return Err(Refused::Queues { data, most: 16 - kept.len(), more: "" });
@@ -52,7 +51,7 @@ pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
         for band in kept.len() + 1..=bands {
             let _ = writeln!(text, "qdisc replace dev {name} parent 1:{band:x} handle {:x}: {red}", 0x10 + band);
         }
-        let of_kept = kept.iter().map(|kept| &kept.dscps[..]);
+        let of_kept = kept.iter().map(|(dscps, _)| &dscps[..]);
         let of_band = (1..).zip(of_kept.chain(plan.dscps.chunks(1)));
         let filters = of_band.flat_map(|(band, dscps)| dscps.iter().map(move |dscp| (band, dscp)));
         // A filter with a number is replaced by a second load. The first table of a root is 800, the next 801.
