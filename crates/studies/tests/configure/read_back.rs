@@ -1,6 +1,6 @@
 //! What is written, read by a reader of each language that knows its rules and nothing of the writer.
 
-use flowsieve_studies::configure::{Plan, Port, Refused, System, check_ports};
+use flowsieve_studies::configure::{Lossless, Others, Plan, Port, Refused, System, check};
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,17 +14,21 @@ struct Read {
     marks: BTreeMap<String, BTreeMap<usize, Option<u64>>>,
 }
 
-/// What a plan asks for, in the same words. The control's queue has rank 0.
-fn asked(plan: &Plan, unit: u64) -> Read {
+/// The network's own control.
+const CONTROL: &[u8] = &[46, 48, 56];
+
+/// What a plan asks for, in the same words; `above` are the classes that are kept above the data, the highest first.
+fn asked(plan: &Plan, unit: u64, above: &[&[u8]]) -> Read {
     let mut read = Read::default();
-    let last = plan.dscps.len();
+    let (first, last) = (above.len(), above.len() + plan.dscps.len());
     for dscp in 0..64 {
-        let of = plan.dscps.iter().position(|&of| of == dscp).map(|at| at + 1);
-        read.rank.insert(dscp, if [46, 48, 56].contains(&dscp) { 0 } else { of.unwrap_or(plan.unmarked + 1) });
+        let of = plan.dscps.iter().position(|&of| of == dscp).map(|at| at + first);
+        let kept = above.iter().position(|kept| kept.contains(&dscp));
+        read.rank.insert(dscp, kept.or(of).unwrap_or(plan.unmarked + first));
     }
     for port in &plan.ports {
         let k = port.marks_from_bytes.div_ceil(unit) * unit;
-        let marks = (0..=last).map(|rank| (rank, (rank > 0).then_some(k))).collect();
+        let marks = (0..last).map(|rank| (rank, (rank >= first).then_some(k))).collect();
         read.marks.insert(port.name.clone(), marks);
     }
     read
@@ -33,13 +37,21 @@ fn asked(plan: &Plan, unit: u64) -> Read {
 /// The rank of a queue that a file leaves as it was.
 const UNTOUCHED: usize = usize::MAX;
 
-/// The same for SONiC, whose DSCPs 3 and 4 keep their lossless queues unless the plan has these.
+/// The same for SONiC, whose DSCPs 3 and 4 have lossless queues unless the plan has these.
 fn asked_of_sonic(plan: &Plan) -> Read {
-    let mut read = asked(plan, 1);
-    for dscp in [3, 4] {
-        if plan.queues_of_port.is_none() && !plan.dscps.contains(&dscp) {
-            read.rank.insert(dscp, UNTOUCHED);
+    let lossless: Vec<u8> = match (&plan.queues_of_port, plan.others.lossless) {
+        (None, Lossless::Above | Lossless::Behind) => {
+            [4, 3].into_iter().filter(|of| !plan.dscps.contains(of)).collect()
         }
+        _ => Vec::new(),
+    };
+    let above = match plan.others.lossless {
+        Lossless::Above => [CONTROL].into_iter().chain(lossless.chunks(1)).collect(),
+        _ => vec![CONTROL],
+    };
+    let mut read = asked(plan, 1, &above);
+    if plan.others.lossless == Lossless::Behind {
+        read.rank.extend(lossless.iter().map(|dscp| (*dscp, UNTOUCHED)));
     }
     read
 }
@@ -152,7 +164,12 @@ fn read_eos(text: &str) -> Read {
     let mut profiles: BTreeMap<&str, Vec<(u8, Option<u64>)>> = BTreeMap::new();
     let (mut profile, mut interface) = ("", "");
     let mut ports = Vec::new();
-    for (line, words) in lines(text, '!') {
+    let mut counted: BTreeMap<&str, Vec<u8>> = BTreeMap::new();
+    // A checkpoint of what was, and a session that takes all or nothing.
+    let lines = lines(text, '!').map(|(line, _)| line).collect::<Vec<_>>();
+    assert_eq!(lines[..2], ["configure checkpoint save flowsieve", "configure session"]);
+    for line in &lines[2..] {
+        let words: Vec<&str> = line.split_whitespace().collect();
         match words[..] {
             ["qos", "map", "dscp", ref dscps @ .., "to", "traffic-class", class] => {
                 for dscp in dscps {
@@ -162,10 +179,14 @@ fn read_eos(text: &str) -> Read {
             ["qos", "map", "traffic-class", class, "to", "tx-queue", queue] => {
                 assert_eq!(queues_of.insert(number::<u8>(class), number::<u8>(queue)), None, "{line}");
             }
-            ["qos", "profile", name] => profile = name,
+            ["qos", "profile", name] => (profile, interface) = (name, ""),
             ["qos", "trust", "dscp"] => {}
+            ["uc-tx-queue", queue] if !interface.is_empty() => {
+                counted.entry(interface).or_default().push(number(queue))
+            }
             ["uc-tx-queue", queue] => profiles.entry(profile).or_default().push((number(queue), None)),
-            ["priority", "strict"] | ["random-detect", "ecn", "count"] => {}
+            ["random-detect", "ecn", "count"] => assert!(!interface.is_empty(), "counters are an interface's"),
+            ["priority", "strict"] => {}
             [
                 "random-detect",
                 "ecn",
@@ -192,6 +213,9 @@ fn read_eos(text: &str) -> Read {
     let mut read = Read::default();
     for (port, profile) in ports {
         let (order, marks) = ranked(profiles[profile].clone());
+        let marking: BTreeSet<u8> =
+            order.iter().zip(&marks).filter(|(_, mark)| mark.1.is_some()).map(|at| *at.0).collect();
+        assert_eq!(counted[port].iter().copied().collect::<BTreeSet<u8>>(), marking, "{port}");
         for dscp in 0..64 {
             let rank = order.iter().position(|&queue| queue == queues_of[&classes[&dscp]]).expect("a queue");
             assert_eq!(*read.rank.entry(dscp).or_insert(rank), rank);
@@ -208,8 +232,11 @@ fn read_nxos(text: &str) -> Read {
     let mut policies: BTreeMap<&str, Served> = BTreeMap::new();
     let (mut class, mut policy, mut interface, mut queue) = ("", "", "", 0);
     let mut ports = Vec::new();
+    let mut named: BTreeMap<&str, BTreeSet<u8>> = BTreeMap::new();
     for (line, words) in lines(text, '!') {
         match words[..] {
+            ["checkpoint", "flowsieve"] | ["configure", "terminal"] => assert_eq!(policy, ""),
+            ["bandwidth", "remaining", "percent", "0"] => {}
             ["class-map", "type", "qos", "match-any", name] | ["class", name] => class = name,
             ["match", "dscp", dscps] => {
                 for dscp in dscps.split(',') {
@@ -224,7 +251,7 @@ fn read_nxos(text: &str) -> Read {
                     "c-out-8q-q-default" => 0,
                     _ => number(name.strip_prefix("c-out-8q-q").expect("one of the system's classes")),
                 };
-                assert!(queue < 8, "{line}");
+                assert!(queue < 8 && named.entry(policy).or_default().insert(queue), "{line}");
             }
             ["priority", "level", level] => {
                 let level: usize = number(level);
@@ -256,6 +283,7 @@ fn read_nxos(text: &str) -> Read {
     }
     let mut read = Read::default();
     for (port, policy) in ports {
+        assert_eq!(named[policy].len(), 8, "a policy names all queues");
         for dscp in 0..64 {
             let group = groups[classes.get(&dscp).copied().unwrap_or("class-default")];
             let rank = policies[policy].iter().find(|(_, queue, _)| *queue == group).expect("a queue").0;
@@ -272,6 +300,7 @@ fn read_tc(text: &str) -> Read {
     let mut bands_of: BTreeMap<&str, usize> = BTreeMap::new();
     let mut marks: BTreeMap<String, BTreeMap<usize, Option<u64>>> = BTreeMap::new();
     let mut ranks: BTreeMap<(&str, &str), BTreeMap<u8, usize>> = BTreeMap::new();
+    let mut handles = BTreeSet::new();
     for (line, words) in lines(text, '#') {
         match words[..] {
             [
@@ -335,7 +364,7 @@ fn read_tc(text: &str) -> Read {
             }
             [
                 "filter",
-                "add",
+                "replace",
                 "dev",
                 port,
                 "parent",
@@ -344,6 +373,8 @@ fn read_tc(text: &str) -> Read {
                 family,
                 "prio",
                 _,
+                "handle",
+                handle,
                 "u32",
                 "match",
                 header,
@@ -356,6 +387,11 @@ fn read_tc(text: &str) -> Read {
                 assert!(
                     [("ip", "ip", "tos"), ("ipv6", "ip6", "priority")].contains(&(family, header, field)),
                     "{line}"
+                );
+                // By its number a second load finds the filter.
+                assert!(
+                    handles.insert((port, handle))
+                        && handle.starts_with(if family == "ip" { "800::" } else { "801::" })
                 );
                 let byte = u8::from_str_radix(byte.strip_prefix("0x").expect("hexadecimal"), 16).unwrap();
                 let band = usize::from_str_radix(flow.strip_prefix("1:").expect("of the root"), 16).unwrap() - 1;
@@ -374,30 +410,42 @@ fn read_tc(text: &str) -> Read {
     read
 }
 
-/// By bytes of one direction: the DSCP that a packet leaves with.
-fn read_nftables(text: &str) -> impl Fn(&str, &str, u64) -> Option<u8> + use<> {
-    let mut rules: Vec<(String, String, u64, u8)> = Vec::new();
+/// By interface, DSCP before, and bytes of one direction: the DSCP that a packet leaves with.
+fn read_nftables(text: &str) -> impl Fn((&str, &str, u8), &str, u64) -> u8 + use<> {
+    let mut rules: Vec<(String, String, (u64, u64), u8)> = Vec::new();
+    let mut interfaces: Vec<String> = Vec::new();
     for (line, words) in lines(text, '#') {
         match words[..] {
             [
                 "meta",
                 "l4proto",
                 "tcp",
+                before,
+                "dscp",
+                "0",
                 "ct",
                 "direction",
                 direction,
                 "ct",
                 same,
                 "bytes",
-                ">=",
-                bytes,
+                ref bytes @ ..,
                 family,
                 "dscp",
                 "set",
                 dscp,
             ] => {
-                assert!(direction == same && ["original", "reply"].contains(&direction), "{line}");
-                rules.push((direction.to_owned(), family.to_owned(), number(bytes), number(dscp)));
+                assert!(before == family && direction == same && ["original", "reply"].contains(&direction), "{line}");
+                let range = match bytes {
+                    [">=", from] => (number(from), u64::MAX),
+                    [range] => range.split_once('-').map(|(from, to)| (number(from), number(to))).expect("a range"),
+                    _ => panic!("{line}"),
+                };
+                assert!(range.0 <= range.1 && !interfaces.is_empty(), "{line}");
+                rules.push((direction.to_owned(), family.to_owned(), range, number(dscp)));
+            }
+            ["oifname", "!=", "{", ref names @ .., "}", "accept"] => {
+                interfaces = names.iter().map(|name| name.trim_matches(['"', ',']).to_owned()).collect();
             }
             ["table", "inet", "flowsieve"] | ["delete", "table", "inet", "flowsieve"] => {}
             ["table", "inet", "flowsieve", "{"] | ["chain", "tag", "{"] | ["}"] => {}
@@ -405,9 +453,13 @@ fn read_nftables(text: &str) -> impl Fn(&str, &str, u64) -> Option<u8> + use<> {
             _ => panic!("{line}"),
         }
     }
-    move |direction, family, bytes| {
-        let fits = rules.iter().filter(|(of, to, from, _)| of == direction && to == family && *from <= bytes);
-        fits.map(|(.., dscp)| *dscp).next_back()
+    move |(interface, direction, before), family, bytes| {
+        let is_own = interfaces.iter().any(|own| own == interface);
+        let fits = |(of, to, (from, end), _): &&(String, String, (u64, u64), u8)| {
+            of == direction && to == family && (*from..=*end).contains(&bytes)
+        };
+        // The first rule gives the packet a DSCP, so no other one changes it.
+        rules.iter().find(fits).filter(|_| is_own && before == 0).map_or(before, |(.., dscp)| *dscp)
     }
 }
 
@@ -415,7 +467,7 @@ fn port(name: &str, gbps: u64, kilobytes: u64) -> Port {
     Port { name: name.to_owned(), rate_bps: gbps * 1_000_000_000, marks_from_bytes: kilobytes * 1_000 }
 }
 
-fn three_queues() -> Plan {
+pub(super) fn three_queues() -> Plan {
     Plan {
         dscps: vec![35, 27, 11],
         thresholds_bytes: vec![20_000, 1_000_000],
@@ -423,6 +475,7 @@ fn three_queues() -> Plan {
         ports: vec![port("Ethernet0", 25, 150), port("Ethernet4", 25, 150), port("Ethernet48", 100, 600)],
         queues_of_port: None,
         hosts_are_dctcp: false,
+        others: Others::default(),
     }
 }
 
@@ -431,23 +484,80 @@ fn write__three_queues_as_every_system_reads_them() {
     let plan = three_queues();
     let text = |system: System| system.write(&plan).unwrap();
     assert_eq!(read_sonic(&text(System::Sonic)), asked_of_sonic(&plan));
-    assert_eq!(read_eos(&text(System::Eos)), asked(&plan, 1));
-    assert_eq!(read_nxos(&text(System::NxOs)), asked(&plan, 1_000));
-    assert_eq!(read_tc(&text(System::Tc)), asked(&plan, 1));
+    assert_eq!(read_eos(&text(System::Eos)), asked(&plan, 1, &[CONTROL]));
+    assert_eq!(read_nxos(&text(System::NxOs)), asked(&plan, 1_000, &[CONTROL]));
+    assert_eq!(read_tc(&text(System::Tc)), asked(&plan, 1, &[CONTROL]));
+    for system in [System::Eos, System::NxOs] {
+        assert!(text(system).contains("! No queue is kept for lossless traffic: DSCP 3, 4, 24 and 26"), "{system:?}");
+    }
     let tag = read_nftables(&text(System::Nftables));
     for direction in ["original", "reply"] {
         for family in ["ip", "ip6"] {
-            let tags = [0, 19_999, 20_000, 999_999, 1_000_000].map(|bytes| tag(direction, family, bytes));
-            assert_eq!(tags, [35, 35, 27, 27, 11].map(Some));
+            let of = |at, bytes| tag((at, direction, 0), family, bytes);
+            let tags = [1, 19_999, 20_000, 999_999, 1_000_000].map(|bytes| of("Ethernet0", bytes));
+            assert_eq!(tags, [35, 35, 27, 27, 11]);
+            // Nothing changes where bytes are not known, at other interfaces, and where there is a DSCP: CS6, EF, one's own.
+            assert_eq!([of("Ethernet0", 0), of("lo", 5), of("docker0", 1_000_000)], [0, 0, 0]);
+            for before in 1..64 {
+                assert_eq!(tag(("Ethernet0", direction, before), family, 1_000_000), before);
+            }
         }
     }
-    // As it looks: PFC holds queues 3 and 4, and 5 is free above the data.
+    // As it looks: PFC holds queues 3 and 4, which are above the data.
     let sonic: Value = serde_json::from_str(&text(System::Sonic)).unwrap();
     assert_eq!(sonic["DSCP_TO_TC_MAP"]["FLOWSIEVE"]["35"], "2");
     assert_eq!(sonic["DSCP_TO_TC_MAP"]["FLOWSIEVE"]["0"], "0");
     assert_eq!(sonic["TC_TO_QUEUE_MAP"]["FLOWSIEVE"]["3"], "3", "lossless traffic keeps its queue");
     assert_eq!(sonic["QUEUE"]["Ethernet0|2"]["wred_profile"], "FLOWSIEVE_25G_150000");
-    assert_eq!(sonic["QUEUE"]["Ethernet0|6"], serde_json::json!({ "scheduler": "FLOWSIEVE" }));
+    for queue in [3, 4, 6] {
+        assert_eq!(sonic["QUEUE"][format!("Ethernet0|{queue}")], serde_json::json!({ "scheduler": "FLOWSIEVE" }));
+    }
+    assert_eq!(sonic["WRED_PROFILE"]["FLOWSIEVE_25G_150000"]["wred_red_enable"], "true", "as the default template");
+}
+
+#[test]
+fn write__others_keep_their_queues_above_the_data() {
+    let with = |others: Others| Plan { others, ..three_queues() };
+    let text = |plan: &Plan, system: System| system.write(plan).unwrap();
+    // RoCE in 4, and tunnels next to the network's control in the highest queue.
+    let kept = vec![(vec![24, 26], 4), (vec![8], 7), (vec![46, 48, 56], 7)];
+    let plan = with(Others { kept, ..Others::default() });
+    let above: &[&[u8]] = &[&[8, 46, 48, 56], &[24, 26]];
+    assert_eq!(read_eos(&text(&plan, System::Eos)), asked(&plan, 1, above));
+    assert_eq!(read_nxos(&text(&plan, System::NxOs)), asked(&plan, 1_000, above));
+    assert_eq!(read_tc(&text(&plan, System::Tc)), asked(&plan, 1, above));
+    // SONiC has its own in 3 and 4, too.
+    let sonic = asked(&plan, 1, &[&[8, 46, 48, 56], &[24, 26, 4], &[3]]);
+    assert_eq!(read_sonic(&text(&plan, System::Sonic)), sonic);
+    for system in [System::Eos, System::NxOs] {
+        assert!(!text(&plan, system).contains("No queue is kept"), "{system:?}");
+    }
+    // Too few queues are left below.
+    let low = with(Others { kept: vec![(vec![24, 26], 2)], ..Others::default() });
+    assert_eq!(System::Eos.write(&low), Err(Refused::Queues { data: 3, most: 2, more: "" }));
+    let five = |others: Others| Plan { dscps: vec![39, 35, 27, 11], thresholds_bytes: vec![1, 2, 3], ..with(others) };
+    let said = System::Sonic.write(&five(Others::default())).unwrap_err().to_string();
+    assert_eq!(
+        said,
+        "4 queues for data: expected at most 3, below those that are kept above them, or --lossless behind, or --lossless \
+         none where PFC is off"
+    );
+    for lossless in [Lossless::Behind, Lossless::None] {
+        let plan = five(Others { lossless, without_wred: true, ..Others::default() });
+        let written = text(&plan, System::Sonic);
+        assert_eq!(read_sonic(&written), asked_of_sonic(&plan), "{lossless:?}");
+        assert!(written.contains("\"wred_green_enable\": \"false\"") && !written.contains("\"true\""));
+    }
+    let wrong = [
+        (vec![(vec![64], 3)], "DSCP 64 is to be kept"),
+        (vec![(vec![24, 24], 3)], "DSCP 24 is to be kept"),
+        (vec![(vec![35], 3)], "that is not the data's"),
+        (vec![(vec![24], 8)], "queue 8: expected queues from 0 to 7"),
+    ];
+    for (kept, problem) in wrong {
+        let said = System::Tc.write(&with(Others { kept, ..Others::default() })).unwrap_err().to_string();
+        assert!(said.contains(problem), "{said}");
+    }
 }
 
 #[test]
@@ -480,7 +590,7 @@ fn write__refuses_what_a_system_cannot_state() {
     let five = Plan { dscps: vec![43, 35, 27, 19, 11], thresholds_bytes: vec![1, 2, 3, 4], ..three_queues() };
     let problem = refused(&five, System::Sonic).to_string();
     assert!(
-        problem.contains("are 6, and 5 are free; expected at most 4 queues, or --queues-of-port 0,1,2"),
+        problem.contains("5 queues for data: expected at most 3, below those that are kept above them, or --lossless"),
         "{problem}"
     );
     let all = Plan { queues_of_port: Some((0..8).collect()), ..five.clone() };
@@ -488,7 +598,7 @@ fn write__refuses_what_a_system_cannot_state() {
     let none = Plan { queues_of_port: Some(vec![0, 8]), ..five };
     assert_eq!(refused(&none, System::Eos), Refused::NoQueue { queue: 8, most: 7 });
     let few = Plan { queues_of_port: Some(vec![1, 0, 1, 2]), ..three_queues() };
-    assert_eq!(refused(&few, System::NxOs), Refused::Queues { data: 3, free: 3, more: "" });
+    assert_eq!(refused(&few, System::NxOs), Refused::Queues { data: 3, most: 2, more: "" });
 
     let fast = Plan { ports: vec![port("Ethernet0", 1_600, 3_000_000)], ..three_queues() };
     let problem = refused(&fast, System::Sonic).to_string();
@@ -497,8 +607,10 @@ fn write__refuses_what_a_system_cannot_state() {
         "K of 3000000000 bytes at port Ethernet0: expected 1 to 2147483647 bytes; the nearest is 2147483647"
     );
     assert!(refused(&fast, System::Eos).to_string().contains("the nearest is 256000000"));
-    assert_eq!(check_ports(&fast.ports, None), Err(refused(&fast, System::Sonic)), "no system can state it");
-    assert_eq!(check_ports(&[port("Ethernet0", 1_600, 1_500_000)], None), Ok(()), "SONiC can");
+    let checked = |plan: &Plan| check(&[System::Eos, System::Sonic].map(|system| (system, plan.clone())));
+    assert_eq!(checked(&fast), Err(refused(&fast, System::Eos)), "no system can state it");
+    let slower = Plan { ports: vec![port("Ethernet0", 1_600, 1_500_000)], ..three_queues() };
+    assert_eq!(checked(&slower), Ok(()), "SONiC can");
     let wrong: [(Plan, &str); 8] = [
         (Plan { dscps: vec![35], thresholds_bytes: vec![], ..three_queues() }, "1 code point"),
         (Plan { thresholds_bytes: vec![1], ..three_queues() }, "1 thresholds for 3 queues"),
@@ -518,14 +630,15 @@ fn write__refuses_what_a_system_cannot_state() {
 }
 
 /// Plans of two to seven queues on one to four ports.
-fn plans() -> impl Strategy<Value = Plan> {
+pub(super) fn plans() -> impl Strategy<Value = Plan> {
     let pool: Vec<u8> = (0..12).map(|at| at * 4 + 3).collect();
     let queues = (2..=7usize).prop_flat_map(move |queues| {
         let dscps = proptest::sample::subsequence(pool.clone(), queues).prop_shuffle();
         (dscps, prop::collection::btree_set(1u64..1 << 40, queues - 1), 0..queues)
     });
     let ports = prop::collection::vec((1u64..=800, 1_500u64..100_000_000), 1..=4);
-    (queues, ports, prop::bool::ANY).prop_map(|((dscps, thresholds, unmarked), ports, all)| Plan {
+    let lossless = prop::sample::select(vec![Lossless::Above, Lossless::Behind, Lossless::None]);
+    (queues, ports, prop::bool::ANY, lossless).prop_map(|((dscps, thresholds, unmarked), ports, all, lossless)| Plan {
         dscps,
         thresholds_bytes: thresholds.into_iter().collect(),
         unmarked,
@@ -539,6 +652,7 @@ fn plans() -> impl Strategy<Value = Plan> {
             .collect(),
         queues_of_port: all.then(|| (0..8).collect()),
         hosts_are_dctcp: false,
+        others: Others { lossless, ..Others::default() },
     })
 }
 
@@ -548,23 +662,24 @@ proptest! {
         type Reader = fn(&str) -> Read;
         let readers: [(System, Reader, Read); 4] = [
             (System::Sonic, read_sonic, asked_of_sonic(&plan)),
-            (System::Eos, read_eos, asked(&plan, 1)),
-            (System::NxOs, read_nxos, asked(&plan, 1_000)),
-            (System::Tc, read_tc, asked(&plan, 1)),
+            (System::Eos, read_eos, asked(&plan, 1, &[CONTROL])),
+            (System::NxOs, read_nxos, asked(&plan, 1_000, &[CONTROL])),
+            (System::Tc, read_tc, asked(&plan, 1, &[CONTROL])),
         ];
         for (system, read, asked) in readers {
             match system.write(&plan) {
                 Ok(text) => prop_assert_eq!(read(&text), asked, "{:?}", system),
                 Err(refused) => {
-                    let few = system == System::Sonic && plan.queues_of_port.is_none() && plan.dscps.len() > 4;
+                    let few = system == System::Sonic && plan.queues_of_port.is_none() && plan.dscps.len() > 2;
                     prop_assert!(few, "{:?}: {}", system, refused);
                 }
             }
         }
         let tag = read_nftables(&System::Nftables.write(&plan).unwrap());
         for (at, &threshold) in plan.thresholds_bytes.iter().enumerate() {
-            prop_assert_eq!(tag("reply", "ip6", threshold - 1), Some(plan.dscps[at]));
-            prop_assert_eq!(tag("original", "ip", threshold), Some(plan.dscps[at + 1]));
+            let of = |direction, family, bytes| tag(("Ethernet0", direction, 0), family, bytes);
+            prop_assert_eq!(of("reply", "ip6", threshold - 1), if threshold > 1 { plan.dscps[at] } else { 0 });
+            prop_assert_eq!(of("original", "ip", threshold), plan.dscps[at + 1]);
         }
     }
 }
