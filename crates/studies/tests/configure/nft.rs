@@ -15,13 +15,20 @@ ip link set lo up
 unshare -n sleep 60 & peer=$!
 trap 'kill $peer' EXIT
 while [ "$(readlink /proc/$peer/ns/net)" = "$(readlink /proc/self/ns/net)" ]; do sleep 0.05; done
-ip link add a type veth peer name b netns $peer
-ip addr add 10.9.0.1/24 dev a && ip link set a up
+ip link add va type veth peer name vb netns $peer
+ip addr add 10.9.0.1/24 dev va && ip link set va up
 in_peer="nsenter -t $peer -n"
-$in_peer ip addr add 10.9.0.2/24 dev b && $in_peer ip link set b up
-echo 1 > /proc/sys/net/netfilter/nf_conntrack_acct
-nft -f $1
-nft -f $1
+$in_peer ip addr add 10.9.0.2/24 dev vb && $in_peer ip link set vb up
+# Connections are tracked, and their bytes are not counted, as by a firewall.
+echo 0 > /proc/sys/net/netfilter/nf_conntrack_acct
+nft -f - <<'END'
+table ip firewall {
+  chain out {
+    type filter hook output priority 0;
+    ct state new counter
+  }
+}
+END
 # What arrives, counted by DSCP.
 $in_peer nft -f - <<'END'
 table ip seen {
@@ -43,6 +50,8 @@ import socket, sys
 s = socket.socket()
 s.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, int(sys.argv[1]))
 s.connect(("10.9.0.2", 7000))
+s.sendall(b"first")
+input()
 s.sendall(bytes(int(sys.argv[2])))
 s.shutdown(socket.SHUT_WR)
 s.recv(1)
@@ -51,19 +60,26 @@ $in_peer python3 -c '
 import socket
 l = socket.create_server(("10.9.0.2", 7000))
 print("ready", flush=True)
-for _ in range(2):
+for _ in range(3):
     c, _ = l.accept()
     while c.recv(1 << 20): pass
     c.close()
 ' > $2/ready & server=$!
 trap 'kill $peer $server 2>/dev/null' EXIT
 while ! grep -q ready $2/ready; do sleep 0.05; done
-python3 $2/send.py 0 3000000
-$in_peer nft list counters table ip seen
-$in_peer nft reset counters table ip seen > /dev/null
-python3 $2/send.py 192 3000000
-echo second
-$in_peer nft list counters table ip seen
+counted() { echo $1; $in_peer nft list counters table ip seen; $in_peer nft reset counters table ip seen > /dev/null; }
+{ while [ ! -e $2/loaded ]; do sleep 0.05; done; echo; } | python3 $2/send.py 0 3000000 & old=$!
+sleep 0.3
+echo 1 > /proc/sys/net/netfilter/nf_conntrack_acct
+nft -f $1
+nft -f $1
+touch $2/loaded
+wait $old
+counted old
+echo | python3 $2/send.py 0 3000000
+counted new
+echo | python3 $2/send.py 192 3000000
+counted control
 nft -f $3
 nft -f $3
 nft list ruleset
@@ -84,7 +100,7 @@ fn write__nft_loads_its_rules_and_tags_by_bytes() {
         return;
     }
     let mut plan = three_queues();
-    plan.ports = vec![Port { name: "a".to_owned(), rate_bps: 1, marks_from_bytes: 1 }];
+    plan.ports = vec![Port { name: "va".to_owned(), rate_bps: 1, marks_from_bytes: 1 }];
     let text = System::Nftables.write(&plan).unwrap();
     let back = System::Nftables.rollback(&plan, &text, &Listed::default()).unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -96,13 +112,15 @@ fn write__nft_loads_its_rules_and_tags_by_bytes() {
     let done = Command::new("unshare").args(arguments).output().unwrap();
     let (out, said) = (String::from_utf8(done.stdout).unwrap(), String::from_utf8(done.stderr).unwrap());
     assert!(done.status.success(), "{out}{said}");
-    let (first, second) = out.split_once("second").unwrap();
-    let bytes = |of: &str, counter: &str| -> u64 {
-        let after = of.split(&format!("counter {counter} ")).nth(1).unwrap();
+    let bytes = |of: &str, dscp: u8| -> u64 {
+        let after =
+            out.split(&format!("{of}\n")).nth(1).and_then(|of| of.split(&format!("counter d{dscp} ")).nth(1)).unwrap();
         after.split_whitespace().skip_while(|word| *word != "bytes").nth(1).unwrap().parse().unwrap()
     };
-    assert!(bytes(first, "d35") > 0 && bytes(first, "d11") > 1_500_000 && bytes(first, "d0") == 0, "{first}");
-    // CS6, as BGP sets, stays.
-    assert!(bytes(second, "d48") > 3_000_000 && bytes(second, "d11") == 0 && bytes(second, "d35") == 0, "{second}");
+    let of = |of: &str| [0, 11, 35, 48].map(|dscp| bytes(of, dscp));
+    // A connection whose bytes are not known is left alone, and so is CS6, as BGP sets it.
+    assert!(matches!(of("old"), [(3_000_000..), 0, 0, 0]), "{:?}", of("old"));
+    assert!(matches!(of("new"), [0, (1_500_000..), (1..), 0]), "{:?}", of("new"));
+    assert!(matches!(of("control"), [0, 0, 0, (3_000_000..)]), "{:?}", of("control"));
     assert!(!out.contains("table inet flowsieve"), "{out}");
 }
