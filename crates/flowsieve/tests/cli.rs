@@ -217,7 +217,7 @@ fn tune__by_the_model_gives_advice_first() {
         (&["--ports", "Ethernet0=10Gbps", "--queues-of-port", "1,2,9"], "queue 9: expected queues from 0 to 7"),
         (&["--ports", "Ethernet0=10Gbps", "--queues-of-port", "1,2"], "2 queues for data: expected at most 1"),
         (&["--ports", "none.json"], "--ports: none.json: "),
-        (&["--ports", "Ethernet0-47=10Gbps"], "SONiC takes no ranges"),
+        (&["--ports", "Ethernet0-47=10Gbps"], "expected SONiC's Ethernet0 (each port by name"),
         (&["--ports", "Ethernet0"], "expected such as Ethernet0=25Gbps, or a file"),
         (&["--ports", "Ethernet0=10Gbps", "--keep", "24=9"], "queue 9: expected queues from 0 to 7"),
         (&["--ports", "Ethernet0=10Gbps", "--keep", "24"], "expected DSCPs and a queue, such as 24,26=3"),

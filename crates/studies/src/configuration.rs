@@ -135,15 +135,13 @@ impl Ports {
                 (None, Some(expected)) => Err(expected.to_owned()),
                 _ => system.write(&plan).map_err(|refused| refused.to_string()),
             };
-            let back = match (&done, listed, system.rollback_file()) {
-                (Ok(text), Some(list), Some(file)) => Some((file, system.rollback(&plan, text, list))),
-                _ => None,
-            };
             let notes = if done.is_ok() { self.notes(system, &k) } else { Vec::new() };
-            let back = back.map(|(file, text)| (file, text.map_err(|refused| refused.to_string()), Vec::new()));
-            for (file, done, notes) in [(system.file(), done, notes)].into_iter().chain(back) {
-                let refused = done.map(|text| texts.push((file.to_owned(), text))).err();
-                written.push(Written { file: file.to_owned(), refused, notes });
+            let back = done.as_ref().ok().map(|text| system.rollback(&plan, text, listed));
+            let back =
+                back.map(|back| (system.rollback_file(), back.map_err(|refused| refused.to_string()), Vec::new()));
+            for (file, done, notes) in [(system.file().to_owned(), done, notes)].into_iter().chain(back) {
+                let refused = done.map(|text| texts.push((file.clone(), text))).err();
+                written.push(Written { file, refused, notes });
             }
         }
         (written, texts)

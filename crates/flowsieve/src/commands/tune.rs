@@ -224,7 +224,7 @@ pub struct PortsOptions {
     /// SONiC's lossless queues 3 and 4: above the data, behind it where its queues are higher, or none, as PFC is off
     #[arg(long, value_name = "above|behind|none", default_value = "above", requires = "ports", value_parser = lossless)]
     pub lossless: Lossless,
-    /// SONiC: leave wred_*_enable false, so that packets without ECN are not dropped at K; some chips then mark nothing
+    /// Leave SONiC's wred_*_enable false, so that packets without ECN are not dropped at K; some chips then mark nothing
     #[arg(long, requires = "ports")]
     pub no_wred: bool,
     /// Replace what is in the folder: a recommendation for another question, or configuration

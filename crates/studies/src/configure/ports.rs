@@ -11,6 +11,10 @@ use std::collections::{BTreeMap, BTreeSet};
 /// More than any switch has.
 const MOST: usize = 4_096;
 
+/// What to write instead of a name that no system has.
+const EXPECTED: &str = "SONiC's Ethernet0 (each port by name, also of a channel, or its config_db.json), EOS' Ethernet1-48, \
+                        NX-OS' Ethernet1/1-48 or Linux' eth0, in full";
+
 /// The systems that name ports of their own.
 const NAMED: [System; 4] = [System::Sonic, System::Eos, System::NxOs, System::Tc];
 
@@ -42,7 +46,7 @@ impl Listed {
                 return Err(format!("port {name:?}: expected letters, digits and any of -_./"));
             }
             if !NAMED.iter().any(|system| is_port(*system, name)) {
-                return Err(format!("port {name}: {}", instead(name)));
+                return Err(format!("port {name}: expected {EXPECTED}"));
             }
         }
         let fits = |system: &System| ports.iter().all(|(name, _)| is_port(*system, name));
@@ -153,15 +157,6 @@ fn is_port(system: System, name: &str) -> bool {
             !is_switchs && !name.contains('/') && (1..=15).contains(&name.len()) && name != "." && name != ".."
         }
         System::Nftables | System::Hosts => false,
-    }
-}
-
-/// What to write instead of a name that no system has.
-fn instead(name: &str) -> &'static str {
-    match name {
-        _ if name.starts_with("PortChannel") => "SONiC has queues at ports: expected the members of the channel",
-        _ if name.starts_with("Ethernet0-") => "SONiC takes no ranges: expected each port, or its config_db.json",
-        _ => "expected SONiC's Ethernet0, EOS' Ethernet1, NX-OS' Ethernet1/1 or Linux' eth0, in full",
     }
 }
 

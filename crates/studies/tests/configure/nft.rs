@@ -3,7 +3,7 @@
 //! Without root, `nft` or network namespaces the test says that it was skipped.
 
 use super::read_back::three_queues;
-use flowsieve_studies::configure::{Listed, Port, System};
+use flowsieve_studies::configure::{Port, System};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::process::Command;
@@ -102,7 +102,7 @@ fn write__nft_loads_its_rules_and_tags_by_bytes() {
     let mut plan = three_queues();
     plan.ports = vec![Port { name: "va".to_owned(), rate_bps: 1, marks_from_bytes: 1 }];
     let text = System::Nftables.write(&plan).unwrap();
-    let back = System::Nftables.rollback(&plan, &text, &Listed::default()).unwrap();
+    let back = System::Nftables.rollback(&plan, &text, None).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
     for (name, text) in [("apply", &text), ("back", &back), ("script", &SCRIPT.to_owned())] {

@@ -28,8 +28,11 @@ fn of__a_list_has_the_systems_that_all_names_fit() {
         assert_eq!(listed(names).unwrap().systems, systems, "{names:?}");
     }
     for (names, says) in [
-        (&["Ethernet0-47"][..], "port Ethernet0-47: SONiC takes no ranges: expected each port, or its config_db.json"),
-        (&["PortChannel1"], "expected the members of the channel"),
+        (
+            &["Ethernet0-47"][..],
+            "port Ethernet0-47: expected SONiC's Ethernet0 (each port by name, also of a channel, or its",
+        ),
+        (&["PortChannel1"], "expected SONiC's Ethernet0 (each port by name, also of a channel"),
         (&["Ethernet48-1"], "in full"),
         (&["Ethernet01"], "in full"),
         (&["Eth1"], "in full"),

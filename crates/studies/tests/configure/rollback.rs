@@ -73,7 +73,7 @@ proptest! {
         let new: Value = serde_json::from_str(&text).unwrap();
         let old = database(&new, &choices);
         let listed = Listed::read(&old.to_string(), None).unwrap();
-        let patch: Value = serde_json::from_str(&System::Sonic.rollback(&plan, &text, &listed).unwrap()).unwrap();
+        let patch: Value = serde_json::from_str(&System::Sonic.rollback(&plan, &text, Some(&listed)).unwrap()).unwrap();
         prop_assert_eq!(patched(merged(&old, &new), &patch), old);
     }
 }
@@ -81,7 +81,7 @@ proptest! {
 #[test]
 fn rollback__of_each_system() {
     let plan = three_queues();
-    let of = |system: System, listed: &Listed| system.rollback(&plan, &system.write(&plan).unwrap(), listed);
+    let of = |system: System, listed: &Listed| system.rollback(&plan, &system.write(&plan).unwrap(), Some(listed));
     let nothing = Listed::default();
     let said = of(System::Sonic, &nothing).unwrap_err().to_string();
     assert_eq!(said, "the old values are not known: expected config_db.json");
