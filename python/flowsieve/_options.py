@@ -246,7 +246,7 @@ class TuneOptions(TypedDict, total=False):
     ]
     wred: Annotated[
         bool,
-        Option("--no-wred", True, "False: sONiC: leave wred_*_enable false, so that packets without ECN are not dropped at K; some chips then mark nothing"),
+        Option("--no-wred", True, "False: leave SONiC's wred_*_enable false, so that packets without ECN are not dropped at K; some chips then mark nothing"),
     ]
     replace: Annotated[
         bool,

@@ -132,7 +132,7 @@ impl Ports {
             let plan = self.plan(system, of, &k, hosts_are_dctcp);
             let listed = self.of(system);
             let done = match (listed, missing(system)) {
-                (None, Some(expected)) => Err(expected.to_owned()),
+                (None, Some(expected)) => Err(expected),
                 _ => system.write(&plan).map_err(|refused| refused.to_string()),
             };
             let notes = if done.is_ok() { self.notes(system, &k) } else { Vec::new() };
@@ -181,19 +181,15 @@ fn in_words((name, bps): &(String, u64)) -> String {
 }
 
 /// What `--ports` has to have for a system.
-fn missing(system: System) -> Option<&'static str> {
-    match system {
-        System::Sonic => {
-            Some("no ports of SONiC: expected its config_db.json, or each by name, such as Ethernet0=25Gbps")
-        }
-        System::Eos => Some("no ports of EOS: expected its `show interfaces status`, or such as Ethernet1-48=25Gbps"),
-        System::NxOs => {
-            Some("no ports of NX-OS: expected its `show interface status`, or such as Ethernet1/1-48=25Gbps")
-        }
-        System::Tc => Some("no ports of Linux: expected its `ip -j link` as FILE=RATE, or such as eth0=25Gbps"),
-        System::Nftables => Some("no interfaces of hosts: expected `ip -j link` as FILE=RATE, or such as eth0=25Gbps"),
-        System::Hosts => None,
-    }
+fn missing(system: System) -> Option<String> {
+    let (of, file, list) = match system {
+        System::Sonic => ("SONiC", "config_db.json", "Ethernet0=25Gbps"),
+        System::Eos => ("EOS", "`show interfaces status`", "Ethernet1-48=25Gbps"),
+        System::NxOs => ("NX-OS", "`show interface status`", "Ethernet1/1-48=25Gbps"),
+        System::Tc | System::Nftables => ("Linux", "`ip -j link` as FILE=RATE", "eth0=25Gbps"),
+        System::Hosts => return None,
+    };
+    Some(format!("no ports of {of}: expected its {file}, or a list such as {list}"))
 }
 
 /// Writes nothing for any system, for one reason.

@@ -149,13 +149,8 @@ pub enum Refused {
         more: &'static str,
     },
     /// A queue that the port does not have.
-    #[error("queue {queue}: expected queues from 0 to {most}")]
-    NoQueue {
-        /// The queue.
-        queue: u8,
-        /// The last that a port has.
-        most: u8,
-    },
+    #[error("queue {0}: expected queues from 0 to {MOST}")]
+    NoQueue(u8),
     /// A threshold beyond what the system takes.
     #[error("K of {bytes} bytes at port {port}: expected {} to {} bytes; the nearest is {}", .range.0, .range.1, .bytes.clamp(&.range.0, &.range.1))]
     Threshold {
@@ -175,7 +170,7 @@ pub enum Refused {
 /// Fails as [`System::write`] does.
 pub fn check(plans: &[(System, Plan)]) -> Result<(), Refused> {
     let refused: Vec<Refused> = plans.iter().filter_map(|(system, plan)| system.write(plan).err()).collect();
-    let is_wrong = |refused: &Refused| matches!(refused, Refused::Plan(_) | Refused::NoQueue { .. });
+    let is_wrong = |refused: &Refused| matches!(refused, Refused::Plan(_) | Refused::NoQueue(_));
     // One system may state what another cannot; the answer says so for each.
     let none = refused.len() == plans.len();
     refused.into_iter().find(|refused| none || is_wrong(refused)).map_or(Ok(()), Err)
@@ -191,6 +186,7 @@ const LOSSLESS: [u8; 4] = [3, 4, 24, 26];
 const MOST: u8 = 7;
 
 /// Queues of a port, by the switch's own numbers; a higher one is served first.
+#[derive(Default)]
 struct Queues {
     /// For data, the highest first.
     data: Vec<u8>,
@@ -239,7 +235,7 @@ impl Plan {
             }
         }
         if let Some(&(_, queue)) = self.others.kept.iter().find(|(_, queue)| *queue > MOST) {
-            return Err(Refused::NoQueue { queue, most: MOST });
+            return Err(Refused::NoQueue(queue));
         }
         for (at, port) in self.ports.iter().enumerate() {
             if !ports::is_plain(&port.name) {
@@ -262,6 +258,9 @@ impl Plan {
     /// Fails if there are too few; `more` says what makes more free.
     fn queues(&self, free: &[u8], lossless: &[u8], more: &'static str) -> Result<Queues, Refused> {
         let mut free = self.free(free)?;
+        if self.marks_alone() {
+            return Ok(Queues { data: free, ..Queues::default() });
+        }
         let mut kept = self.others.kept.clone();
         let own = lossless.iter().filter(|dscp| !self.is_named(**dscp)).map(|&dscp| (vec![dscp], dscp));
         let (behind, own): (Vec<Kept>, Vec<Kept>) = own.partition(|_| self.others.lossless == Lossless::Behind);
@@ -309,7 +308,7 @@ impl Plan {
         free.sort_unstable();
         free.dedup();
         if let Some(&queue) = free.iter().find(|&&queue| queue > MOST) {
-            return Err(Refused::NoQueue { queue, most: MOST });
+            return Err(Refused::NoQueue(queue));
         }
         free.retain(|queue| !self.others.kept.iter().any(|(_, kept)| kept == queue));
         Ok(free)

@@ -1,6 +1,6 @@
 //! Lines for Arista EOS.
 
-use crate::configure::{Plan, Queues, Refused, Speed};
+use crate::configure::{Plan, Refused, Speed};
 use std::fmt::Write;
 
 /// Transmit queues of a port.
@@ -12,11 +12,8 @@ const THRESHOLDS: (u64, u64) = (1, 256_000_000);
 pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
     plan.check_thresholds(THRESHOLDS)?;
     let alone = plan.marks_alone();
-    let queues = match alone {
-        // The highest queue is the network's own control.
-        true => Queues { data: plan.free(&FREE[..7])?, kept: Vec::new(), behind: Vec::new() },
-        false => plan.queues(&FREE, &[], "")?,
-    };
+    // The highest queue is the network's own control.
+    let queues = plan.queues(if alone { &FREE[..7] } else { &FREE }, &[], "")?;
     let mut text = String::from(
         "! Priorities and marks by queue for Arista EOS, from Flowsieve. Paste it at the prompt of `enable`, once: a second\n\
          ! time saves these settings as the checkpoint.\n\

@@ -24,7 +24,7 @@ pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
     let alone = plan.marks_alone();
     // Marks alone are for the queue of all traffic that no class takes.
     let queues = match alone {
-        true => Queues { data: vec![0], kept: Vec::new(), behind: Vec::new() },
+        true => Queues { data: vec![0], ..Queues::default() },
         false => plan.queues(&FREE, &[], "")?,
     };
     let mut classes = Vec::new();

@@ -1,7 +1,7 @@
 //! SONiC's `config_db.json`. Every value is a string. What its YANG models take, and what its agents refuse of that, is
 //! in docs/operate/configuration.md.
 
-use crate::configure::{Lossless, Plan, Port, Queues, Refused, Speed};
+use crate::configure::{Lossless, Plan, Port, Refused, Speed};
 use serde_json::{Map, Value, json};
 
 /// Queues with a buffer profile in the default template, which gives 3 and 4 priority flow control.
@@ -29,10 +29,7 @@ pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
         Lossless::None => ", or --queues-of-port 0,1,2,3,4,5,6,7 where 7 has a buffer profile",
     };
     let alone = plan.marks_alone();
-    let queues = match alone {
-        true => Queues { data: plan.free(&free)?, kept: Vec::new(), behind: Vec::new() },
-        false => plan.queues(&free, &lossless, more)?,
-    };
+    let queues = plan.queues(&free, &lossless, more)?;
     let (mut of_ports, mut of_queues, mut profiles) = (Map::new(), Map::new(), Map::new());
     for (of, ports) in plan.by_speed() {
         let profile = profile(of);

@@ -596,7 +596,7 @@ fn write__refuses_what_a_system_cannot_state() {
     let all = Plan { queues_of_port: Some((0..8).collect()), ..five.clone() };
     assert_eq!(read_sonic(&System::Sonic.write(&all).unwrap()), asked_of_sonic(&all));
     let none = Plan { queues_of_port: Some(vec![0, 8]), ..five };
-    assert_eq!(refused(&none, System::Eos), Refused::NoQueue { queue: 8, most: 7 });
+    assert_eq!(refused(&none, System::Eos), Refused::NoQueue(8));
     let few = Plan { queues_of_port: Some(vec![1, 0, 1, 2]), ..three_queues() };
     assert_eq!(refused(&few, System::NxOs), Refused::Queues { data: 3, most: 2, more: "" });
 
