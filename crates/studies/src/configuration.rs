@@ -159,9 +159,7 @@ impl Ports {
         }
         if system == System::Sonic {
             notes.push(match self.others.without_wred {
-                false => {
-                    "packets without ECN are dropped at K, so all hosts need DCTCP, or --wred-enable false".to_owned()
-                }
+                false => "packets without ECN are dropped at K, so all hosts need DCTCP, or --no-wred".to_owned(),
                 true => "some chips mark nothing without wred_*_enable: see `show queue wredcounters`".to_owned(),
             });
             if self.others.lossless == Lossless::Behind {
