@@ -116,8 +116,8 @@ impl Ports {
         }
     }
 
-    /// Writes the text of each system that can state thresholds, code points and K by speed, and what takes it back. Without
-    /// thresholds ports keep their queues.
+    /// Writes the text of each system that can state thresholds, code points and K by speed, and what takes it back.
+    /// Without thresholds ports keep their queues.
     pub(crate) fn configure(
         &self,
         of: (&[u64], &[u8], usize),

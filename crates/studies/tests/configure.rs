@@ -3,5 +3,6 @@
 mod nft;
 mod ports;
 mod read_back;
+mod readers;
 mod rollback;
 mod tc;

@@ -1,5 +1,5 @@
-//! Ports as systems name them, from a list or from what a system says of itself: SONiC's `config_db.json`, `show interfaces
-//! status`, or `ip -j link`.
+//! Ports as systems name them, from a list or from what a system says of itself: SONiC's `config_db.json`, `show
+//! interfaces status`, or `ip -j link`.
 
 use super::System;
 use super::rollback::TABLES;

@@ -42,8 +42,8 @@ impl System {
     }
 }
 
-/// The JSON Patch (RFC 6902) that undoes a merge of `new` into `old`, field by field. Nothing else is touched, and no table is
-/// left empty that was not there.
+/// The JSON Patch (RFC 6902) that undoes a merge of `new` into `old`, field by field. Nothing else is touched, and no
+/// table is left empty that was not there.
 fn patch(new: &Value, old: &Value) -> Value {
     // What is named again has to be there before what names it now is removed.
     let (mut replaced, mut removed) = (Vec::new(), Vec::new());
