@@ -238,11 +238,23 @@ class TuneOptions(TypedDict, total=False):
     ]
     ports: Annotated[
         str | Sequence[str] | None,
-        Option("--ports", None, "Write configuration for these ports of a switch, each with its speed", many=True),
+        Option("--ports", None, "Write configuration for these ports, once for each system: names with speeds, or a file that the system writes: config_db.json, `show interfaces status`, or `ip -j link` as FILE=RATE", many=True),
     ]
     queues_of_port: Annotated[
         int | Sequence[int] | None,
-        Option("--queues-of-port", None, "Queues of a port that may be used, by the switch's numbers [default: 0 to 7; for SONiC 0,1,2,5,6, as its default template holds 3 and 4 for lossless traffic]", takes="a whole number, 0 to 255", many=True),
+        Option("--queues-of-port", None, "Queues of a port that may be used, by the switch's numbers [default: 0 to 7; for SONiC 0 to 6 without the lossless 3 and 4]", takes="a whole number, 0 to 255", many=True),
+    ]
+    keep: Annotated[
+        str | Sequence[str] | None,
+        Option("--keep", None, "Keep these DSCPs in this queue, above the data: lossless traffic such as 24,26=3, or UDP and tunnels by their outer DSCP [default: 46,48,56 in the highest that is free, and on SONiC 3 in 3 and 4 in 4]", many=True),
+    ]
+    lossless: Annotated[
+        str,
+        Option("--lossless", "above", "SONiC's lossless queues 3 and 4: above the data, behind it where its queues are higher, or none, as PFC is off"),
+    ]
+    wred: Annotated[
+        bool,
+        Option("--no-wred", True, "False: leave SONiC's wred_*_enable false, so that packets without ECN are not dropped at K; some chips then mark nothing"),
     ]
     replace: Annotated[
         bool,

@@ -9,7 +9,7 @@ pub use crate::commands::export::{ExportOptions, Format, What};
 pub use crate::commands::tune::{
     AskOptions, ByOptions, Distribution, ModelOptions, PortsOptions, SearchOptions, TuneOptions,
 };
-pub use crate::values::{Budget, Marking, Method, NamedPort, Rate, Span, Time};
+pub use crate::values::{Budget, Marking, Method, Rate, Span, Time};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, ValueEnum};
 use flowsieve_experiment::execute::How;

@@ -2,7 +2,10 @@
 
 use clap::ValueEnum;
 use flowsieve_settings::units;
+use flowsieve_studies::configuration::Given;
+use flowsieve_studies::configure::{Kept, Lossless};
 use flowsieve_studies::thresholds as studies;
+use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -78,22 +81,35 @@ impl FromStr for Span {
     }
 }
 
-/// A switch's port and its speed.
-#[derive(Debug, Clone)]
-pub struct NamedPort {
-    /// Its name on the switch.
-    pub name: String,
-    /// Its speed.
-    pub rate: Rate,
+/// Reads the ports of a switch, each with its speed, or a file of the switch that lists them.
+pub(crate) fn ports(text: &str) -> Result<Given, String> {
+    let rate = |text: &str| text.parse::<Rate>().map(|rate| rate.bps);
+    match text.rsplit_once('=') {
+        None => Ok(Given::File(text.into(), None)),
+        Some((path, of)) if Path::new(path).is_file() => Ok(Given::File(path.into(), Some(rate(of)?))),
+        Some(_) => {
+            let named = |text: &str| {
+                let (name, of) = text.rsplit_once('=').ok_or("expected a name and a rate, such as Ethernet0=25Gbps")?;
+                Ok((name.to_owned(), rate(of)?))
+            };
+            text.split(',').map(named).collect::<Result<_, String>>().map(Given::List)
+        }
+    }
 }
 
-impl FromStr for NamedPort {
-    type Err = String;
+/// Reads DSCPs and the queue that they keep, such as `24,26=3`.
+pub(crate) fn kept(text: &str) -> Result<Kept, String> {
+    let number = |text: &str| text.parse::<u8>().map_err(|_| "expected DSCPs and a queue, such as 24,26=3".to_owned());
+    let (dscps, queue) = text.split_once('=').unwrap_or_default();
+    Ok((dscps.split(',').map(number).collect::<Result<_, _>>()?, number(queue)?))
+}
 
-    fn from_str(text: &str) -> Result<NamedPort, String> {
-        let (name, rate) = text.rsplit_once('=').ok_or("expected a name and a rate, such as Ethernet0=25Gbps")?;
-        Ok(NamedPort { name: name.to_owned(), rate: rate.parse()? })
-    }
+/// Reads where lossless queues stand.
+pub(crate) fn lossless(text: &str) -> Result<Lossless, String> {
+    [("above", Lossless::Above), ("behind", Lossless::Behind), ("none", Lossless::None)]
+        .into_iter()
+        .find_map(|(name, lossless)| (name == text).then_some(lossless))
+        .ok_or("expected above, behind or none".to_owned())
 }
 
 /// What marking compares with its threshold.

@@ -215,12 +215,66 @@ fn tune__by_the_model_gives_advice_first() {
         (&["--ports", "eth 0=10Gbps"][..], "port \"eth 0\": expected letters, digits"),
         (&["--ports", "Ethernet0=10Gbps,Ethernet0=10Gbps"], "port Ethernet0: given twice"),
         (&["--ports", "Ethernet0=10Gbps", "--queues-of-port", "1,2,9"], "queue 9: expected queues from 0 to 7"),
-        (&["--ports", "Ethernet0=10Gbps", "--queues-of-port", "1,2"], "and 2 are free"),
+        (&["--ports", "Ethernet0=10Gbps", "--queues-of-port", "1,2"], "2 queues for data: expected at most 1"),
+        (&["--ports", "none.json"], "--ports: none.json: "),
+        (&["--ports", "Ethernet0-47=10Gbps"], "expected SONiC's Ethernet0 (each port by name"),
+        (&["--ports", "Ethernet0"], "expected such as Ethernet0=25Gbps, or a file"),
+        (&["--ports", "Ethernet0=10Gbps", "--keep", "24=9"], "queue 9: expected queues from 0 to 7"),
+        (&["--ports", "Ethernet0=10Gbps", "--keep", "24"], "expected DSCPs and a queue, such as 24,26=3"),
+        (&["--ports", "Ethernet0=10Gbps", "--lossless", "no"], "expected above, behind or none"),
+        (&["--keep", "24=3"], "--ports"),
     ] {
         let wrong = flowsieve(folder.path(), &[&written[..], ports].concat());
         assert!(wrong.status == 2 && wrong.err.contains(says) && !wrong.err.contains("runs"), "{}", wrong.err);
         assert!(!folder.path().join("set").exists());
     }
+}
+
+/// Each system gets its own ports, from its own files, and what takes it back.
+#[test]
+fn tune__ports_from_files_of_each_system() {
+    let folder = folder();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    let of_sonic = r#"{"PORT": {"Ethernet0": {"speed": "25000"}, "Ethernet4": {"speed": "1000"}},
+                       "QUEUE": {"Ethernet0|3": {"scheduler": "scheduler.1"}}}"#;
+    write("config_db.json", of_sonic);
+    write("status.txt", "Port Name Status Vlan Duplex Speed Type\nEt1 connected 1 full 25G 25GBASE-CR\n");
+    write("link.json", r#"[{"ifname": "eth0", "qdisc": "fq", "link_type": "ether"}]"#);
+    let question =
+        ["tune", "--model", "--workload", "web-search", "--load", "0.6", "--queues", "3", "--rate", "25Gbps"];
+    let files = ["--ports", "config_db.json", "--ports", "status.txt", "--ports", "link.json=25Gbps", "--out", "set"];
+    let done = flowsieve(folder.path(), &[&question[..], &files].concat());
+    assert_eq!(done.status, 0, "{}", done.err);
+    let read = |name: &str| std::fs::read_to_string(folder.path().join("set").join(name)).unwrap();
+    let sonic: serde_json::Value = serde_json::from_str(&read("sonic.json")).unwrap();
+    assert_eq!(sonic["PORT_QOS_MAP"].as_object().unwrap().keys().collect::<Vec<_>>(), ["Ethernet0"]);
+    let back: serde_json::Value = serde_json::from_str(&read("sonic-rollback.json")).unwrap();
+    let step = serde_json::json!({ "op": "replace", "path": "/QUEUE/Ethernet0|3/scheduler", "value": "scheduler.1" });
+    assert!(back.as_array().unwrap().contains(&step), "{back}");
+    assert!(
+        read("eos.txt").contains("interface Ethernet1\n") && read("eos-rollback.txt").contains("checkpoint:flowsieve")
+    );
+    assert!(read("tc.batch").contains("dev eth0 root") && read("tc-rollback.batch").contains("dev eth0 root fq"));
+    assert!(read("nftables.conf").contains("oifname != { \"eth0\" } accept"), "{}", read("nftables.conf"));
+    assert!(read("nftables-rollback.conf").ends_with("delete table inet flowsieve\n"));
+    let said = |what: &str| done.err.lines().any(|line| line.contains(what));
+    assert!(said("note: sonic.json: left out, as no port with a rate of the fabric: Ethernet4=1Gbps"), "{}", done.err);
+    assert!(said("note: sonic.json: packets without ECN are dropped at K"), "{}", done.err);
+    assert!(said("nxos.txt: no ports of NX-OS: expected its `show interface status`"), "{}", done.err);
+    // A list does not know what was there before.
+    let list = ["--ports", "Ethernet0=25Gbps", "--lossless", "behind", "--no-wred", "--out", "list"];
+    let done = flowsieve(folder.path(), &[&question[..], &list].concat());
+    assert!(
+        done.err.contains("sonic-rollback.json: the old values are not known: expected config_db.json"),
+        "{}",
+        done.err
+    );
+    assert!(done.err.contains("behind the data: this is written, not simulated"), "{}", done.err);
+    assert!(done.err.contains("some chips mark nothing without wred_*_enable"), "{}", done.err);
+    assert!(!folder.path().join("list/eos.txt").exists() && !folder.path().join("list/nftables.conf").exists());
+    // A file's port may be of no link of the fabric; not all of them.
+    let slow = flowsieve(folder.path(), &[&question[..8], &["--ports", "status.txt"]].concat());
+    assert!(slow.err.contains("--ports: Ethernet1=25Gbps: expected one of the links' rates: 10Gbps"), "{}", slow.err);
 }
 
 /// The earlier name of the command gives the same, and says what it is now. Only that line is new.
@@ -239,8 +293,8 @@ fn thresholds__is_tune_by_the_model() {
         (&["--model-only", "--fabric=fabric.toml"], &["fabric.toml"]),
         (&["--method", "background", "--json"], &["--method", "background", "--json"]),
         (
-            &["--model-only", "--write=old", "--ports", "Ethernet0=10Gbps"],
-            &["--out=new", "--ports", "Ethernet0=10Gbps"],
+            &["--model-only", "--write=old", "--queues", "3", "--ports", "Ethernet0=10Gbps"],
+            &["--out=new", "--queues", "3", "--ports", "Ethernet0=10Gbps"],
         ),
     ] {
         let old = of(&[&["thresholds"], &web[..], old].concat());
@@ -344,7 +398,7 @@ fn tune__answers_and_the_same_question_gives_the_same_files() {
     let sizes: String = (0..200).map(|number| if number % 10 == 0 { "400000\n" } else { "3000\n" }).collect();
     std::fs::write(folder.path().join("sizes.csv"), sizes).unwrap();
     let question = ["tune", "fabric.toml", "--sizes", "sizes.csv", "--load", "0.7", "--queues", "2", "--flows", "150"];
-    let ports = ["--ports", "Ethernet0=10Gbps"];
+    let ports = ["--ports", "Ethernet0=10Gbps", "--ports", "eth0=10Gbps"];
     let arguments = [&question[..], &ports, &["--seeds", "2"]].concat();
     let done = flowsieve(folder.path(), &arguments);
     assert_eq!(done.status, 0, "{}", done.err);

@@ -11,9 +11,14 @@ mod eos;
 mod hosts;
 mod nftables;
 mod nxos;
+mod ports;
+mod rollback;
 mod sonic;
 mod tc;
 
+pub use ports::Listed;
+
+use std::cmp::Reverse;
 use std::fmt;
 
 /// What is wanted of switches and hosts.
@@ -32,6 +37,34 @@ pub struct Plan {
     pub queues_of_port: Option<Vec<u8>>,
     /// Whether hosts send by DCTCP already.
     pub hosts_are_dctcp: bool,
+    /// What shares the ports with the data.
+    pub others: Others,
+}
+
+/// The traffic besides the data, and how it is treated.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Others {
+    /// Code points that keep a queue of their own above the data, by the switch's own numbers.
+    pub kept: Vec<Kept>,
+    /// Where a switch's lossless queues stand.
+    pub lossless: Lossless,
+    /// SONiC: that WRED acts only where ECN does not, by leaving `wred_*_enable` false. Some chips then mark nothing.
+    pub without_wred: bool,
+}
+
+/// Code points, and their queue.
+pub type Kept = (Vec<u8>, u8);
+
+/// Where a switch's lossless queues stand.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Lossless {
+    /// Above the data.
+    #[default]
+    Above,
+    /// As they are: strict queues of data go first.
+    Behind,
+    /// Nowhere: there is no priority flow control.
+    None,
 }
 
 /// A switch's port.
@@ -85,6 +118,9 @@ impl System {
     /// Fails if the system cannot state it: too few queues, or a threshold out of its range.
     pub fn write(self, plan: &Plan) -> Result<String, Refused> {
         plan.check()?;
+        if plan.ports.is_empty() && self != System::Hosts {
+            return Err(Refused::Plan("no ports".to_owned()));
+        }
         match self {
             System::Sonic => sonic::write(plan),
             System::Eos => eos::write(plan),
@@ -103,26 +139,18 @@ pub enum Refused {
     #[error("{0}")]
     Plan(String),
     /// A port has too few queues.
-    #[error(
-        "{data} queues for data and one for the network's own control are {}, and {free} are free; expected at most \
-         {} queues{more}", .data + 1, .free.saturating_sub(1)
-    )]
+    #[error("{data} queues for data: expected at most {most}, below those that are kept above them{more}")]
     Queues {
         /// Queues for data.
         data: usize,
-        /// Queues that may be used.
-        free: usize,
+        /// Queues that data may have.
+        most: usize,
         /// What makes more of them free.
         more: &'static str,
     },
     /// A queue that the port does not have.
-    #[error("queue {queue}: expected queues from 0 to {most}")]
-    NoQueue {
-        /// The queue.
-        queue: u8,
-        /// The last that a port has.
-        most: u8,
-    },
+    #[error("queue {0}: expected queues from 0 to {MOST}")]
+    NoQueue(u8),
     /// A threshold beyond what the system takes.
     #[error("K of {bytes} bytes at port {port}: expected {} to {} bytes; the nearest is {}", .range.0, .range.1, .bytes.clamp(&.range.0, &.range.1))]
     Threshold {
@@ -135,41 +163,44 @@ pub enum Refused {
     },
 }
 
-/// Checks what no answer changes, before the work on one: the names of ports, the numbers of queues, that some switch has
-/// two of them to spare, and that some system can state the thresholds.
+/// Checks what no answer changes, before the work on one: the names of ports, the numbers of queues, and that some system
+/// can state its plan.
 ///
 /// # Errors
 /// Fails as [`System::write`] does.
-pub fn check_ports(ports: &[Port], queues_of_port: Option<&[u8]>) -> Result<(), Refused> {
-    let plan = Plan {
-        dscps: vec![35, 11],
-        thresholds_bytes: vec![1],
-        unmarked: 0,
-        ports: ports.to_vec(),
-        queues_of_port: queues_of_port.map(<[u8]>::to_vec),
-        hosts_are_dctcp: false,
-    };
-    let refused = System::ALL.map(|system| system.write(&plan).err());
-    let is_wrong = |refused: &Refused| matches!(refused, Refused::Plan(_) | Refused::NoQueue { .. });
-    // Linux has queues of its own, so it takes what no switch does.
-    let numbered = [System::Sonic, System::Eos, System::NxOs];
-    let has_few = |system: &System| matches!(system.write(&plan), Err(Refused::Queues { .. }));
-    // One system may state a K that another cannot; the answer says so for each. Hosts have none.
-    let marks = |system: &System| !matches!(system, System::Nftables | System::Hosts);
-    let refuses = |system: &System| system.write(&plan).is_err();
-    let none = numbered.iter().all(has_few) || System::ALL.iter().filter(|system| marks(system)).all(refuses);
-    refused.into_iter().flatten().find(|refused| none || is_wrong(refused)).map_or(Ok(()), Err)
+pub fn check(plans: &[(System, Plan)]) -> Result<(), Refused> {
+    let refused: Vec<Refused> = plans.iter().filter_map(|(system, plan)| system.write(plan).err()).collect();
+    let is_wrong = |refused: &Refused| matches!(refused, Refused::Plan(_) | Refused::NoQueue(_));
+    // One system may state what another cannot; the answer says so for each.
+    let none = refused.len() == plans.len();
+    refused.into_iter().find(|refused| none || is_wrong(refused)).map_or(Ok(()), Err)
 }
 
 /// Code points of the network's own control and of voice, which stay above all data: CS6, CS7 (RFC 4594, §3), EF.
 const ABOVE_DATA: [u8; 3] = [46, 48, 56];
 
+/// Code points that often are lossless: SONiC's own, and those of RoCE.
+const LOSSLESS: [u8; 4] = [3, 4, 24, 26];
+
+/// The last queue of a port.
+const MOST: u8 = 7;
+
 /// Queues of a port, by the switch's own numbers; a higher one is served first.
+#[derive(Default)]
 struct Queues {
     /// For data, the highest first.
     data: Vec<u8>,
-    /// For what stays above data.
-    control: u8,
+    /// For what stays above data, the highest first.
+    kept: Vec<Kept>,
+    /// What keeps its queue and the scheduler of that, wherever it is.
+    behind: Vec<Kept>,
+}
+
+/// Joins what has the same queue, the highest first.
+fn in_order(mut kept: Vec<Kept>) -> Vec<Kept> {
+    kept.sort_by_key(|(_, queue)| Reverse(*queue));
+    kept.dedup_by(|next, one| next.1 == one.1 && (one.0.append(&mut next.0), true).1);
+    kept
 }
 
 impl Plan {
@@ -196,12 +227,18 @@ impl Plan {
                 return refuse(format!("DSCP {dscp}: expected distinct ones below 48 that end in binary 11"));
             }
         }
-        if self.ports.is_empty() {
-            return refuse("no ports".to_owned());
+        for &dscp in self.others.kept.iter().flat_map(|(dscps, _)| dscps) {
+            if dscp >= 64 || std::mem::replace(&mut seen[usize::from(dscp)], true) {
+                return refuse(format!(
+                    "DSCP {dscp} is to be kept: expected one below 64, once, that is not the data's"
+                ));
+            }
+        }
+        if let Some(&(_, queue)) = self.others.kept.iter().find(|(_, queue)| *queue > MOST) {
+            return Err(Refused::NoQueue(queue));
         }
         for (at, port) in self.ports.iter().enumerate() {
-            let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./".contains(letter);
-            if port.name.is_empty() || port.name.len() > 64 || !port.name.chars().all(is_plain) {
+            if !ports::is_plain(&port.name) {
                 return refuse(format!("port {:?}: expected letters, digits and any of -_./", port.name));
             }
             if self.ports[..at].iter().any(|other| other.name == port.name) {
@@ -214,30 +251,67 @@ impl Plan {
         Ok(())
     }
 
-    /// Gives the lowest of the free queues to data, and the highest to what stays above.
+    /// Gives the lowest of the free queues to data, and the highest to the network's control. What is kept is above the
+    /// data. `lossless` are queues of the system that have the code point of the same number.
     ///
     /// # Errors
     /// Fails if there are too few; `more` says what makes more free.
-    fn queues(&self, free: &[u8], more: &'static str) -> Result<Queues, Refused> {
-        let free = self.free(free)?;
+    fn queues(&self, free: &[u8], lossless: &[u8], more: &'static str) -> Result<Queues, Refused> {
+        let mut free = self.free(free)?;
+        if self.marks_alone() {
+            return Ok(Queues { data: free, ..Queues::default() });
+        }
+        let mut kept = self.others.kept.clone();
+        let own = lossless.iter().filter(|dscp| !self.is_named(**dscp)).map(|&dscp| (vec![dscp], dscp));
+        let (behind, own): (Vec<Kept>, Vec<Kept>) = own.partition(|_| self.others.lossless == Lossless::Behind);
+        kept.extend(own);
         let data = self.dscps.len();
-        let (Some(&control), true) = (free.last(), free.len() > data) else {
-            let more = if self.queues_of_port.is_some() { "" } else { more };
-            return Err(Refused::Queues { data, free: free.len(), more });
-        };
-        Ok(Queues { data: free[..data].iter().rev().copied().collect(), control })
+        let few = |most| Refused::Queues { data, most, more: if self.queues_of_port.is_some() { "" } else { more } };
+        let control = self.control();
+        if !control.is_empty() {
+            kept.push((control, free.pop().ok_or(few(0))?));
+        }
+        let kept = in_order(kept);
+        let lowest = kept.last().map_or(u8::MAX, |(_, queue)| *queue);
+        free.retain(|queue| *queue < lowest);
+        if free.len() < data {
+            return Err(few(free.len()));
+        }
+        Ok(Queues { data: free[..data].iter().rev().copied().collect(), kept, behind })
     }
 
-    /// Returns the queues that may be used, rising.
+    /// Whether the plan says where packets of this code point go.
+    fn is_named(&self, dscp: u8) -> bool {
+        self.dscps.contains(&dscp) || self.others.kept.iter().any(|(dscps, _)| dscps.contains(&dscp))
+    }
+
+    /// The code points of the network's own control that have no other queue.
+    fn control(&self) -> Vec<u8> {
+        ABOVE_DATA.into_iter().filter(|dscp| !self.is_named(*dscp)).collect()
+    }
+
+    /// Says so if code points that often are lossless go with unmarked packets.
+    fn loses(&self) -> &'static str {
+        let is_kept = LOSSLESS.iter().any(|dscp| self.is_named(*dscp)) || self.others.lossless == Lossless::None;
+        match is_kept || self.marks_alone() {
+            true => "",
+            false => {
+                "! No queue is kept for lossless traffic: DSCP 3, 4, 24 and 26 go with unmarked packets. --keep 24,26=3\n\
+                 ! keeps one, above the data.\n"
+            }
+        }
+    }
+
+    /// Returns the queues that may be used, rising, without those that are kept.
     fn free(&self, free: &[u8]) -> Result<Vec<u8>, Refused> {
-        const MOST: u8 = 7;
         let mut free = self.queues_of_port.clone().unwrap_or_else(|| free.to_vec());
         free.sort_unstable();
         free.dedup();
-        match free.iter().find(|&&queue| queue > MOST) {
-            Some(&queue) => Err(Refused::NoQueue { queue, most: MOST }),
-            None => Ok(free),
+        if let Some(&queue) = free.iter().find(|&&queue| queue > MOST) {
+            return Err(Refused::NoQueue(queue));
         }
+        free.retain(|queue| !self.others.kept.iter().any(|(_, kept)| kept == queue));
+        Ok(free)
     }
 
     /// Whether ports keep their queues, and only mark.

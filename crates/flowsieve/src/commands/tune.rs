@@ -10,7 +10,8 @@ use flowsieve_experiment::execute::{How, Show, execute_sharing};
 use flowsieve_experiment::plan::Plan;
 use flowsieve_report::Layout;
 use flowsieve_results::ResultDir;
-use flowsieve_studies::configuration::{Ports, Written};
+use flowsieve_studies::configuration::{Given, Ports, Written};
+use flowsieve_studies::configure::{Kept, Lossless, Others};
 use flowsieve_studies::thresholds as studies;
 use flowsieve_studies::tune::{self, Effort, Request, Tuned, Unmarked, Work};
 use std::ffi::OsString;
@@ -24,7 +25,7 @@ use crate::options::Jobs;
 use crate::output::{print, print_json, tell};
 use crate::papers::{self, TABLES};
 use crate::progress::shown;
-use crate::values::{Budget, Marking, Method, NamedPort, Rate, Span, Time};
+use crate::values::{Budget, Marking, Method, Rate, Span, Time, kept, lossless, ports};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -215,24 +216,37 @@ pub struct ByOptions {
 /// For which ports configuration is written.
 #[derive(Debug, Clone, Default, Args)]
 pub struct PortsOptions {
-    /// Write configuration for these ports of a switch, each with its speed
-    #[arg(long, value_name = "NAME=RATE", value_delimiter = ',')]
-    pub ports: Vec<NamedPort>,
-    /// Queues of a port that may be used, by the switch's numbers [default: 0 to 7; for SONiC 0,1,2,5,6, as its default
-    /// template holds 3 and 4 for lossless traffic]
+    /// Write configuration for these ports, once for each system: names with speeds, or a file that the system writes:
+    /// config_db.json, `show interfaces status`, or `ip -j link` as FILE=RATE
+    #[arg(long, value_name = "NAME=RATE,...|FILE", value_parser = ports)]
+    pub ports: Vec<Given>,
+    /// Queues of a port that may be used, by the switch's numbers [default: 0 to 7; for SONiC 0 to 6 without the lossless 3
+    /// and 4]
     #[arg(long, value_name = "QUEUE", value_delimiter = ',', requires = "ports")]
     pub queues_of_port: Vec<u8>,
+    /// Keep these DSCPs in this queue, above the data: lossless traffic such as 24,26=3, or UDP and tunnels by their outer
+    /// DSCP [default: 46,48,56 in the highest that is free, and on SONiC 3 in 3 and 4 in 4]
+    #[arg(long, value_name = "DSCP,...=QUEUE", requires = "ports", value_parser = kept)]
+    pub keep: Vec<Kept>,
+    /// SONiC's lossless queues 3 and 4: above the data, behind it where its queues are higher, or none, as PFC is off
+    #[arg(long, value_name = "above|behind|none", default_value = "above", requires = "ports", value_parser = lossless)]
+    pub lossless: Lossless,
+    /// Leave SONiC's wred_*_enable false, so that packets without ECN are not dropped at K; some chips then mark nothing
+    #[arg(long, requires = "ports")]
+    pub no_wred: bool,
     /// Replace what is in the folder: a recommendation for another question, or configuration
     #[arg(long)]
     pub replace: bool,
 }
 
 impl PortsOptions {
-    fn ports(&self) -> Option<Ports> {
-        let ports: Vec<(String, u64)> =
-            self.ports.iter().map(|NamedPort { name, rate }| (name.clone(), rate.bps)).collect();
+    fn ports(&self) -> Result<Option<Ports>, Error> {
+        if self.ports.is_empty() {
+            return Ok(None);
+        }
         let queues_of_port = (!self.queues_of_port.is_empty()).then(|| self.queues_of_port.clone());
-        (!ports.is_empty()).then_some(Ports { ports, queues_of_port })
+        let others = Others { kept: self.keep.clone(), lossless: self.lossless, without_wred: self.no_wred };
+        Ports::read(&self.ports, queues_of_port, others).map(Some)
     }
 }
 
@@ -333,6 +347,7 @@ fn tell_of(folder: &Path, configuration: &[Written]) {
             None => tell(format!("Configuration: {}", path.display())),
             Some(why) => tell(format!("not written: {}: {why}", path.display())),
         }
+        file.notes.iter().for_each(|note| tell(format!("note: {}: {note}", file.file)));
     }
 }
 
@@ -386,7 +401,7 @@ pub fn tuned(
     if let Some(flows @ ..100) = ask.flows {
         return Err(Error::Input(format!("--flows {flows}: expected at least 100 flows for a search")));
     }
-    let ports = (ports.ports(), ports.replace);
+    let ports = (ports.ports()?, ports.replace);
     let markings: Vec<Marking> = match (&*ask.marking, &ports.0) {
         ([], None) => vec![Marking::Queue, Marking::Port],
         ([], Some(_)) => vec![Marking::Queue],

@@ -16,7 +16,6 @@ ip route replace PREFIX via GATEWAY dev DEVICE congctl dctcp features ecn
 sysctl net.ipv4.tcp_ecn
 
 # New connections have both: ss -ti shows `dctcp` and `ecnseen`. Those that stand keep what they began with.
-# Back: ip route replace PREFIX via GATEWAY dev DEVICE
 "
     .to_owned())
 }

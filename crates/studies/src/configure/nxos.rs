@@ -1,6 +1,6 @@
 //! Lines for Cisco NX-OS on Nexus 9000.
 
-use crate::configure::{ABOVE_DATA, Plan, Port, Refused, Speed};
+use crate::configure::{Plan, Queues, Refused, Speed};
 use std::fmt::Write;
 
 /// Groups of a system, each with its queue.
@@ -11,86 +11,68 @@ const THRESHOLDS: (u64, u64) = (1_000, 256_000_000);
 
 pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
     plan.check_thresholds(THRESHOLDS)?;
-    if plan.marks_alone() {
-        return Ok(marks_alone(plan));
-    }
-    let queues = plan.queues(&FREE, "")?;
     let mut text = String::from(
-        "! Strict priorities and marks by queue for Cisco NX-OS (Nexus 9000), from Flowsieve.\n\
+        "! Priorities and marks by queue for Cisco NX-OS (Nexus 9000), from Flowsieve. Paste it at the prompt, once: a second\n\
+         ! time saves these settings as the checkpoint.\n\
          ! Thresholds are whole kilobytes, rounded up. How many strict levels a model has, and whether it marks in a strict\n\
-         ! class, is for `show queuing interface` to tell. Packets without ECN are dropped above a threshold, unless\n\
-         ! `congestion-control random-detect forward-nonecn` is set.\n",
+         ! class, is for `show queuing interface` to tell.\n\
+         ! Packets without ECN are dropped above a threshold. If hosts send such, give this command first. It is for the\n\
+         ! whole switch: congestion-control random-detect forward-nonecn\n",
     );
-    let above: Vec<String> = ABOVE_DATA.iter().map(u8::to_string).collect();
-    let mut classes = vec![("FS-CONTROL".to_owned(), above.join(","), queues.control)];
+    text += plan.loses();
+    text += "checkpoint flowsieve\nconfigure terminal\n";
+    let alone = plan.marks_alone();
+    // Marks alone are for the queue of all traffic that no class takes.
+    let queues = match alone {
+        true => Queues { data: vec![0], ..Queues::default() },
+        false => plan.queues(&FREE, &[], "")?,
+    };
+    let mut classes = Vec::new();
+    for (dscps, queue) in &queues.kept {
+        let dscps: Vec<String> = dscps.iter().map(u8::to_string).collect();
+        classes.push((format!("FS-KEPT-{queue}"), dscps.join(","), *queue));
+    }
     for (at, (dscp, &queue)) in plan.dscps.iter().zip(&queues.data).enumerate() {
         classes.push((format!("FS-{at}"), dscp.to_string(), queue));
     }
     for (class, dscps, _) in &classes {
         let _ = writeln!(text, "class-map type qos match-any {class}\n  match dscp {dscps}");
     }
-    let _ = writeln!(text, "policy-map type qos FS-IN");
-    for (class, _, queue) in &classes {
-        let _ = writeln!(text, "  class {class}\n    set qos-group {queue}");
+    if !alone {
+        text += "policy-map type qos FS-IN\n";
+        for (class, _, queue) in &classes {
+            let _ = writeln!(text, "  class {class}\n    set qos-group {queue}");
+        }
+        let _ = writeln!(text, "  class class-default\n    set qos-group {}", queues.data[plan.unmarked]);
     }
-    let _ = writeln!(text, "  class class-default\n    set qos-group {}", queues.data[plan.unmarked]);
-    let speeds = plan.by_speed();
-    for (of, _) in &speeds {
-        let _ = writeln!(text, "policy-map type queuing {}", policy(of));
-        let first = [queues.control].into_iter().chain(queues.data.iter().copied());
-        for (level, queue) in (1..).zip(first) {
-            let class = if queue == 0 { "c-out-8q-q-default".to_owned() } else { format!("c-out-8q-q{queue}") };
-            let _ = writeln!(text, "  class type queuing {class}\n    priority level {level}");
-            if queue != queues.control {
-                let _ = writeln!(text, "    {}", random_detect(of));
+    for (of, ports) in plan.by_speed() {
+        let policy = format!("FS-{}-{}", Speed(of.rate_bps), of.marks_from_bytes);
+        let _ = writeln!(text, "policy-map type queuing {policy}");
+        // A policy names all eight queues of a port.
+        for queue in FREE.iter().rev() {
+            let class = if *queue == 0 { "c-out-8q-q-default".to_owned() } else { format!("c-out-8q-q{queue}") };
+            let served = match classes.iter().position(|(.., used)| used == queue) {
+                Some(before) => format!("priority level {}", before + 1),
+                None => format!("bandwidth remaining percent {}", if alone && *queue == 0 { 100 } else { 0 }),
+            };
+            let _ = writeln!(text, "  class type queuing {class}\n    {served}");
+            if queues.data.contains(queue) {
+                // A step at K.
+                let k = of.marks_from_bytes.div_ceil(1_000);
+                let _ = writeln!(
+                    text,
+                    "    random-detect minimum-threshold {k} kbytes maximum-threshold {k} kbytes drop-probability 100 weight \
+                     0 ecn"
+                );
             }
         }
-    }
-    for (of, ports) in &speeds {
         for port in ports {
-            let _ = writeln!(
-                text,
-                "interface {}\n  service-policy type qos input FS-IN\n  service-policy type queuing output {}",
-                port.name,
-                policy(of)
-            );
+            let _ = writeln!(text, "interface {}", port.name);
+            if !alone {
+                text += "  service-policy type qos input FS-IN\n";
+            }
+            let _ = writeln!(text, "  service-policy type queuing output {policy}");
         }
     }
     Ok(text)
-}
-
-/// Marks in the queue of all traffic that no class takes. A policy names all eight queues of a port.
-fn marks_alone(plan: &Plan) -> String {
-    let mut text = String::from(
-        "! Marks in the default queue for Cisco NX-OS (Nexus 9000), from Flowsieve. Thresholds are whole kilobytes, rounded up.\n\
-         ! Packets without ECN are dropped above them, unless `congestion-control random-detect forward-nonecn` is set.\n",
-    );
-    for (of, ports) in plan.by_speed() {
-        let _ = writeln!(text, "policy-map type queuing {}", policy(of));
-        for queue in (1..8).rev() {
-            let _ = writeln!(text, "  class type queuing c-out-8q-q{queue}\n    bandwidth remaining percent 0");
-        }
-        let _ = writeln!(
-            text,
-            "  class type queuing c-out-8q-q-default\n    bandwidth remaining percent 100\n    {}",
-            random_detect(of)
-        );
-        for port in ports {
-            let _ = writeln!(text, "interface {}\n  service-policy type queuing output {}", port.name, policy(of));
-        }
-    }
-    text
-}
-
-/// A step at K.
-fn random_detect(of: &Port) -> String {
-    let kilobytes = of.marks_from_bytes.div_ceil(1_000);
-    format!(
-        "random-detect minimum-threshold {kilobytes} kbytes maximum-threshold {kilobytes} kbytes drop-probability 100 weight 0 \
-         ecn"
-    )
-}
-
-fn policy(of: &Port) -> String {
-    format!("FS-{}-{}", Speed(of.rate_bps), of.marks_from_bytes)
 }

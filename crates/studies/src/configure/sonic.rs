@@ -1,11 +1,11 @@
 //! SONiC's `config_db.json`. Every value is a string. What its YANG models take, and what its agents refuse of that, is
 //! in docs/operate/configuration.md.
 
-use crate::configure::{ABOVE_DATA, Plan, Port, Refused, Speed};
+use crate::configure::{Lossless, Plan, Port, Refused, Speed};
 use serde_json::{Map, Value, json};
 
-/// Queues without priority flow control in the default template, which holds 3 and 4. 7 has no buffer profile there.
-const FREE: [u8; 5] = [0, 1, 2, 5, 6];
+/// Queues with a buffer profile in the default template, which gives 3 and 4 priority flow control.
+const QUEUES: [u8; 7] = [0, 1, 2, 3, 4, 5, 6];
 
 /// Code points of lossless traffic in the default template, each with the class and the queue of the same number.
 const LOSSLESS: [u8; 2] = [3, 4];
@@ -17,39 +17,53 @@ const THRESHOLDS: (u64, u64) = (1, (1 << 31) - 1);
 const NAME: &str = "FLOWSIEVE";
 
 pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
-    let more = ", or --queues-of-port 0,1,2,3,4,5,6,7 where no traffic is lossless and 7 has a buffer profile";
     plan.check_thresholds(THRESHOLDS)?;
-    if plan.marks_alone() {
-        return marks_alone(plan);
-    }
-    let queues = plan.queues(&FREE, more)?;
     // Flow control acts on a queue. Lossless traffic that left its queue would be dropped where it was paused before.
-    let offered = plan.queues_of_port.as_deref().unwrap_or(&FREE);
-    let lossless: Vec<u8> = LOSSLESS.into_iter().filter(|queue| !offered.contains(queue)).collect();
-    // All 64 are listed: what a map leaves out keeps the class of the map before.
-    let class = |dscp: u8| match plan.dscps.iter().position(|&of| of == dscp) {
-        Some(at) => queues.data[at],
-        None if ABOVE_DATA.contains(&dscp) => queues.control,
-        None if lossless.contains(&dscp) => dscp,
-        None => queues.data[plan.unmarked],
+    let offered = plan.queues_of_port.as_deref().unwrap_or_default();
+    let has_none = plan.others.lossless == Lossless::None;
+    let lossless: Vec<u8> = LOSSLESS.into_iter().filter(|queue| !has_none && !offered.contains(queue)).collect();
+    let free: Vec<u8> = QUEUES.into_iter().filter(|queue| !lossless.contains(queue)).collect();
+    let more = match plan.others.lossless {
+        Lossless::Above => ", or --lossless behind, or --lossless none where PFC is off",
+        Lossless::Behind => ", or --lossless none where PFC is off",
+        Lossless::None => ", or --queues-of-port 0,1,2,3,4,5,6,7 where 7 has a buffer profile",
     };
-    let classes: Map<_, _> = (0..64).map(|dscp| (dscp.to_string(), json!(class(dscp).to_string()))).collect();
-    let used = || queues.data.iter().chain([&queues.control]).chain(&lossless);
-    let own: Map<_, _> = used().map(|queue| (queue.to_string(), json!(queue.to_string()))).collect();
+    let alone = plan.marks_alone();
+    let queues = plan.queues(&free, &lossless, more)?;
     let (mut of_ports, mut of_queues, mut profiles) = (Map::new(), Map::new(), Map::new());
     for (of, ports) in plan.by_speed() {
         let profile = profile(of);
-        profiles.insert(profile.clone(), marks(of));
+        profiles.insert(profile.clone(), marks(plan, of));
         for port in ports {
             let maps = json!({ "dscp_to_tc_map": NAME, "tc_to_queue_map": NAME });
             of_ports.insert(port.name.clone(), maps);
             for queue in &queues.data {
-                let entry = json!({ "scheduler": NAME, "wred_profile": profile });
+                let entry = match alone {
+                    // Maps and schedulers stay as they are.
+                    true => json!({ "wred_profile": profile }),
+                    false => json!({ "scheduler": NAME, "wred_profile": profile }),
+                };
                 of_queues.insert(format!("{}|{queue}", port.name), entry);
             }
-            of_queues.insert(format!("{}|{}", port.name, queues.control), json!({ "scheduler": NAME }));
+            for (_, queue) in &queues.kept {
+                of_queues.insert(format!("{}|{queue}", port.name), json!({ "scheduler": NAME }));
+            }
         }
     }
+    if alone {
+        return Ok(format!("{:#}\n", json!({ "WRED_PROFILE": profiles, "QUEUE": of_queues })));
+    }
+    // All 64 are listed: what a map leaves out keeps the class of the map before.
+    let others = || queues.kept.iter().chain(&queues.behind);
+    let class = |dscp: u8| match plan.dscps.iter().position(|&of| of == dscp) {
+        Some(at) => queues.data[at],
+        None => {
+            others().find(|(dscps, _)| dscps.contains(&dscp)).map_or(queues.data[plan.unmarked], |(_, queue)| *queue)
+        }
+    };
+    let classes: Map<_, _> = (0..64).map(|dscp| (dscp.to_string(), json!(class(dscp).to_string()))).collect();
+    let used = queues.data.iter().chain(others().map(|(_, queue)| queue));
+    let own: Map<_, _> = used.map(|queue| (queue.to_string(), json!(queue.to_string()))).collect();
     let database = json!({
         "DSCP_TO_TC_MAP": { NAME: classes },
         "TC_TO_QUEUE_MAP": { NAME: own },
@@ -62,26 +76,13 @@ pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
     Ok(format!("{database:#}\n"))
 }
 
-/// Marks in each queue that may be used, under the maps and schedulers that are there.
-fn marks_alone(plan: &Plan) -> Result<String, Refused> {
-    let free = plan.free(&FREE)?;
-    let (mut of_queues, mut profiles) = (Map::new(), Map::new());
-    for (of, ports) in plan.by_speed() {
-        profiles.insert(profile(of), marks(of));
-        for (port, queue) in ports.iter().flat_map(|port| free.iter().map(move |queue| (port, queue))) {
-            of_queues.insert(format!("{}|{queue}", port.name), json!({ "wred_profile": profile(of) }));
-        }
-    }
-    Ok(format!("{:#}\n", json!({ "WRED_PROFILE": profiles, "QUEUE": of_queues })))
-}
-
 /// At most 32 characters: letters, digits, `-` and `_`.
 fn profile(of: &Port) -> String {
     format!("{NAME}_{}_{}", Speed(of.rate_bps), of.marks_from_bytes)
 }
 
-/// A step at K. Packets that cannot be marked are not dropped there, as `wred_*_enable` stays false.
-fn marks(of: &Port) -> Value {
+/// A step at K. With `wred_*_enable` packets that cannot be marked are dropped there; without it some chips mark nothing.
+fn marks(plan: &Plan, of: &Port) -> Value {
     let mut fields = Map::new();
     fields.insert("ecn".to_owned(), json!("ecn_all"));
     for colour in ["green", "yellow", "red"] {
@@ -89,7 +90,7 @@ fn marks(of: &Port) -> Value {
         fields.insert(format!("{colour}_min_threshold"), json!(threshold));
         fields.insert(format!("{colour}_max_threshold"), json!(threshold));
         fields.insert(format!("{colour}_drop_probability"), json!("100"));
-        fields.insert(format!("wred_{colour}_enable"), json!("false"));
+        fields.insert(format!("wred_{colour}_enable"), json!((!plan.others.without_wred).to_string()));
     }
     Value::Object(fields)
 }

@@ -1,6 +1,6 @@
 //! Batches of Linux' `tc`: strict bands of `ets`, each with `red` as a step.
 
-use crate::configure::{ABOVE_DATA, Plan, Refused};
+use crate::configure::{Plan, Refused, in_order};
 use std::fmt::Write;
 
 /// `red` takes thresholds of 32 bits; its limit has to hold four of them.
@@ -15,20 +15,23 @@ const PACKET: u64 = 1_500;
 pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
     plan.check_thresholds(THRESHOLDS)?;
     let data = plan.dscps.len();
-    // Linux numbers bands from the first served: it has as many as are wanted, up to 16.
-    let bands = data + 1;
+    // Linux numbers bands from the first served: it has as many as are wanted, up to 16. The network's control is first.
+    let control = Some((plan.control(), u8::MAX)).filter(|(dscps, _)| !dscps.is_empty());
+    let kept = in_order(plan.others.kept.iter().cloned().chain(control).collect());
+    let bands = data + kept.len();
     if bands > 16 {
-        return Err(Refused::Queues { data, free: 16, more: "" });
+        return Err(Refused::Queues { data, most: 16 - kept.len(), more: "" });
     }
     let mut text = String::from(
         "# Strict bands and marks by band, from Flowsieve: tc -batch tc.batch\n\
-         # The first band is for DSCP 46, 48 and 56. Packets of no filter have the band of the map.\n",
+         # The first band is for DSCP 46, 48 and 56, unless they are kept elsewhere. Packets of no filter have the band of the\n\
+         # map.\n",
     );
     if plan.marks_alone() {
         text = String::from("# Marks by the length of the queue, from Flowsieve: tc -batch tc.batch\n");
     }
-    // Bands are numbered from 0 here, and control has the first.
-    let unmarked = plan.unmarked + 1;
+    // Bands are numbered from 0 here.
+    let unmarked = plan.unmarked + kept.len();
     for port in &plan.ports {
         let (name, k) = (&port.name, port.marks_from_bytes);
         let priomap = vec![unmarked.to_string(); 16].join(" ");
@@ -45,21 +48,24 @@ pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
             text,
             "qdisc replace dev {name} root handle 1: ets bands {bands} strict {bands} priomap {priomap}"
         );
-        for band in 2..=bands {
+        for band in kept.len() + 1..=bands {
             let _ = writeln!(text, "qdisc replace dev {name} parent 1:{band:x} handle {:x}: {red}", 0x10 + band);
         }
-        let to = |dscp: u8, band: usize, text: &mut String| {
+        let of_kept = kept.iter().map(|(dscps, _)| &dscps[..]);
+        let of_band = (1..).zip(of_kept.chain(plan.dscps.chunks(1)));
+        let filters = of_band.flat_map(|(band, dscps)| dscps.iter().map(move |dscp| (band, dscp)));
+        // A filter with a number is replaced by a second load. The first table of a root is 800, the next 801.
+        for (number, (band, dscp)) in (1..).zip(filters) {
             // The DSCP is the upper six bits of the byte.
-            let byte = dscp << 2;
+            let (byte, number): (u8, u32) = (dscp << 2, number);
             let _ = writeln!(
                 text,
-                "filter add dev {name} parent 1: protocol ip prio 1 u32 match ip tos {byte:#04x} 0xfc flowid 1:{band:x}\n\
-                 filter add dev {name} parent 1: protocol ipv6 prio 2 u32 match ip6 priority {byte:#04x} 0xfc flowid \
-                 1:{band:x}"
+                "filter replace dev {name} parent 1: protocol ip prio 1 handle 800::{number:x} u32 match ip tos {byte:#04x} \
+                 0xfc flowid 1:{band:x}\n\
+                 filter replace dev {name} parent 1: protocol ipv6 prio 2 handle 801::{number:x} u32 match ip6 priority \
+                 {byte:#04x} 0xfc flowid 1:{band:x}"
             );
-        };
-        ABOVE_DATA.iter().for_each(|&dscp| to(dscp, 1, &mut text));
-        (2..).zip(&plan.dscps).for_each(|(band, &dscp)| to(dscp, band, &mut text));
+        }
     }
     Ok(text)
 }

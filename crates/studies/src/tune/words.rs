@@ -385,7 +385,10 @@ impl Tuned {
         text += "| `compared`, `screened` | the results of the steps before |\n| `tune.json` | all of this as data |\n";
         for file in &self.configuration {
             let what = match &file.refused {
-                None => "configuration; try it on one rack first".to_owned(),
+                None => {
+                    let first = "configuration; try it on one rack first".to_owned();
+                    [first].iter().chain(&file.notes).cloned().collect::<Vec<_>>().join("; ")
+                }
                 Some(why) => format!("not written: {why}"),
             };
             let _ = writeln!(text, "| `{}` | {what} |", file.file);

@@ -126,9 +126,10 @@ pub fn computed(
 }
 
 pub(super) fn by_model(args: &Tune) -> Result<(), Error> {
-    let (ports, existing, out) = (args.ports.ports(), Existing::replaced(args.ports.replace), args.out());
+    let (ports, existing, out) = (args.ports.ports()?, Existing::replaced(args.ports.replace), args.out());
     if ports.is_some() {
-        for path in System::ALL.map(|system| out.join(system.file())) {
+        let files = System::ALL.into_iter().flat_map(|system| [system.file().to_owned(), system.rollback_file()]);
+        for path in files.map(|file| out.join(file)) {
             check_new(&path, existing).map_err(failed(&path))?;
         }
     } else if args.out.is_some() || args.ports.replace {
