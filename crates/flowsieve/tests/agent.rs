@@ -64,6 +64,13 @@ host s \"$F\" agent tag s0 recommendation --message turn > tag.txt
 host c python3 ask.py 0
 host s \"$F\" agent status s0 --sizes sizes-web.csv > status.txt
 host s \"$F\" agent status s0 --sizes sizes-web.csv --json > status.json
+nsenter --net=/run/netns/s \"$F\" agent control s0 --by awafs --every 1s --window 60s --message turn --rate 1Gbps > control.txt 2> following.txt & control=$!
+until grep -q follow following.txt; do sleep 0.05; done
+host c python3 ask.py 0
+sleep 1.5
+kill -INT $control
+wait $control
+host s \"$F\" agent status s0 --json > followed.json
 host s \"$F\" agent tag s0 recommendation --copy-outer > copy.txt
 host s \"$F\" agent detach s0 > detach.txt
 host s \"$F\" agent detach s0 > again.txt 2>&1 && exit 1
@@ -137,6 +144,13 @@ fn agent__records_tags_is_judged_and_goes() {
     // They are the very messages of the record: chance plays no part.
     assert!(of["judgement"]["apart"].as_f64().is_some_and(|apart| apart < 1.5), "{of:#}");
     assert!(read("status.txt").contains("Shares are as predicted: 0."), "{}", read("status.txt"));
+    // AWAFS's thresholds are the tenths of what ended, and stay when the controller has gone.
+    assert!(read("control.txt").contains(" messages; thresholds "), "{}", read("control.txt"));
+    let followed: Value = serde_json::from_str(&read("followed.json")).expect("JSON");
+    let above = |of: &Value| {
+        of["queues"].as_array().map(|all| all.iter().map(|it| it["above_bytes"].clone()).collect::<Vec<_>>())
+    };
+    assert!(above(&followed[0]) != above(of) && followed[0]["attached"] == true, "{followed:#}");
     assert_eq!(read("detach.txt").lines().count(), 2, "tag and copy");
     assert!(read("again.txt").starts_with("error: s0: no agent is attached; expected"), "{}", read("again.txt"));
     assert_eq!((read("after.txt").as_str(), read("pins.txt").as_str()), ("s0: no agent is attached\n", ""));

@@ -130,6 +130,7 @@ const EXAMPLES: &[(&str, As)] = &[
     ),
     ("flowsieve agent tag eth0 recommendation --dry-run", By("agent.rs", "--dry-run")),
     ("flowsieve agent tag eth0 recommendation --percent 5", By("agent.rs", "\"--percent\"")),
+    ("flowsieve agent control eth0 --by awafs", By("agent.rs", "agent control s0 --by awafs")),
     ("flowsieve agent status eth0 --sizes sizes.csv", By("agent.rs", "agent status s0 --sizes")),
     ("flowsieve agent tag eth0 recommendation --copy-outer", By("agent.rs", "--copy-outer")),
     ("flowsieve agent detach eth0", By("agent.rs", "agent detach s0")),
