@@ -1,6 +1,6 @@
 //! Configuration of switches and hosts for what [`tune`](mod@crate::tune) or a model recommends, at the ports that are named.
 
-use crate::configure::{Listed, Lossless, Others, Plan, Port, System, check};
+use crate::configure::{Listed, Lossless, Marks, Others, Plan, Port, System, check};
 use crate::thresholds::Marking;
 use crate::thresholds::paired::Links;
 use flowsieve_experiment::Error;
@@ -84,7 +84,7 @@ impl Ports {
             }
         }
         let k = |bps| if links.rates_bps.contains(&bps) { links.ecn_threshold_bytes(bps) } else { 0 };
-        let plan = |system| (system, self.plan(system, (&[1], &[35, 11], 0), &k, false));
+        let plan = |system| (system, self.plan(system, (&[1], &[35, 11], 0), (&k, Marks::Step), false));
         let of_lists = self.lists.iter().flat_map(|list| list.systems.iter().copied());
         check(&of_lists.map(plan).collect::<Vec<_>>()).map_err(|refused| wrong(refused.to_string()))
     }
@@ -99,7 +99,7 @@ impl Ports {
         &self,
         system: System,
         (thresholds_bytes, dscps, unmarked): (&[u64], &[u8], usize),
-        k: &dyn Fn(u64) -> u64,
+        (k, marks): (&dyn Fn(u64) -> u64, Marks),
         hosts_are_dctcp: bool,
     ) -> Plan {
         let port = |(name, bps): &(String, u64)| Port { name: name.clone(), rate_bps: *bps, marks_from_bytes: k(*bps) };
@@ -111,6 +111,7 @@ impl Ports {
             unmarked,
             ports: listed.iter().map(port).filter(of_fabric).collect(),
             queues_of_port: self.queues_of_port.clone(),
+            marks,
             hosts_are_dctcp,
             others: self.others.clone(),
         }
@@ -121,7 +122,7 @@ impl Ports {
     pub(crate) fn configure(
         &self,
         of: (&[u64], &[u8], usize),
-        k: impl Fn(u64) -> u64,
+        (k, marks): (impl Fn(u64) -> u64, Marks),
         hosts_are_dctcp: bool,
     ) -> Configured {
         if !of.0.is_empty() && of.1.len() != of.0.len() + 1 {
@@ -129,7 +130,7 @@ impl Ports {
         }
         let (mut written, mut texts) = (Vec::new(), Vec::new());
         for system in System::ALL {
-            let plan = self.plan(system, of, &k, hosts_are_dctcp);
+            let plan = self.plan(system, of, (&k, marks), hosts_are_dctcp);
             let listed = self.of(system);
             let done = match (listed, missing(system)) {
                 (None, Some(expected)) => Err(expected),

@@ -35,6 +35,8 @@ pub struct Plan {
     /// The queues of a port that may be used, by the switch's own numbers. A higher number is served first. `None`: what
     /// the system has free as it is shipped.
     pub queues_of_port: Option<Vec<u8>>,
+    /// How ports mark around K.
+    pub marks: Marks,
     /// Whether hosts send by DCTCP already.
     pub hosts_are_dctcp: bool,
     /// What shares the ports with the data.
@@ -65,6 +67,30 @@ pub enum Lossless {
     Behind,
     /// Nowhere: there is no priority flow control.
     None,
+}
+
+/// How a queue marks around its threshold K.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Marks {
+    /// None below K, all above.
+    #[default]
+    Step,
+    /// Some from 20/65 of K on, half of them at 110/65, and all above: 20, 65 and 110 packets at 10 Gbit/s.
+    Ramp,
+}
+
+impl Marks {
+    /// The ramp's ends, in parts of K.
+    pub(crate) const RAMP: [u64; 3] = [20, 110, 65];
+
+    /// Returns from how many bytes on some packets are marked, and all; and per cent of them just below that.
+    pub fn around(self, k: u64) -> (u64, u64, u32) {
+        let [from, to, of] = Marks::RAMP;
+        match self {
+            Marks::Step => (k, k, 100),
+            Marks::Ramp => ((k * from / of).max(1), k * to / of, 50),
+        }
+    }
 }
 
 /// A switch's port.
@@ -321,10 +347,12 @@ impl Plan {
 
     /// Refuses thresholds beyond `range`.
     fn check_thresholds(&self, range: (u64, u64)) -> Result<(), Refused> {
-        let outside = self.ports.iter().find(|port| !(range.0..=range.1).contains(&port.marks_from_bytes));
-        outside.map_or(Ok(()), |port| {
-            Err(Refused::Threshold { port: port.name.clone(), bytes: port.marks_from_bytes, range })
-        })
+        let ends = self.ports.iter().flat_map(|port| {
+            let (from, to, _) = self.marks.around(port.marks_from_bytes);
+            [(port, from), (port, to)]
+        });
+        let outside = { ends }.find(|(_, bytes)| !(range.0..=range.1).contains(bytes));
+        outside.map_or(Ok(()), |(port, bytes)| Err(Refused::Threshold { port: port.name.clone(), bytes, range }))
     }
 
     /// The ports of each pair of speed and threshold, in their order.

@@ -35,8 +35,10 @@ pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
         let _ = writeln!(text, "qos map traffic-class {queue} to tx-queue {queue}");
     }
     for (of, ports) in plan.by_speed() {
-        let (profile, bytes) =
-            (format!("FLOWSIEVE-{}-{}", Speed(of.rate_bps), of.marks_from_bytes), of.marks_from_bytes);
+        let (profile, (from, to, per_cent)) = (
+            format!("FLOWSIEVE-{}-{}", Speed(of.rate_bps), of.marks_from_bytes),
+            plan.marks.around(of.marks_from_bytes),
+        );
         let _ = writeln!(text, "qos profile {profile}");
         if !alone {
             text += "   qos trust dscp\n";
@@ -48,8 +50,8 @@ pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
         for queue in &queues.data {
             let _ = writeln!(
                 text,
-                "   uc-tx-queue {queue}\n{strict}      random-detect ecn minimum-threshold {bytes} bytes \
-                 maximum-threshold {bytes} bytes max-mark-probability 100 weight 0"
+                "   uc-tx-queue {queue}\n{strict}      random-detect ecn minimum-threshold {from} bytes \
+                 maximum-threshold {to} bytes max-mark-probability {per_cent} weight 0"
             );
         }
         for port in ports {

@@ -57,11 +57,11 @@ pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
             };
             let _ = writeln!(text, "  class type queuing {class}\n    {served}");
             if queues.data.contains(queue) {
-                // A step at K.
-                let k = of.marks_from_bytes.div_ceil(1_000);
+                let (from, to, per_cent) = plan.marks.around(of.marks_from_bytes);
+                let (from, to) = (from.div_ceil(1_000), to.div_ceil(1_000));
                 let _ = writeln!(
                     text,
-                    "    random-detect minimum-threshold {k} kbytes maximum-threshold {k} kbytes drop-probability 100 weight \
+                    "    random-detect minimum-threshold {from} kbytes maximum-threshold {to} kbytes drop-probability {per_cent} weight \
                      0 ecn"
                 );
             }

@@ -81,15 +81,15 @@ fn profile(of: &Port) -> String {
     format!("{NAME}_{}_{}", Speed(of.rate_bps), of.marks_from_bytes)
 }
 
-/// A step at K. With `wred_*_enable` packets that cannot be marked are dropped there; without it some chips mark nothing.
+/// Marks around K. With `wred_*_enable` packets that cannot be marked are dropped there; without it some chips mark nothing.
 fn marks(plan: &Plan, of: &Port) -> Value {
     let mut fields = Map::new();
     fields.insert("ecn".to_owned(), json!("ecn_all"));
     for colour in ["green", "yellow", "red"] {
-        let threshold = of.marks_from_bytes.to_string();
-        fields.insert(format!("{colour}_min_threshold"), json!(threshold));
-        fields.insert(format!("{colour}_max_threshold"), json!(threshold));
-        fields.insert(format!("{colour}_drop_probability"), json!("100"));
+        let (from, to, per_cent) = plan.marks.around(of.marks_from_bytes);
+        fields.insert(format!("{colour}_min_threshold"), json!(from.to_string()));
+        fields.insert(format!("{colour}_max_threshold"), json!(to.to_string()));
+        fields.insert(format!("{colour}_drop_probability"), json!(per_cent.to_string()));
         fields.insert(format!("wred_{colour}_enable"), json!((!plan.others.without_wred).to_string()));
     }
     Value::Object(fields)

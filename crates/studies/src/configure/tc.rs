@@ -33,12 +33,13 @@ pub(crate) fn write(plan: &Plan) -> Result<String, Refused> {
     // Bands are numbered from 0 here.
     let unmarked = plan.unmarked + kept.len();
     for port in &plan.ports {
-        let (name, k) = (&port.name, port.marks_from_bytes);
+        let (name, (k, to, per_cent)) = (&port.name, plan.marks.around(port.marks_from_bytes));
         let priomap = vec![unmarked.to_string(); 16].join(" ");
-        let (limit, burst) = ((4 * k).max(2_000_000), k.div_ceil(PACKET));
+        let (limit, burst) = ((4 * to).max(2_000_000), k.div_ceil(PACKET));
+        let probability = f64::from(per_cent) / 100.0;
         let rate = port.rate_bps.min(MOST_RATE_BPS).div_ceil(1_000);
         let red = format!(
-            "red limit {limit} min {k} max {k} avpkt {PACKET} burst {burst} probability 1.0 bandwidth {rate}kbit ecn nodrop"
+            "red limit {limit} min {k} max {to} avpkt {PACKET} burst {burst} probability {probability:.1} bandwidth {rate}kbit ecn nodrop"
         );
         if plan.marks_alone() {
             let _ = writeln!(text, "qdisc replace dev {name} root handle 1: {red}");

@@ -6,6 +6,7 @@ use super::paired::{self, MTU, Network, Simulated, Site, Trial};
 use super::text::{UNIT, cells_of};
 use super::{Asked, Expected, Method, Queue, Wanted, carried, passed, refused};
 use crate::configuration::{self, Configured, Ports};
+use crate::configure::Marks;
 use flowsieve_core::thresholds::{background, background_time};
 use flowsieve_experiment::Error;
 use flowsieve_schemes::marking_rule;
@@ -273,7 +274,8 @@ impl Advice {
         let dscps: Vec<u8> = self.queues.iter().filter_map(|assigned| assigned.dscp).collect();
         let mark = |bps: u64| self.ecn_thresholds.iter().find(|mark| mark.rate_bps == bps);
         // As in a search that is told nothing else.
-        ports.configure((&self.recommended_bytes, &dscps, 0), |bps| mark(bps).map_or(0, |mark| mark.bytes), false)
+        let k = |bps| mark(bps).map_or(0, |mark| mark.bytes);
+        ports.configure((&self.recommended_bytes, &dscps, 0), (k, Marks::Step), false)
     }
 
     fn text(&self) -> String {

@@ -5,6 +5,7 @@ use super::rollout::Share;
 use super::steps::{Choice, Proof, Tuning, runs, title};
 use super::{Compared, Mark, Tuned, Verdict};
 use crate::configuration::{self, Configured, Ports};
+use crate::configure::Marks;
 use crate::thresholds::dscp;
 
 /// What the steps found.
@@ -127,7 +128,8 @@ fn configured(
         _ => &[],
     };
     let k = |bps| marks.iter().find(|mark| mark.rate_bps == bps).map_or(0, |mark| mark.bytes);
-    ports.configure((bytes, dscps, unmarked), k, hosts_are_dctcp)
+    let marks = if recommended.ramp { Marks::Ramp } else { Marks::Step };
+    ports.configure((bytes, dscps, unmarked), (k, marks), hosts_are_dctcp)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 
 use super::Mark;
 use super::today::{Tags, Today};
+use crate::configure::Marks;
 use crate::thresholds::{Asked, Marking, Method, Wanted};
 use flowsieve_experiment::Error;
 use flowsieve_settings::units::format_size;
@@ -46,6 +47,8 @@ pub struct Candidate {
     pub marking: Marking,
     /// K in per cent of that by the rule.
     pub k_per_cent: u64,
+    /// Whether ports mark in a ramp around K instead of a step.
+    pub ramp: bool,
     /// Whether hosts send, and ports mark, as today.
     pub as_today: bool,
     /// Whether bytes are counted for the life of a connection, and not for each message.
@@ -81,7 +84,16 @@ impl Candidate {
     pub(super) fn one_queue() -> Candidate {
         let (kind, marking) = (Kind::OneQueue, Marking::Queue);
         let name = "one-queue".to_owned();
-        Candidate { name, queues: 1, kind, marking, k_per_cent: 100, as_today: false, by_connection: false }
+        Candidate {
+            name,
+            queues: 1,
+            kind,
+            marking,
+            k_per_cent: 100,
+            ramp: false,
+            as_today: false,
+            by_connection: false,
+        }
     }
 
     /// The same thresholds for the bytes of a connection, as nftables counts.
@@ -95,6 +107,12 @@ impl Candidate {
         Candidate { name: format!("{}-k{k_per_cent}", by_rule.name), k_per_cent, ..by_rule }
     }
 
+    /// The same with a ramp around the rule's K.
+    pub(super) fn with_ramp(&self) -> Candidate {
+        let step = if self.kind == Kind::Today { Candidate::one_queue() } else { self.clone() };
+        Candidate { name: format!("{}-ramp", step.name), ramp: true, ..step }
+    }
+
     /// The same queues over today's hosts and marks.
     pub(super) fn over_todays_hosts(&self) -> Candidate {
         Candidate { name: format!("{}-hosts-as-today", self.name), as_today: true, ..self.clone() }
@@ -102,8 +120,18 @@ impl Candidate {
 
     /// Whether another differs in K alone.
     pub(super) fn differs_in_k(&self, other: &Candidate) -> bool {
+        self.ramp == other.ramp && self.differs_in_marks(other)
+    }
+
+    /// Whether another differs at most in K, and in how ports mark around it.
+    pub(super) fn differs_in_marks(&self, other: &Candidate) -> bool {
         let of = |it: &Candidate| (it.queues, it.marking, it.as_today);
         of(self) == of(other) && same(&self.kind, &other.kind)
+    }
+
+    /// Whether ports mark in a step at the rule's K.
+    pub(super) fn is_by_rule(&self) -> bool {
+        self.k_per_cent == 100 && !self.ramp
     }
 
     /// In words: "the foreground-background thresholds of 4 queues".
@@ -180,11 +208,32 @@ impl Candidate {
     }
 
     fn table(&self, base: &str, own: &str, k: &[(&str, Vec<Mark>)]) -> String {
-        let (name, marking) = (&self.name, self.marking.setting());
+        let name = &self.name;
         let mut text = format!("[schemes.{name}]\nbase = \"{base}\"\n{own}");
         for (place, marks) in k {
-            let marks: Vec<String> = marks.iter().map(Mark::in_words).collect();
-            text += &format!("[schemes.{name}.{place}]\nmarking = \"{marking}\"\necn_threshold_at = {marks:?}\n");
+            text += &format!("[schemes.{name}.{place}]\n{}", self.marks(marks));
+        }
+        text
+    }
+
+    /// The settings of ports that mark at these K.
+    pub(super) fn marks(&self, k: &[Mark]) -> String {
+        let [from, to, of] = Marks::RAMP;
+        let begins = |mark: &Mark| match self.ramp {
+            true => Mark { bytes: mark.bytes * from / of, ..*mark },
+            false => *mark,
+        };
+        let at: Vec<String> = k.iter().map(|mark| begins(mark).in_words()).collect();
+        let marking = match (self.ramp, self.marking) {
+            (false, marking) => marking.setting(),
+            (true, Marking::Queue) => "red-per-queue",
+            (true, Marking::Port) => "red",
+        };
+        let mut text = format!("marking = \"{marking}\"\necn_threshold_at = {at:?}\n");
+        if self.ramp {
+            // The thresholds are `red_min` of each rate, and `red_max` is in proportion; queues are as long as they are.
+            text +=
+                &format!("red_min = \"{from}pkt\"\nred_max = \"{to}pkt\"\nred_probability = 0.5\nred_average = 1\n");
         }
         text
     }

@@ -100,10 +100,10 @@ pub(super) fn choose(candidates: &[Candidate], costs: &[Costs], left: &[usize]) 
     let as_good =
         order.iter().filter(|(it, ratio)| left.contains(&it.candidate) && ratio.value <= best * (1.0 + AS_GOOD));
     let rank = |candidate: &Candidate| {
-        (candidate.queues, candidate.marking != Marking::Queue, candidate.k_per_cent.abs_diff(100))
+        (candidate.queues, candidate.marking != Marking::Queue, candidate.ramp, candidate.k_per_cent.abs_diff(100))
     };
     let chosen = as_good.map(|(it, _)| it.candidate).min_by_key(|&at| rank(&candidates[at]))?;
-    let by_rule = |&at: &usize| candidates[at].k_per_cent == 100 && candidates[at].differs_in_k(&candidates[chosen]);
+    let by_rule = |&at: &usize| candidates[at].is_by_rule() && candidates[at].differs_in_marks(&candidates[chosen]);
     Some(left.iter().copied().find(by_rule).unwrap_or(chosen))
 }
 
@@ -118,7 +118,16 @@ mod tests {
 
     fn candidate(queues: usize, marking: Marking, k_per_cent: u64) -> Candidate {
         let name = format!("{queues}-{k_per_cent}");
-        Candidate { name, queues, kind: Kind::Clusters, marking, k_per_cent, as_today: false, by_connection: false }
+        Candidate {
+            name,
+            queues,
+            kind: Kind::Clusters,
+            marking,
+            k_per_cent,
+            ramp: false,
+            as_today: false,
+            by_connection: false,
+        }
     }
 
     #[test]

@@ -166,7 +166,7 @@ impl<'a> Tuning<'a> {
     /// Refuses a budget that is too small for any answer. One that is not given grows to what an answer takes.
     pub(super) fn settle_budget(&mut self, screened: Option<u32>) -> Result<(), Error> {
         let Effort::Budget { time: budget, is_given } = self.request.effort else { return Ok(()) };
-        let tried = (self.candidates.len() + (WITH_OTHER_K + 1) * K_TRIED.len()) as f64;
+        let tried = (self.candidates.len() + (WITH_OTHER_K + 1) * (K_TRIED.len() + 1)) as f64;
         let samples = screened.map_or(WHOLE_SAMPLES as f64, |every| SAMPLES as f64 / f64::from(every));
         // Next to today's network and the candidate, what lies between them, and the candidate as nftables counts.
         let steps: usize = if self.ground.is_dctcp || self.request.hosts_stay { 0 } else { 2 };
@@ -212,6 +212,7 @@ impl<'a> Tuning<'a> {
                     self.candidates.push(other.with_k(per_cent));
                 }
             }
+            self.candidates.push(other.with_ramp());
         }
         if !self.ground.is_dctcp && !hosts_stay {
             let over = |at: usize| Some(&self.candidates[at]).filter(|it| matches!(it.kind, Kind::Thresholds { .. }));
@@ -266,7 +267,7 @@ impl<'a> Tuning<'a> {
         // A tie in K goes to the rule's, which has to be there for that.
         for at in picked.clone() {
             let it = &self.candidates[at];
-            let by_rule = |other: &Candidate| other.k_per_cent == 100 && other.differs_in_k(it);
+            let by_rule = |other: &Candidate| other.is_by_rule() && other.differs_in_marks(it);
             picked.extend(self.candidates.iter().position(by_rule).filter(|rule| !picked.contains(rule)));
         }
         picked

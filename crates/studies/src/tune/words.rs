@@ -1,7 +1,7 @@
 //! The answer in words: a paragraph that says what to do, then the figures behind it.
 
 use super::candidates::{Candidate, Kind};
-use super::{Change, Compared, Group, Mark, Share, Step, Tuned, Verdict};
+use super::{Change, Compared, Group, Share, Step, Tuned, Verdict};
 use crate::thresholds::Marking;
 use flowsieve_results::Ratio;
 use flowsieve_settings::units::{format_rate, format_size};
@@ -71,7 +71,8 @@ impl Tuned {
             Verdict::Use => format!("Use {}{dctcp}.", self.recommended.with_marks()),
             Verdict::OneQueueOtherK => {
                 let per_cent = self.recommended.k_per_cent;
-                format!("Keep one queue{dctcp}, and mark at {per_cent} % of the K that the rule gives.")
+                let ramp = if self.recommended.ramp { " in a ramp around it, from 31 to 169 %" } else { "" };
+                format!("Keep one queue{dctcp}, and mark at {per_cent} % of the K that the rule gives{ramp}.")
             }
             Verdict::KeepOneQueue => match &self.measured {
                 Some(measured) => {
@@ -243,9 +244,7 @@ impl Tuned {
         if self.marks.is_empty() {
             text += "marks: as today\n";
         } else {
-            let marks: Vec<String> = self.marks.iter().map(Mark::in_words).collect();
-            let _ = writeln!(text, "marking = \"{}\"", self.recommended.marking.setting());
-            let _ = writeln!(text, "ecn_threshold_at = {marks:?}");
+            text += &self.recommended.marks(&self.marks);
         }
         if !self.dscps.is_empty() {
             let dscps: Vec<String> = self.dscps.iter().map(u8::to_string).collect();
@@ -408,6 +407,7 @@ impl Candidate {
             Marking::Port => "by the length of a port",
         };
         let k = match self.k_per_cent {
+            _ if self.ramp => " in a ramp around the rule's K, from 31 to 169 % of it".to_owned(),
             100 => String::new(),
             per_cent => format!(" at {per_cent} % of the rule's K"),
         };

@@ -1,7 +1,7 @@
 //! What is written, read by a reader of each language that knows its rules and nothing of the writer.
 
 use super::readers::{Read, UNTOUCHED, read_eos, read_nftables, read_nxos, read_sonic, read_tc, table};
-use flowsieve_studies::configure::{Lossless, Others, Plan, Port, Refused, System, check};
+use flowsieve_studies::configure::{Lossless, Marks, Others, Plan, Port, Refused, System, check};
 use proptest::prelude::*;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -56,6 +56,7 @@ pub(super) fn three_queues() -> Plan {
         unmarked: 2,
         ports: vec![port("Ethernet0", 25, 150), port("Ethernet4", 25, 150), port("Ethernet48", 100, 600)],
         queues_of_port: None,
+        marks: Marks::Step,
         hosts_are_dctcp: false,
         others: Others::default(),
     }
@@ -233,6 +234,7 @@ pub(super) fn plans() -> impl Strategy<Value = Plan> {
             })
             .collect(),
         queues_of_port: all.then(|| (0..8).collect()),
+        marks: Marks::Step,
         hosts_are_dctcp: false,
         others: Others { lossless, ..Others::default() },
     })
@@ -264,4 +266,24 @@ proptest! {
             prop_assert_eq!(of("original", "ip", threshold), plan.dscps[at + 1]);
         }
     }
+}
+
+/// At 25 Gbit/s K is 243.75 KB, and the ramp is from 75 to 412.5 KB.
+#[test]
+fn write__a_ramp_has_its_two_ends() {
+    let mut plan = three_queues();
+    plan.ports = vec![Port { name: "Ethernet4".to_owned(), rate_bps: 25_000_000_000, marks_from_bytes: 243_750 }];
+    plan.marks = Marks::Ramp;
+    let has = |system: System, line: &str| {
+        let text = system.write(&plan).unwrap();
+        assert!(text.contains(line), "{line}: {text}");
+    };
+    let sonic: Value = serde_json::from_str(&System::Sonic.write(&plan).unwrap()).unwrap();
+    let profile = &sonic["WRED_PROFILE"]["FLOWSIEVE_25G_243750"];
+    let [from, to, share] =
+        ["min_threshold", "max_threshold", "drop_probability"].map(|of| &profile[format!("green_{of}")]);
+    assert_eq!((from, to, share), (&"75000".into(), &"412500".into(), &"50".into()), "{sonic:#}");
+    has(System::Eos, "minimum-threshold 75000 bytes maximum-threshold 412500 bytes max-mark-probability 50 weight 0");
+    has(System::NxOs, "minimum-threshold 75 kbytes maximum-threshold 413 kbytes drop-probability 50 weight 0 ecn");
+    has(System::Tc, "min 75000 max 412500 avpkt 1500 burst 50 probability 0.5");
 }

@@ -3,7 +3,7 @@
 //! A kernel may lack `ets` and `red`. Then `tc` still parses each line, and the kernel's answer is that the kind is unknown.
 //! Filters are checked whole, below a root that nearly every kernel has. Without root or `tc` the test says that it was skipped.
 
-use flowsieve_studies::configure::{Others, Plan, Port, System};
+use flowsieve_studies::configure::{Marks, Others, Plan, Port, System};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::process::{Command, Output};
@@ -37,6 +37,7 @@ fn write__tc_reads_its_batch() {
             unmarked: 0,
             ports: vec![port("lo", gbps, k)],
             queues_of_port: None,
+            marks: Marks::Step,
             hosts_are_dctcp: false,
             others: Others::default(),
         };
