@@ -17,6 +17,8 @@ pub struct Recommendation {
     pub thresholds: Vec<u64>,
     /// A DSCP for each level, the highest first: one more than thresholds.
     pub dscps: Vec<u8>,
+    /// The model of the simulator that recommends them, if the file says it.
+    pub model: Option<u32>,
 }
 
 #[derive(Deserialize)]
@@ -24,6 +26,7 @@ struct Tuned {
     recommended: Candidate,
     #[serde(default)]
     dscps: Vec<u8>,
+    model: Option<u32>,
 }
 
 #[derive(Deserialize)]
@@ -52,15 +55,19 @@ impl Recommendation {
         Recommendation::parse(&text).map_err(wrong)
     }
 
-    fn parse(text: &str) -> Result<Recommendation, String> {
+    /// Reads the text of such a file.
+    ///
+    /// # Errors
+    /// As [`Recommendation::read`], in words.
+    pub fn parse(text: &str) -> Result<Recommendation, String> {
         let expected = "expected the tune.json of a recommendation of thresholds";
-        let tuned: Tuned = serde_json::from_str(text).map_err(|error| format!("{error}; {expected}"))?;
-        let Kind { by, bytes: thresholds } = tuned.recommended.kind;
+        let Tuned { recommended, dscps, model } =
+            serde_json::from_str(text).map_err(|error| format!("{error}; {expected}"))?;
+        let Kind { by, bytes: thresholds } = recommended.kind;
         if by != "thresholds" || thresholds.is_empty() {
             let by: String = by.chars().take(40).collect();
             return Err(format!("it recommends `{by}`, for which hosts tag nothing; {expected}"));
         }
-        let dscps = tuned.dscps;
         if thresholds.len() >= LEVELS || dscps.len() != thresholds.len() + 1 {
             let (dscps, queues) = (dscps.len(), thresholds.len() + 1);
             return Err(format!("{queues} queues and {dscps} DSCPs; expected at most {LEVELS}, and as many of both"));
@@ -70,7 +77,7 @@ impl Recommendation {
         }
         match dscps.iter().find(|&&dscp| !(1..64).contains(&dscp)) {
             Some(dscp) => Err(format!("DSCP {dscp}; expected 1 to 63")),
-            None => Ok(Recommendation { thresholds, dscps }),
+            None => Ok(Recommendation { thresholds, dscps, model }),
         }
     }
 }
@@ -86,7 +93,7 @@ mod tests {
     #[test]
     fn parse__takes_thresholds_and_dscps() {
         let text = tuned(r#"{"by": "thresholds", "rule": "pias", "bytes": [20000, 100000]}"#, "[35, 27, 19]");
-        let found = Recommendation { thresholds: vec![20_000, 100_000], dscps: vec![35, 27, 19] };
+        let found = Recommendation { thresholds: vec![20_000, 100_000], dscps: vec![35, 27, 19], model: None };
         assert_eq!(Recommendation::parse(&text), Ok(found));
     }
 

@@ -162,10 +162,15 @@ fn agent__what_is_wrong_is_one_line_and_changes_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
     recommend(folder.path());
     fs::write(folder.path().join("one.json"), r#"{"recommended": {"kind": {"by": "one-queue"}}}"#).expect("a file");
+    let old = fs::read_to_string(folder.path().join("recommendation/tune.json")).expect("a file");
+    fs::create_dir(folder.path().join("old")).expect("a folder");
+    let old = old.replacen('{', "{\"model\": 12, ", 1);
+    fs::write(folder.path().join("old/tune.json"), old).expect("a file");
     fs::write(folder.path().join("sizes.csv"), "kept").expect("a file");
     for (arguments, says) in [
         (&["agent", "tag", "lo", "no-such-folder"][..], "no-such-folder: No such file"),
         (&["agent", "tag", "lo", "one.json"], "one.json: it recommends `one-queue`"),
+        (&["agent", "tag", "lo", "old"], "old: it is of model 12 of the simulator; expected"),
         (&["agent", "record", "lo"], "sizes.csv: already exists"),
         (&["agent", "record", "lo", "--ports", "web=80"], "expected such as 80=web"),
         (&["agent", "tag", "lo", "recommendation", "--percent", "101"], "101 is not in 0..=100"),

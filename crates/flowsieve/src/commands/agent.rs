@@ -9,8 +9,9 @@ use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use flowsieve_agent::maps::{Conf, RULES};
 use flowsieve_agent::{AgentError, Device, Kind, Pinned, Recommendation, Tagging};
 use flowsieve_experiment::Error;
+use flowsieve_experiment::model::MODEL;
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -138,9 +139,21 @@ fn in_words_of(error: AgentError) -> Error {
     }
 }
 
+/// Reads a recommendation of this model of the simulator: another one's shares are not what would be seen.
+fn recommended(path: &Path) -> Result<Recommendation, Error> {
+    let found = Recommendation::read(path).map_err(in_words_of)?;
+    match found.model {
+        Some(model) if model != MODEL => {
+            let problem = format!("it is of model {model} of the simulator; expected {MODEL}: repeat `flowsieve tune`");
+            Err(Error::File { path: path.display().to_string(), problem })
+        }
+        _ => Ok(found),
+    }
+}
+
 fn tag(args: &Tag) -> Result<(), Error> {
     // What is asked is read before the device is touched.
-    let Recommendation { thresholds, dscps } = Recommendation::read(&args.recommendation).map_err(in_words_of)?;
+    let Recommendation { thresholds, dscps, .. } = recommended(&args.recommendation)?;
     let conf = Conf {
         thresholds,
         dscps,

@@ -7,6 +7,7 @@ use super::{Compared, Mark, Tuned, Verdict};
 use crate::configuration::{self, Configured, Ports};
 use crate::configure::Marks;
 use crate::thresholds::dscp;
+use flowsieve_experiment::model::MODEL;
 
 /// What the steps found.
 pub(super) struct Answer {
@@ -82,6 +83,7 @@ impl Tuning<'_> {
             k_range,
             k_at_end,
             compared: choice.compared,
+            model: MODEL,
             candidates: self.candidates.len(),
             screened: screened.as_ref().ok().copied(),
             not_screened: screened.err(),

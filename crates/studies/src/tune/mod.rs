@@ -239,6 +239,8 @@ pub struct Tuned {
     pub k_at_end: bool,
     /// All that were run whole, by cost.
     pub compared: Vec<Compared>,
+    /// The model of the simulator.
+    pub model: u32,
     /// Number of candidates that were tried at all.
     pub candidates: usize,
     /// Of how many hosts one received flows in the screening; `None` if it was whole.

@@ -1,7 +1,7 @@
 //! `flowsieve agent control`.
 
 use super::record::until;
-use super::{Message, in_words_of};
+use super::{Message, in_words_of, recommended};
 use crate::output::{print, tell};
 use crate::values::{Budget, Rate};
 use clap::{Args, ValueEnum, ValueHint};
@@ -57,7 +57,7 @@ pub(crate) enum Controller {
 }
 
 pub(super) fn control(args: &Control) -> Result<(), Error> {
-    let Recommendation { thresholds, dscps } = Recommendation::read(&args.recommendation).map_err(in_words_of)?;
+    let Recommendation { thresholds, dscps, .. } = recommended(&args.recommendation)?;
     let devices: Vec<Device> =
         args.devices.iter().map(|name| Device::find(name)).collect::<Result<_, _>>().map_err(in_words_of)?;
     let rates = devices.iter().map(|device| rate(device, args.rate)).collect::<Result<Vec<u64>, Error>>()?;
