@@ -78,6 +78,7 @@ impl Tuning<'_> {
             unmarked: are_tagged.then_some(unmarked),
             no_roll_out,
             at_most: self.request.at_most,
+            of_sizes: self.ground.of_sizes.clone(),
             warnings: self.warnings,
             todays_hosts_are_dctcp: self.ground.is_dctcp,
             k_range,

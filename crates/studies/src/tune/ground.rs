@@ -7,7 +7,7 @@ use super::today::Today;
 use super::{Mark, Request};
 use crate::fabric_file::FabricFile;
 use crate::thresholds::paired::{BUFFER_PER_K, Links, sizes};
-use crate::thresholds::{Asked, Wanted};
+use crate::thresholds::{Asked, Column, Wanted};
 use flowsieve_engines::workload::Hosts;
 use flowsieve_engines::{built_in, port_facts};
 use flowsieve_experiment::bundle::failed;
@@ -40,6 +40,8 @@ pub(super) struct Ground {
     pub(super) today: Today,
     /// The lines of `[workload]` for the sizes.
     sizes: String,
+    /// What was taken, joined and left out of an export of sizes.
+    pub(super) of_sizes: Vec<String>,
     pub(super) load: f64,
     pub(super) flows: u64,
     pub(super) links: Links,
@@ -92,6 +94,7 @@ impl Ground {
         let mut ground = Ground {
             today: Today::of(file, are_given)?,
             sizes: relative(&sizes(wanted, &asked, folder)?, wanted, folder)?,
+            of_sizes: wanted.sizes.as_ref().map(Column::notes).transpose()?.unwrap_or_default(),
             load,
             flows: request.flows.unwrap_or(FEWEST as u64),
             links: Links::of(fabric),

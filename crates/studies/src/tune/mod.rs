@@ -229,6 +229,8 @@ pub struct Tuned {
     pub no_roll_out: Option<String>,
     /// The most that the longest flows of hosts that tag may lose, as the user says.
     pub at_most: Option<f64>,
+    /// What the sizes were taken for, joined and left out, if they are an export.
+    pub of_sizes: Vec<String>,
     /// What the runs of the proof warn of.
     pub warnings: Vec<String>,
     /// Whether today's hosts all send by DCTCP and its ports mark.

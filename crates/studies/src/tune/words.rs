@@ -286,6 +286,9 @@ impl Tuned {
         if !self.configuration.is_empty() {
             text += " Only marks by the length of a queue were tried, as configuration has no others.";
         }
+        for note in &self.of_sizes {
+            let _ = write!(text, " Sizes: {note}.");
+        }
         if self.cut_short {
             text += " The budget ended before all was resolved; repeat the command with a larger one to go on.";
         }
