@@ -293,7 +293,7 @@ impl Advice {
             let dscp = dscp.map_or("–".to_owned(), |dscp| dscp.to_string());
             let _ = writeln!(text, "{number:>5}  {dscp:>4}  {sent:>14}  {flows:>13}  {bytes:>8}");
         }
-        text += "DSCPs are for local use (RFC 2474, section 6), none is CS6 or CS7 (RFC 4594); send packets with 0 to the last queue.\n";
+        text += "DSCPs are for local use (RFC 2474, section 6), none is CS6 or CS7 (RFC 4594); packets with 0 go to the first queue.\n";
         let _ = writeln!(
             text,
             "\nall methods, with the models' mean completion time, {UNIT}:\na tandem of M/M/1 queues, and the \
