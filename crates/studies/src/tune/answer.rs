@@ -1,6 +1,7 @@
 //! Puts the answer together: what is recommended, what was found of it, and its configuration.
 
-use super::candidates::{Candidate, Kind};
+use super::candidates::{Candidate, K_TRIED, Kind};
+use super::choose::TIE;
 use super::rollout::Share;
 use super::steps::{Choice, Proof, Tuning, runs, title};
 use super::{Compared, Mark, Tuned, Verdict};
@@ -105,10 +106,12 @@ impl Tuning<'_> {
 fn k_that_does_as_well(compared: &[Compared], recommended: &Candidate) -> (Option<(u64, u64)>, bool) {
     let told = |it: &Compared| it.cost.is_some_and(|cost| cost.is_resolved());
     let tried = || compared.iter().filter_map(|it| Some((it.k_per_cent?, it)));
-    let equal = || tried().filter(|(k, it)| *k == recommended.k_per_cent || !told(it)).map(|(k, _)| k);
+    // Wide intervals alone do not say that K does not matter.
+    let near = |it: &Compared| it.cost.is_some_and(|cost| (cost.value - 1.0).abs() <= TIE);
+    let equal = || tried().filter(|(k, it)| *k == recommended.k_per_cent || !told(it) && near(it)).map(|(k, _)| k);
     let range = equal().min().zip(equal().max()).filter(|(least, most)| least < most);
-    let is_end = |of: Option<u64>| of == Some(recommended.k_per_cent);
-    let at_end = is_end(tried().map(|(k, _)| k).min()) || is_end(tried().map(|(k, _)| k).max());
+    // Others were screened, and were not among the best.
+    let at_end = [K_TRIED.iter().min(), K_TRIED.iter().max()].contains(&Some(&recommended.k_per_cent));
     (range, range.is_none() && at_end && tried().count() > 1)
 }
 
@@ -150,6 +153,9 @@ mod tests {
         // 400 % costs more for certain.
         let tried = [of(100, (1.0, 1.0)), of(50, (0.98, 1.01)), of(200, (0.99, 1.02)), of(400, (1.03, 1.1))];
         assert_eq!(k_that_does_as_well(&tried, &recommended(100)), (Some((50, 200)), false));
+        // Not told, as intervals are wide; but 50 % costs twice as much.
+        let wide = Compared { cost: Some(Ratio { value: 2.0, interval: Some((0.5, 8.0)) }), ..of(50, (0.5, 8.0)) };
+        assert_eq!(k_that_does_as_well(&[of(100, (1.0, 1.0)), wide], &recommended(100)), (None, false));
         // All others cost more, and it is the last that was tried.
         let tried = [of(400, (1.0, 1.0)), of(200, (1.1, 1.2)), of(100, (1.2, 1.3))];
         assert_eq!(k_that_does_as_well(&tried, &recommended(400)), (None, true));

@@ -12,6 +12,9 @@ use flowsieve_results::{Metric, PointSummary, Ratio, SeedStats, Statistic};
 /// A candidate within this share of the best costs as little.
 pub(super) const AS_GOOD: f64 = 0.01;
 
+/// Two K are a tie if the runs do not tell them apart, and their costs are this near: wide intervals alone are no tie.
+pub(super) const TIE: f64 = 0.05;
+
 /// What the overall time is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Overall {
@@ -92,8 +95,8 @@ pub(super) fn are_as_good(costs: &[Costs], left: &[usize], sureness: Sureness) -
 }
 
 /// Chooses: of those that cost at most [`AS_GOOD`] more than the best, the one with the fewest queues; of these one that
-/// marks by queue, as switches do; of these one with K by the rule. What the seeds do not tell from the same at K by the rule
-/// gives way to that: a K that nothing speaks for is not advice.
+/// marks by queue, as switches do; of these one with K by the rule. What is a tie with the same at K by the rule gives way to
+/// that: a K that nothing speaks for is not advice.
 pub(super) fn choose(candidates: &[Candidate], costs: &[Costs], left: &[usize]) -> Option<usize> {
     let order = in_order(costs);
     let best = order.first()?.1.value;
@@ -103,8 +106,10 @@ pub(super) fn choose(candidates: &[Candidate], costs: &[Costs], left: &[usize]) 
         (candidate.queues, candidate.marking != Marking::Queue, candidate.ramp, candidate.k_per_cent.abs_diff(100))
     };
     let chosen = as_good.map(|(it, _)| it.candidate).min_by_key(|&at| rank(&candidates[at]))?;
+    let cost = |at: usize| order.iter().find(|(it, _)| it.candidate == at).map(|(_, ratio)| ratio.value);
+    let is_tie = |at: usize| cost(at).zip(cost(chosen)).is_some_and(|(rule, best)| rule <= best * (1.0 + TIE));
     let by_rule = |&at: &usize| candidates[at].is_by_rule() && candidates[at].differs_in_marks(&candidates[chosen]);
-    Some(left.iter().copied().find(by_rule).unwrap_or(chosen))
+    Some(left.iter().copied().filter(|&at| is_tie(at)).find(by_rule).unwrap_or(chosen))
 }
 
 #[cfg(test)]
@@ -163,6 +168,9 @@ mod tests {
         let seeds = [costs(2, &[10.0, 9.7]), costs(3, &[10.0, 10.0])];
         assert_eq!(choose(&candidates, &seeds, &[2, 3]), Some(3));
         assert_eq!(choose(&candidates, &seeds, &[2]), Some(2), "told from the rule's");
+        // Wide intervals are no tie: the rule's K costs three times as much, in seeds that differ by more.
+        let seeds = [costs(2, &[10.0, 90.0]), costs(3, &[15.0, 540.0])];
+        assert_eq!(choose(&candidates, &seeds, &[2, 3]), Some(2));
         assert_eq!(choose(&candidates, &[costs(0, &[])], &[0]), None);
     }
 }
