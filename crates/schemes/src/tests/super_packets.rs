@@ -41,6 +41,12 @@ fn tag_batch__shares_of_bytes_are_as_counted_in_linux() {
         (batch(45, "middle"), [7.61, 27.54, 46.65, 18.19], [7.64, 28.27, 46.61, 17.48]),
         (batch(11, "first"), [7.48, 29.41, 45.11, 18.00], [7.55, 29.83, 45.25, 17.37]),
         (batch(11, "middle"), [6.00, 30.89, 45.11, 18.00], [6.06, 30.69, 45.81, 17.45]),
+        // A middle lies at 485,804 B, and the threshold was known to three digits.
+        (
+            batch(11, "middle").with(None, "thresholds", &["48.5KB", "485.8KB", "2433KB"][..]),
+            [6.00, 30.13, 45.87, 18.00],
+            [6.06, 30.69, 45.81, 17.45],
+        ),
     ] {
         let shares = shares(&settings);
         for (share, (modelled, counted)) in shares.into_iter().zip(modelled.into_iter().zip(counted)) {
