@@ -9,9 +9,10 @@
 //! message, and bytes are counted by sequence numbers, so that it counts once. Sequence numbers wrap after 4 GB; only
 //! differences of them are taken. No rule tells messages apart that are under way at once on one connection.
 //!
-//! Two rules by idle time have code of their own, since they mean something else. [`message_gap`](crate::taggers::message_gap)
-//! is that of published simulators: what is not acknowledged hinders no beginning, and a retransmission begins a message. The
-//! lab sees an ACK as it leaves the receiver, and datagrams, which have none; so it asks for no acknowledgement either.
+//! Two rules by idle time have code of their own, since they mean something else. `message_gap`, of
+//! [`crate::taggers::message_gap`], is that of published simulators: what is not acknowledged hinders no beginning, and a
+//! retransmission begins a message. The lab sees an ACK as it leaves the receiver, and datagrams, which have none. So it
+//! asks for no acknowledgement either.
 
 use crate::units::Time;
 

@@ -250,7 +250,8 @@ fn unmarked__packets_alone_are_as_in_one_queue_whichever_theirs_is() {
 fn tag_batch__of_a_whole_message_has_the_tag_of_its_first_byte_or_of_its_middle() {
     let of = |rest: &str| {
         let rest = format!(
-            "[network]\nmarking = \"per-queue\"\nbuffer = \"100pkt\"\nqueues = 2\n[schemes.all]\nbase = \"pias\"\n{rest}"
+            "[network]\nmarking = \"per-queue\"\nbuffer = \"100pkt\"\nqueues = 2\n[schemes.all]\nbase = \"pias\"\n\
+             {rest}"
         );
         let seen = planned_and_run(&Case { senders: 3, ..case(rack("10Gbps", "80us"), "all", 2_000_000, &rest) }).1;
         (seen.slowdown, seen.marked, seen.lost)

@@ -122,7 +122,8 @@ mod tests {
             by_middle: bool,
         ) {
             let (piece, thresholds) = (payload * packets, Vec::from_iter(thresholds));
-            let mut tagger = batched(TaggerSpec::Demotion(Demotion { thresholds: thresholds.clone() }), piece, by_middle);
+            let pias = TaggerSpec::Demotion(Demotion { thresholds: thresholds.clone() });
+            let mut tagger = batched(pias, piece, by_middle);
             let (mut seen, mut wanted) = ([0u64; 8], [0u64; 8]);
             for size in sizes {
                 for offset in (0..size).step_by(payload as usize) {
