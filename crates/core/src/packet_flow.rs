@@ -10,9 +10,9 @@
 //! differences of them are taken. No rule tells messages apart that are under way at once on one connection.
 //!
 //! Two rules by idle time have code of their own, since they mean something else. `message_gap`, of
-//! [`crate::taggers::message_gap`], is that of published simulators: what is not acknowledged hinders no beginning, and a
-//! retransmission begins a message. The lab sees an ACK as it leaves the receiver, and datagrams, which have none. So it
-//! asks for no acknowledgement either.
+//! [`crate::taggers::message_gap`], is that of published simulators: what is not acknowledged hinders no beginning, and
+//! a retransmission begins a message. The lab sees an ACK as it leaves the receiver, and datagrams, which have none. So
+//! it asks for no acknowledgement either.
 
 use crate::units::Time;
 

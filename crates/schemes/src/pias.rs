@@ -53,8 +53,8 @@ declare! {
     .silent();
     static TAG_BATCH: Setting<u64> = Setting::size(
         Section::Scheme, "tag_batch", 1_000, 1_000_000_000,
-        "bytes that a host hands to its port in one piece, a super-packet; all its packets have one tag; not given: each \
-         packet has its own; pieces are cut at multiples of it from a message's first byte",
+        "bytes that a host hands to its port in one piece, a super-packet; all its packets have one tag; not given: \
+         each packet has its own; pieces are cut at multiples of it from a message's first byte",
     );
     static TAG_BATCH_BY: Setting<bool> = Setting::choice(
         Section::Scheme, "tag_batch_by", &[("middle", true), ("first", false)],
