@@ -259,10 +259,10 @@ fn tag_batch__of_a_whole_message_has_the_tag_of_its_first_byte_or_of_its_middle(
     let batch =
         |threshold, by| of(&format!("thresholds = [\"{threshold}\"]\ntag_batch = \"1GB\"\ntag_batch_by = \"{by}\""));
     let first = of("tagger = \"fixed\"");
-    assert_eq!([batch("500KB", "first"), batch("1.1MB", "middle")], [first; 2]);
+    assert_eq!([batch("100KB", "first"), batch("1.1MB", "middle")], [first; 2]);
     // Data is below ACKs then, which meet none at these hosts' ports.
-    assert_eq!(batch("500KB", "middle"), of("tagger = \"fixed\"\nfixed_priority = 1"));
-    assert_ne!(of("thresholds = [\"500KB\"]"), first);
+    assert_eq!(batch("100KB", "middle"), of("tagger = \"fixed\"\nfixed_priority = 1"));
+    assert_ne!(of("thresholds = [\"100KB\"]"), first);
 }
 
 #[test]
