@@ -198,6 +198,8 @@ class Settings(TypedDict, total=False):
     misuse_piece: Any
     levels_begin: Any
     network_levels: Any
+    tag_batch: Any
+    tag_batch_by: Any
     thresholds: Any
     host_thresholds: Any
     controller: Any

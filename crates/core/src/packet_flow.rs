@@ -8,6 +8,11 @@
 //! In every rule a message ends only once all bytes before the packet are acknowledged. So a retransmission begins no
 //! message, and bytes are counted by sequence numbers, so that it counts once. Sequence numbers wrap after 4 GB; only
 //! differences of them are taken. No rule tells messages apart that are under way at once on one connection.
+//!
+//! Two rules by idle time have code of their own, since they mean something else. `message_gap`, of
+//! [`crate::taggers::message_gap`], is that of published simulators: what is not acknowledged hinders no beginning, and
+//! a retransmission begins a message. The lab sees an ACK as it leaves the receiver, and datagrams, which have none. So
+//! it asks for no acknowledgement either.
 
 use crate::units::Time;
 

@@ -301,15 +301,18 @@ fn calls_code(point: &Point) -> Result<bool, Error> {
 
 /// Returns the thresholds of the first class of flows that is tagged by thresholds.
 fn thresholds(scheme: &Scheme) -> Vec<u64> {
-    let of = |class: &Class| match &class.tagger {
-        TaggerSpec::Demotion(pias) => Some(pias.thresholds.clone()),
-        TaggerSpec::Climb(params) => Some(params.thresholds.clone()),
-        TaggerSpec::Levels(params) => Some(params.network.clone()),
-        TaggerSpec::KeptLevels(params) => Some(params.thresholds.clone()),
-        TaggerSpec::AgedLevels(params) => Some(params.thresholds.clone()),
-        _ => None,
-    };
-    scheme.classes.iter().find_map(of).unwrap_or_default()
+    fn of(tagger: &TaggerSpec) -> Option<Vec<u64>> {
+        match tagger {
+            TaggerSpec::Demotion(pias) => Some(pias.thresholds.clone()),
+            TaggerSpec::Climb(params) => Some(params.thresholds.clone()),
+            TaggerSpec::Levels(params) => Some(params.network.clone()),
+            TaggerSpec::KeptLevels(params) => Some(params.thresholds.clone()),
+            TaggerSpec::AgedLevels(params) => Some(params.thresholds.clone()),
+            TaggerSpec::Batched(batches) => of(&batches.of),
+            _ => None,
+        }
+    }
+    scheme.classes.iter().find_map(|class| of(&class.tagger)).unwrap_or_default()
 }
 
 /// Flows, one after the other.

@@ -154,6 +154,15 @@ impl Written {
                 let level = fixed_level(&rules.thresholds);
                 Written::new(level, level.into_iter().chain([Fact::Start]))
             }
+            TaggerSpec::Batched(rules) => {
+                let Written { priority, rank } = Written::by(&rules.of, tables)?;
+                // The last piece is shorter, so its middle says the size.
+                let whole = |facts: Vec<Fact>| {
+                    let size = rules.by_middle && facts.contains(&Fact::Before);
+                    facts.into_iter().chain(size.then_some(Fact::Size))
+                };
+                Written::new(whole(priority), whole(rank))
+            }
             TaggerSpec::Bytes(Bytes::Remaining) => Written::new(None, [Fact::Unacknowledged]),
             TaggerSpec::Bytes(Bytes::ToTheEnd) => Written::new(None, [Fact::Before, Fact::Size]),
             TaggerSpec::Bytes(Bytes::Attained) => Written::new(None, [Fact::Before]),

@@ -174,8 +174,8 @@ pub fn give(
     };
     let Some(first) = scheme.classes.iter().find_map(demoting) else {
         let problem = format!("`{}` has no effect on `{}`", key.name, scope.variant());
-        let expected =
-            "a scheme whose hosts demote flows by bytes sent, without `controller` and `message_gap`: base = \"pias\"";
+        let expected = "a scheme whose hosts demote flows by bytes sent, without `controller`, `message_gap` and \
+                        `tag_batch`: base = \"pias\"";
         return Err(scope.error(key, problem).expected(expected));
     };
     // There may be no thresholds yet.

@@ -11,6 +11,7 @@
 use std::num::NonZeroU64;
 
 use flowsieve_core::taggers::aged_levels::AgedLevels;
+use flowsieve_core::taggers::batches::Batches;
 use flowsieve_core::taggers::demotion::Demotion;
 use flowsieve_core::taggers::levels::LevelParams;
 use flowsieve_core::taggers::message_gap::DemotionByGap;
@@ -22,7 +23,7 @@ use crate::messages::MESSAGE_GAP;
 use crate::parts::{QUEUES, TAGGER, TaggerName};
 use crate::thresholds::{Computed, Start, THRESHOLDS, compute, spread};
 use flowsieve_settings::declare;
-use flowsieve_settings::{Section, Setting, SettingsError, SizesOr};
+use flowsieve_settings::{Scope, Section, Setting, SettingsError, SizesOr};
 use flowsieve_sim::scheme::Scheme;
 
 declare! {
@@ -50,6 +51,16 @@ declare! {
          controller; not given: as many as queues",
     )
     .silent();
+    static TAG_BATCH: Setting<u64> = Setting::size(
+        Section::Scheme, "tag_batch", 1_000, 1_000_000_000,
+        "bytes that a host hands to its port in one piece, a super-packet; all its packets have one tag; not given: \
+         each packet has its own; pieces are cut at multiples of it from a message's first byte",
+    );
+    static TAG_BATCH_BY: Setting<bool> = Setting::choice(
+        Section::Scheme, "tag_batch_by", &[("middle", true), ("first", false)],
+        "tag_batch: whether the bytes before the middle of a piece decide on its tag, or those before its first byte",
+    )
+    .with_default(true);
 }
 
 /// Where a level begins, by the names that settings use.
@@ -67,8 +78,9 @@ pub(crate) fn demote(context: &Context<'_>, scheme: &mut Scheme) -> Result<(), S
         match scheme.classes[class].tagger {
             TaggerSpec::AgedLevels(_) => demote_by_age(context, scheme, class)?,
             TaggerSpec::Demotion(_) => demote_by_bytes(context, scheme, class)?,
-            _ => {}
+            _ => continue,
         }
+        batch(scope, &mut scheme.classes[class].tagger)?;
     }
     // Hosts that tag by bytes may be misled by pieces.
     if scope.usual(&TAGGER)? == Some(TaggerName::Demotion) {
@@ -78,6 +90,18 @@ pub(crate) fn demote(context: &Context<'_>, scheme: &mut Scheme) -> Result<(), S
             return Err(scope.invalid(&MISUSE_PIECE, expected));
         }
     }
+    Ok(())
+}
+
+/// Has a tagger tag super-packets, if the settings say so.
+fn batch(scope: &Scope<'_>, tagger: &mut TaggerSpec) -> Result<(), SettingsError> {
+    let Some(bytes) = scope.optional(&TAG_BATCH)?.and_then(NonZeroU64::new) else { return Ok(()) };
+    if matches!(tagger, TaggerSpec::DemotionByGap(_) | TaggerSpec::KeptLevels(_)) {
+        let expected = "none with `message_gap` or controller = \"survival\": these hosts count what each packet sends";
+        return Err(scope.invalid(&TAG_BATCH, expected));
+    }
+    let batches = Batches { of: Box::new(tagger.clone()), bytes, by_middle: scope.read(&TAG_BATCH_BY)? };
+    *tagger = TaggerSpec::Batched(batches);
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 mod es8;
 mod nos2;
 mod sieve;
+mod super_packets;
 
 use flowsieve_core::controllers::thresholds::NetworkParams;
 use flowsieve_core::{ControllerKind, ControllerSpec};

@@ -66,6 +66,8 @@ fn feeds__settings_change_what_is_declared() {
     for (name, given) in [
         ("nos2", ("controller", "equal-split")),
         ("pias", ("message_gap", "500us")),
+        ("pias", ("tag_batch", "1MB")),
+        ("es-8", ("tag_batch", "1MB")),
         ("awafs", ("place_of_thresholds", "host")),
         ("awafs", ("flow_ends", "idle")),
     ] {

@@ -247,6 +247,25 @@ fn unmarked__packets_alone_are_as_in_one_queue_whichever_theirs_is() {
 }
 
 #[test]
+fn tag_batch__of_a_whole_message_has_the_tag_of_its_first_byte_or_of_its_middle() {
+    let of = |rest: &str| {
+        let rest = format!(
+            "[network]\nmarking = \"per-queue\"\nbuffer = \"100pkt\"\nqueues = 2\n[schemes.all]\nbase = \"pias\"\n\
+             {rest}"
+        );
+        let seen = planned_and_run(&Case { senders: 3, ..case(rack("10Gbps", "80us"), "all", 2_000_000, &rest) }).1;
+        (seen.slowdown, seen.marked, seen.lost)
+    };
+    let batch =
+        |threshold, by| of(&format!("thresholds = [\"{threshold}\"]\ntag_batch = \"1GB\"\ntag_batch_by = \"{by}\""));
+    let first = of("tagger = \"fixed\"");
+    assert_eq!([batch("100KB", "first"), batch("1.1MB", "middle")], [first; 2]);
+    // Data is below ACKs then, which meet none at these hosts' ports.
+    assert_eq!(batch("100KB", "middle"), of("tagger = \"fixed\"\nfixed_priority = 1"));
+    assert_ne!(of("thresholds = [\"100KB\"]"), first);
+}
+
+#[test]
 fn own_port__drops_what_neither_it_nor_the_path_holds() {
     let of = |window: u32| {
         let rest = format!("[network]\nnic = \"scheme\"\n[transport]\nmax_window = {window}");

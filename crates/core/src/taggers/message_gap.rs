@@ -175,6 +175,9 @@ impl MessageGap {
 mod tests {
     use super::*;
     use crate::message::Message;
+    use crate::packet_flow::{MessageEnd, PacketFlow, Segment};
+    use proptest::collection::vec;
+    use proptest::prelude::*;
 
     const FLOW: u32 = 7;
 
@@ -250,5 +253,26 @@ mod tests {
             assert!(gap.streams.contains_key(&n.saturating_sub(25)));
         }
         assert!(gap.streams.len() <= 64 && gap.starts.is_empty(), "{}", gap.streams.len());
+    }
+    proptest! {
+        /// Where all is acknowledged before a pause ends and nothing is sent again after one.
+        #[test]
+        fn on_packet__as_the_rule_of_hosts(packets in vec((1..3_000u32, 0..60u64, 0..5u8), 1..100)) {
+            let end = MessageEnd::Idle(Time::from_us(25));
+            let (mut gap, mut flow) = (MessageGap::new(Time::from_us(25)), None);
+            begin(&mut gap, 0, u32::MAX.into(), 0);
+            let (mut high, mut now) = (0u32, 0);
+            for (len, pause, again) in packets {
+                let is_again = again == 0 && high > 0;
+                now += if is_again { pause.min(25) } else { pause };
+                let seq = if is_again { high.saturating_sub(len) } else { high };
+                let len = if is_again { high - seq } else { len };
+                let segment = Segment { now: Time::from_us(now), seq, len, una: high, received: 0 };
+                let flow = flow.get_or_insert_with(|| PacketFlow::new(&segment, 0));
+                let placed = flow.on_segment(end, &segment);
+                prop_assert_eq!(before(&mut gap, 0, seq.into(), now), placed.before);
+                high = high.max(seq + len);
+            }
+        }
     }
 }

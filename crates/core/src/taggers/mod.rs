@@ -5,6 +5,7 @@
 
 pub mod aged_levels;
 pub mod awafs;
+pub mod batches;
 pub mod bytes;
 pub mod climb;
 pub mod cluster;
@@ -61,6 +62,8 @@ catalogue! {
     KeptLevels(kept_levels::KeptLevelParams) => Box<kept_levels::KeptLevels>;
     /// PIAS's levels as a rank, by age within each.
     AgedLevels(aged_levels::AgedLevels) => aged_levels::AgedLevels;
+    /// One of these that tag by the bytes before a packet, with one tag for all packets of a super-packet.
+    Batched(batches::Batches) => Box<batches::Batched>;
     /// A rank by bytes of the message.
     Bytes(bytes::Bytes) => bytes::Bytes;
     /// A rank by the remainder of the predicted size.
