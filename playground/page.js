@@ -18,7 +18,7 @@ const CHOICES = [
     ["buffer", "Buffer in KB", [60, 1200, 60], "360"],
     ["seed", "Seed", [1, 50, 1], "1"],
 ];
-const FLOWS = 60; // of the pictures
+const FLOWS = 30; // of the pictures
 const MANY = 400; // of the answer, for each of its seeds
 const SEEDS = 5;
 const ROWS = 400_000;
@@ -130,20 +130,21 @@ async function show(text) {
         const found = await pictures.ask("trace", { point, seed, rows: ROWS });
         if (mine !== asked) return;
         if (found.error) return refuse(`This does not run: ${found.error}`);
-        traces.push({ ...read(found), label: plan.points[point].label });
+        traces.push({ ...read(found), label: SCHEMES[plan.points[point].scheme] ?? plan.points[point].label });
     }
     $("toml").value = text;
     // The port where packets of the left side wait longest is enlarged on both.
     sides = traces.map((trace, at) => new Side(at, trace, traces[0].busiest));
-    [now, followed] = [0, null];
+    [now, followed] = [Math.max(0, fullest(traces[0]) - 400), null];
     listFlows();
     draw();
+    if (!matchMedia("(prefers-reduced-motion: reduce)").matches) play(true);
     $("answer").textContent = "Play, or choose a flow to follow it.";
     answer(mine, text, plan);
 }
 
 async function answer(mine, text, plan) {
-    const names = plan.points.map((point) => point.label);
+    const names = plan.points.map((point) => SCHEMES[point.scheme] ?? point.label);
     if (plan.points.length < 2) return;
     const own = text === experiment(FLOWS, 1);
     await answers.ready;
@@ -217,11 +218,10 @@ function listFlows() {
         button.textContent = `flow ${flow}`;
         button.style.borderLeft = `12px solid ${colour(flow)}`;
         button.setAttribute("aria-pressed", "false");
+        button.dataset.flow = flow;
         button.addEventListener("click", () => {
-            followed = followed === flow ? null : flow;
-            if (followed !== null) now = start / 1e6;
-            for (const other of $("flows").querySelectorAll("button")) other.setAttribute("aria-pressed", String(other === button && followed !== null));
-            draw();
+            if (followed !== flow) now = start / 1e6;
+            follow(flow);
         });
         const us = (time) => (time === null || time === undefined ? "–" : `${(time / 1e6).toFixed(0)} us`);
         return [button, size(bytes), us(fct), us(right[flow]?.[2])];
@@ -229,9 +229,17 @@ function listFlows() {
     fill($("flows"), ["flow", "size", "FCT left", "FCT right"], rows);
 }
 
-function pause() {
-    playing = false;
-    $("play").textContent = "Play";
+function play(on) {
+    playing = on;
+    $("play").textContent = on ? "Pause" : "Play";
+}
+
+const pause = () => play(false);
+
+function follow(flow) {
+    followed = followed === flow ? null : flow;
+    for (const button of $("flows").querySelectorAll("button")) button.setAttribute("aria-pressed", String(Number(button.dataset.flow) === followed));
+    draw();
 }
 
 const last = () => Math.max(...sides.map((side) => side.trace.last), 1);
@@ -266,9 +274,8 @@ function begin() {
     choices();
     $("play").addEventListener("click", () => {
         if (sides.length === 0) return;
-        playing = !playing;
-        if (playing && now >= last()) now = 0;
-        $("play").textContent = playing ? "Pause" : "Play";
+        if (now >= last()) now = 0;
+        play(!playing);
     });
     for (const of of ["event", "packet"]) {
         $(of).addEventListener("click", () => {

@@ -6,6 +6,12 @@ class Side {
         document.getElementById(`name-${at}`).textContent = trace.label;
         this.flights = new Window(trace.flights);
         this.waiting = new Window(trace.stays.filter((stay) => stay.link === port));
+        // What is drawn at the moment: its middle, and how near a click has to be.
+        this.drawn = [];
+        this.canvas.onclick = ({ offsetX, offsetY }) => {
+            const hit = this.drawn.find(([x, y, near]) => Math.abs(x - offsetX) < near && Math.abs(y - offsetY) < near + 8);
+            if (hit) follow(hit[3]);
+        };
         this.queues = Math.max(1, ...trace.stays.filter((stay) => stay.link === port).map((stay) => stay.queue + 1));
     }
 
@@ -32,6 +38,7 @@ class Side {
         const [ink, line, soft] = ["--ink", "--line", "--soft"].map((name) => style.getPropertyValue(name));
         to.setTransform(scale, 0, 0, scale, 0, 0);
         to.clearRect(0, 0, width, height);
+        this.drawn = [];
         const places = this.places(width);
         const inFlight = this.flights.at(now);
         const waiting = this.waiting.at(now);
@@ -66,6 +73,7 @@ class Side {
             to.beginPath();
             to.arc(x + (u - x) * share + off, y + (v - y) * share, kind === 2 || length < 200 ? 2.5 : 5, 0, 7);
             to.fill();
+            this.drawn.push([x + (u - x) * share + off, y + (v - y) * share, 8, flow]);
             if (marked) {
                 to.strokeStyle = "#d22";
                 to.lineWidth = 2;
@@ -73,7 +81,7 @@ class Side {
             }
         }
         to.globalAlpha = 1;
-        this.drawPort(to, { now, width, height, waiting, followed, ink, line });
+        this.drawPort(to, { width, height, waiting, followed, ink, line });
         this.say(now, followed, waiting);
     }
 
@@ -94,15 +102,23 @@ class Side {
             to.fillStyle = ink;
             to.fillText(`Q${queue}`, 8, y + each / 2 + 2);
             const own = waiting.filter((stay) => stay.queue === queue).sort((one, other) => one.end - other.end);
+            // As wide as they are long, or as narrow as it takes for all to be seen.
+            const bytes = own.reduce((sum, stay) => sum + stay.length, 0);
+            const each_byte = Math.min(1 / 100, (width - 60 - own.length) / Math.max(bytes, 1));
             let x = width - 10;
             for (const stay of own) {
-                const wide = Math.max(3, stay.length / 100);
+                const wide = Math.max(1, stay.length * each_byte);
                 x -= wide + 1;
                 if (x < 46) break;
                 to.globalAlpha = followed === null || followed === stay.flow ? 1 : 0.2;
                 to.fillStyle = colour(stay.flow);
                 to.fillRect(x, y + 3, wide, each - 10);
-                if (stay.marked || stay.lost) {
+                if (stay.marked && wide <= 5) {
+                    to.fillStyle = "#d22";
+                    to.fillRect(x, y + 1, wide, 3);
+                }
+                this.drawn.push([x + wide / 2, y + each / 2, wide / 2 + 1, stay.flow]);
+                if ((stay.marked || stay.lost) && wide > 5) {
                     to.strokeStyle = stay.lost ? ink : "#d22";
                     to.lineWidth = 2;
                     to.strokeRect(x, y + 3, wide, each - 10);

@@ -43,6 +43,18 @@ function busiest(stays) {
     return [...waits].reduce((one, other) => (other[1] > one[1] ? other : one), [0, -1])[0];
 }
 
+/** When most bytes wait at its port. */
+function fullest({ stays, busiest }) {
+    const steps = stays.filter(({ link }) => link === busiest).flatMap(({ begin, end, length }) => [[begin, length], [end, -length]]);
+    steps.sort((one, other) => one[0] - other[0]);
+    let [bytes, most, when] = [0, 0, 0];
+    for (const [time, change] of steps) {
+        bytes += change;
+        if (bytes > most) [most, when] = [bytes, time];
+    }
+    return when;
+}
+
 /** Those of a sorted list that a time lies in; it moves forward cheaply, and backward by beginning anew. */
 class Window {
     constructor(list) {

@@ -8,8 +8,8 @@ pub(crate) mod refusals;
 pub use facts::{PortFacts, port_facts};
 pub(crate) use refusals::need_coflows;
 
-use crate::flow_level;
 use crate::drawn::Drawn;
+use crate::flow_level;
 use crate::follow::{self, Follower, Hop};
 use crate::foreign;
 use crate::memory;
