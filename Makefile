@@ -1,7 +1,7 @@
 # What a person needs of Flowsieve in addition to cargo: `make help` says it. How is in scripts/.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: run lab lab-compare lab-applications agent test test-all test-random test-cluster race generate wheel wheel-release bench fuzz doc book pictures pages prose clean help
+.PHONY: run lab lab-compare lab-applications agent test test-all test-random test-cluster race generate wheel wheel-release bench fuzz doc book playground pictures pages prose clean help
 
 # Everything is built with the versions of Cargo.lock, or not at all.
 CARGO := cargo
@@ -89,6 +89,10 @@ book: ## build docs/ as a book into target/book, with search; brings mdBook if i
 	@scripts/setup.sh
 	@scripts/book.sh
 	@echo target/book/index.html
+
+playground: ## build the playground into target/playground/index.html: the simulator in one page for a browser
+	@scripts/setup.sh
+	@scripts/playground.sh
 
 pictures: ## draw the pictures of docs/ anew: two minutes
 	@scripts/setup.sh test

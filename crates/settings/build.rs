@@ -14,7 +14,9 @@ const EXTENSIONS: [&str; 5] = ["csv", "json", "md", "toml", "txt"];
 fn main() -> io::Result<()> {
     let variable = |name: &str| std::env::var_os(name).map(PathBuf::from).ok_or_else(|| io::Error::other(name));
     let mut names: Vec<(String, PathBuf)> = Vec::new();
-    for folder in FOLDERS {
+    // A page of the browser carries no measurements of papers.
+    let is_page = std::env::var("CARGO_CFG_TARGET_FAMILY").is_ok_and(|family| family == "wasm");
+    for folder in &FOLDERS[..if is_page { 1 } else { FOLDERS.len() }] {
         let root = variable("CARGO_MANIFEST_DIR")?.join("../..").join(folder).canonicalize()?;
         println!("cargo::rerun-if-changed={}", root.display());
         let mut files = Vec::new();

@@ -7,6 +7,7 @@
 
 mod classes;
 mod coflow_weights;
+mod drawn;
 mod flow_level;
 pub mod follow;
 mod foreign;
@@ -29,6 +30,7 @@ use flowsieve_schemes::{Entry, SchemeFile};
 use flowsieve_settings::Key;
 use flowsieve_sim::topology::FABRIC_SETTINGS;
 
+pub use drawn::{Drawn, DrawnLink};
 pub use flow_level::FlowRates;
 pub use setup::Setup;
 pub use simulator::{Packets, PortFacts, check_name, flows, port_facts};

@@ -8,6 +8,7 @@ pub(crate) mod refusals;
 pub use facts::{PortFacts, port_facts};
 pub(crate) use refusals::need_coflows;
 
+use crate::drawn::Drawn;
 use crate::flow_level;
 use crate::follow::{self, Follower, Hop};
 use crate::foreign;
@@ -23,7 +24,7 @@ use flowsieve_core::{TaggerSpec, Time};
 use flowsieve_experiment::document;
 use flowsieve_experiment::engine::{self, Engine, Needed, OnProgress, Progress, Reading, TagFeeds, Threads, TraceSize};
 use flowsieve_experiment::{Error, Point, SchemeText};
-use flowsieve_record::PointResult;
+use flowsieve_record::{PointResult, TraceSink};
 use flowsieve_results::timeline::Timeline;
 use flowsieve_results::{CallCost, SchemeInfo, TraceFiles};
 use flowsieve_schemes::feeds::Feeds;
@@ -100,6 +101,28 @@ impl Packets {
     /// Lets schemes name taggers and controllers of this program.
     pub fn with_program(self, program: Arc<dyn Program>) -> Packets {
         Packets { program: Some(program), ..self }
+    }
+
+    /// Carries out a point with the packets at every link, up to so many, and says what the fabric is. A trace that ends
+    /// early is no fault.
+    ///
+    /// # Errors
+    /// As [`Engine::run`].
+    pub fn traced(
+        &self,
+        point: &Point,
+        seed: u64,
+        most: u64,
+        sink: &mut dyn TraceSink,
+    ) -> Result<(PointResult, Drawn), Error> {
+        let run = self.run_of(point, seed)?;
+        let fabric = &run.setup.fabric;
+        let links = (0..fabric.links.len() as u32).collect();
+        let tracing = Tracing { links, span: Time::ZERO..Time::NEVER, most };
+        let result = run.with_run_spec(&mut engine::go_on, |run_spec, progress| {
+            flowsieve_sim::run_traced(run_spec, None, &tracing, sink, progress).map_err(|error| run.failed(&error))
+        })?;
+        Ok((result, Drawn::of(fabric)))
     }
 
     pub(crate) fn program(&self) -> Option<&dyn Program> {

@@ -35,9 +35,16 @@ impl Clock {
     }
 }
 
+#[cfg(unix)]
 fn cpu_seconds() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
+/// A browser tells no processor's time.
+#[cfg(not(unix))]
+fn cpu_seconds() -> f64 {
+    0.0
 }
 
 /// Describes processor, number of cores and operating system.

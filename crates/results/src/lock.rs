@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use flowsieve_settings::files::Existing;
+#[cfg(unix)]
 use fs4::fs_std::FileExt;
 
 use crate::ResultError;
@@ -32,13 +33,26 @@ impl LockFile {
     }
 
     /// Takes it for this process alone; returns whether no other process had it.
+    #[cfg(unix)]
     pub(crate) fn try_alone(&self) -> Result<bool, ResultError> {
         FileExt::try_lock_exclusive(&self.file).map_err(ResultError::io("lock", &self.path))
     }
 
     /// Shares it with others.
+    #[cfg(unix)]
     pub(crate) fn share(&self) -> Result<(), ResultError> {
         FileExt::lock_shared(&self.file).map_err(ResultError::io("lock", &self.path))
+    }
+
+    /// Where there are no processes there are no others.
+    #[cfg(not(unix))]
+    pub(crate) fn try_alone(&self) -> Result<bool, ResultError> {
+        Ok(true)
+    }
+
+    #[cfg(not(unix))]
+    pub(crate) fn share(&self) -> Result<(), ResultError> {
+        Ok(())
     }
 }
 

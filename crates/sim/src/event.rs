@@ -50,7 +50,7 @@ impl Key for u64 {
 impl Key for u128 {
     const NEVER: u128 = u128::MAX;
     const END: Time = Time(u64::MAX - (1 << 46));
-    const SOURCES: usize = 1 << 32;
+    const SOURCES: usize = u32::MAX as usize;
 
     #[inline]
     fn new(at: Time, source: u32) -> u128 {
