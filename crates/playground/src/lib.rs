@@ -127,7 +127,7 @@ fn refused(error: &Error) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flowsieve_experiment::engine::{Threads, go_on};
+    use flowsieve_experiment::engine::go_on;
 
     const TEXT: &str = r#"
 title = "Eight hosts"
@@ -165,7 +165,7 @@ seeds = 1
         assert_eq!(planned["points"].as_array().unwrap().len(), 8, "{planned}");
         let own = super::planned(TEXT).unwrap();
         for (at, point) in own.points.iter().enumerate() {
-            let expected = built_in().run(point, 1, Threads::Asked(1), &mut go_on, None).unwrap();
+            let expected = built_in().run(point, 1, &mut go_on, None).unwrap();
             let found = json(run(at, 1));
             let fcts = found["flows"].as_array().unwrap().iter().map(|flow| flow[2].as_u64());
             assert!(fcts.eq(expected.flows.iter().map(|row| row.fct_ps)), "{}", point.label());

@@ -1,6 +1,6 @@
 //! What has to hold besides latencies: counters of hosts and switches over the two periods, and bytes by DSCP.
 
-use flowsieve_experiment::FileError;
+use flowsieve_experiment::{Error, FileError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -80,7 +80,7 @@ const MOST_CE: f64 = 0.5;
 const FEWEST_DELIVERED: f64 = 100_000.0;
 
 /// Reads counters of both periods, and says what passes.
-pub(crate) fn of_counters(before: &Path, after: &Path) -> Result<Vec<Gate>, FileError> {
+pub(crate) fn of_counters(before: &Path, after: &Path) -> Result<Vec<Gate>, Error> {
     let (was, is) = (read(before)?, read(after)?);
     let share = |of: &Counters, events: &str, all: &str| match (of.get(events), of.get(all)) {
         (Some(events), Some(all)) if *all > 0.0 => Some(events / all),
@@ -113,19 +113,19 @@ pub(crate) fn of_counters(before: &Path, after: &Path) -> Result<Vec<Gate>, File
     }
     if gates.is_empty() {
         let expected = format!("what both files have of {}", NAMES.join(", "));
-        return Err(FileError::new("value", after, "no two counters make a share").expected(expected));
+        return Err(FileError::new("value", after, "no two counters make a share").expected(expected).into());
     }
     Ok(gates)
 }
 
 /// Reads counters: `nstat --json` of one host or several, or rows of `name,value`.
-fn read(path: &Path) -> Result<Counters, FileError> {
+fn read(path: &Path) -> Result<Counters, Error> {
     let unreadable = |error: &std::io::Error| FileError::unreadable(path, error, "a file of counters");
     let mut text = String::new();
     let file = File::open(path).map_err(|error| unreadable(&error))?;
     file.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(|error| unreadable(&error))?;
     if text.len() as u64 > MOST_BYTES {
-        return Err(FileError::new("file", path, "over 16 MB").expected("counters of the hosts of one period"));
+        return Err(FileError::new("file", path, "over 16 MB").expected("counters of the hosts of one period").into());
     }
     let mut counters = Counters::new();
     let mut add = |name: &str, value: f64| *counters.entry(name.to_owned()).or_insert(0.0) += value;
@@ -151,7 +151,7 @@ fn read(path: &Path) -> Result<Counters, FileError> {
             None => {
                 let problem = format!("{:?}", row.chars().take(60).collect::<String>());
                 let expected = format!("`name,value` with one of {}", NAMES.join(", "));
-                return Err(FileError::new("value", path, problem).at(line).expected(expected));
+                return Err(FileError::new("value", path, problem).at(line).expected(expected).into());
             }
         }
     }
@@ -178,21 +178,21 @@ struct Judged {
 }
 
 /// Reads what `agent status --sizes … --json` printed: bytes by DSCP next to what was predicted.
-pub(crate) fn of_status(path: &Path) -> Result<Vec<Gate>, FileError> {
+pub(crate) fn of_status(path: &Path) -> Result<Vec<Gate>, Error> {
     let wrong = |problem: String| {
         FileError::new("file", path, problem)
             .expected("the output of `flowsieve agent status DEVICE --sizes FILE --json`")
     };
     let unreadable = |error: std::io::Error| FileError::unreadable(path, &error, "a file of `agent status --json`");
     if fs::metadata(path).map_err(unreadable)?.len() > MOST_BYTES {
-        return Err(wrong("over 16 MB".to_owned()));
+        return Err(wrong("over 16 MB".to_owned()).into());
     }
     let text = fs::read_to_string(path).map_err(unreadable)?;
     let hosts = serde_json::Deserializer::from_str(&text).into_iter::<Vec<Status>>();
     let hosts: Vec<Vec<Status>> = hosts.collect::<Result<_, _>>().map_err(|error| wrong(error.to_string()))?;
     let judged: Vec<Judged> = hosts.into_iter().flatten().filter_map(|status| status.judgement).collect();
     if judged.is_empty() {
-        return Err(wrong("no program is compared with a prediction".to_owned()));
+        return Err(wrong("no program is compared with a prediction".to_owned()).into());
     }
     // Of several hosts the one that is furthest off.
     let worst = judged.iter().max_by(|one, other| (one.apart - one.allowed).total_cmp(&(other.apart - other.allowed)));
@@ -219,7 +219,7 @@ mod tests {
 
     fn gates(before: &str, after: &str) -> Result<Vec<(String, bool, Failure)>, String> {
         let (before, after) = (file(before), file(after));
-        let named = |error: FileError| error.to_string().replace(&after.path().display().to_string(), "f");
+        let named = |error: Error| error.to_string().replace(&after.path().display().to_string(), "f");
         let gates = of_counters(before.path(), after.path()).map_err(named)?;
         Ok(gates.into_iter().map(|gate| (gate.name, gate.passes, gate.failure)).collect())
     }

@@ -110,7 +110,7 @@ pub fn judge(request: &Request) -> Result<Judged, Error> {
     let [before, after] = [0, 1].map(|period| {
         let canary = Series::read(&request.canary[period], &request.reading)?;
         let control = Series::read(&request.control[period], &request.reading)?;
-        Ok::<_, FileError>(both(&canary, &control, &request.canary[period], &request.control[period])?)
+        both(&canary, &control, &request.canary[period], &request.control[period])
     });
     let (before, after) = (before?, after?);
     if before.window != after.window {
@@ -188,17 +188,19 @@ struct Both {
 }
 
 /// Pairs the windows that both have.
-fn both(canary: &Series, control: &Series, path: &Path, other: &Path) -> Result<Both, FileError> {
+fn both(canary: &Series, control: &Series, path: &Path, other: &Path) -> Result<Both, Error> {
     if canary.window != control.window {
         let problem = format!("a value every {} s, and the control every {} s", canary.window, control.window);
-        return Err(FileError::new("value", path, problem).expected("the same in both; --window for latencies"));
+        return Err(FileError::new("value", path, problem).expected("the same in both; --window for latencies").into());
     }
     let with = |(at, value): (&u64, &f64)| Some((*at, libm::log(value / control.values.get(at)?)));
     let logs: BTreeMap<u64, f64> = canary.values.iter().filter_map(with).collect();
     let fewer = canary.values.len().min(control.values.len());
     if logs.len() * 2 < fewer || logs.is_empty() {
         let problem = format!("shares {} of {fewer} times with {}", logs.len(), other.display());
-        return Err(FileError::new("value", path, problem).expected("the same hours of canary and control, in UTC"));
+        return Err(FileError::new("value", path, problem)
+            .expected("the same hours of canary and control, in UTC")
+            .into());
     }
     let alone = canary.values.len() + control.values.len() - 2 * logs.len();
     Ok(Both { window: canary.window, logs, alone, latencies: canary.latencies + control.latencies })

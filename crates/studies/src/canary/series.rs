@@ -1,6 +1,6 @@
 //! A file of a canary's or a control's latencies: a quantile an hour or a day, or the latencies themselves.
 
-use flowsieve_experiment::FileError;
+use flowsieve_experiment::{Error, FileError};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
@@ -43,20 +43,23 @@ pub(crate) struct Series {
 
 impl Series {
     /// Reads one.
-    pub(crate) fn read(path: &Path, reading: &Reading) -> Result<Series, FileError> {
+    pub(crate) fn read(path: &Path, reading: &Reading) -> Result<Series, Error> {
         let file = File::open(path).map_err(|error| FileError::unreadable(path, &error, "a CSV file"))?;
         let rows = rows(path, file, reading)?;
         let mut gaps: Vec<u64> = rows.windows(2).map(|at| at[1].0 - at[0].0).collect();
         gaps.sort_unstable();
         let Some(&least) = gaps.first() else {
-            return Err(FileError::new("file", path, "has one row").expected("a row for each hour or day, or latency"));
+            return Err(FileError::new("file", path, "has one row")
+                .expected("a row for each hour or day, or latency")
+                .into());
         };
         // Latencies come at any time; of quantiles a few may be missing.
         let is_even = least > 0 && gaps[gaps.len() / 2] == least && gaps.iter().all(|gap| gap % least == 0);
         if reading.window.is_none() && is_even && least < MINUTE {
             let problem = format!("has a row every {least} s: quantiles or latencies?");
             return Err(FileError::new("value", path, problem)
-                .expected("--window 1h for latencies, --window of a row's time else"));
+                .expected("--window 1h for latencies, --window of a row's time else")
+                .into());
         }
         let (window, is_latencies) = match reading.window {
             Some(window) => (window, true),
@@ -76,7 +79,7 @@ impl Series {
 }
 
 /// The times and values of a file, by time.
-fn rows(path: &Path, file: File, reading: &Reading) -> Result<Vec<(u64, f64)>, FileError> {
+fn rows(path: &Path, file: File, reading: &Reading) -> Result<Vec<(u64, f64)>, Error> {
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).comment(Some(b'#')).from_reader(file);
     let wrong = |error: csv::Error| {
         let line = error.position().map_or(1, csv::Position::line);
@@ -88,7 +91,7 @@ fn rows(path: &Path, file: File, reading: &Reading) -> Result<Vec<(u64, f64)>, F
     let columns = || heading.join(", ");
     let Some(time) = heading.iter().position(is_time) else {
         let problem = format!("no column of times: {}", columns());
-        return Err(FileError::new("columns", path, problem).at(1).expected("a heading such as time,p99"));
+        return Err(FileError::new("columns", path, problem).at(1).expected("a heading such as time,p99").into());
     };
     let others: Vec<usize> = (0..heading.len()).filter(|at| *at != time).collect();
     let value = match &reading.column {
@@ -98,7 +101,7 @@ fn rows(path: &Path, file: File, reading: &Reading) -> Result<Vec<(u64, f64)>, F
     };
     let Some(value) = value else {
         let expected = "one column of values, or its name as --column";
-        return Err(FileError::new("columns", path, format!("columns: {}", columns())).at(1).expected(expected));
+        return Err(FileError::new("columns", path, format!("columns: {}", columns())).at(1).expected(expected).into());
     };
     let mut rows = Vec::new();
     for record in reader.records() {
@@ -115,13 +118,15 @@ fn rows(path: &Path, file: File, reading: &Reading) -> Result<Vec<(u64, f64)>, F
         let found = text.parse::<f64>().ok().filter(|found| found.is_finite() && *found > 0.0);
         let found = found.ok_or_else(|| refuse(&heading[value], text, "a number above zero"))?;
         if rows.len() == MOST_ROWS {
-            return Err(FileError::new("rows", path, format!("over {MOST_ROWS} rows")).expected("fewer"));
+            return Err(FileError::new("rows", path, format!("over {MOST_ROWS} rows")).expected("fewer").into());
         }
         rows.push((at, found));
     }
     rows.sort_by_key(|row| row.0);
     if rows.is_empty() {
-        return Err(FileError::new("file", path, "has no rows").expected("a row for each hour or day, or latency"));
+        return Err(FileError::new("file", path, "has no rows")
+            .expected("a row for each hour or day, or latency")
+            .into());
     }
     Ok(rows)
 }
