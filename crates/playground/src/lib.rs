@@ -202,7 +202,10 @@ seeds = 1
             ("", "expected"),
             ("title = 5", "title"),
             ("[topology]\nkind = \"ring\"\n", "ring"),
-            ("[workload]\nlist = \"/etc/passwd\"\n", "list"),
+            (
+                "[topology]\nkind = \"single-switch\"\nhosts = 4\n[workload]\nlist = \"none.csv\"\n[sweep]\nscheme = \"pias\"\n",
+                "none.csv",
+            ),
         ] {
             write(text);
             let found = json(plan());
