@@ -10,6 +10,9 @@ use std::process::Command;
 const SOURCES: [&str; 7] =
     ["crates/*/src", "crates/*/data", "crates/*/Cargo.toml", "Cargo.toml", "Cargo.lock", "experiments", "papers"];
 
+/// What is built from the same crates, and not the program from it.
+const BESIDE: &str = "playground";
+
 /// Digits of the commit that `--version` shows.
 const SHORT: usize = 12;
 
@@ -43,6 +46,7 @@ fn commit(root: &Path) -> Option<String> {
         .iter()
         .map(|path| format!(":(glob){path}{}", if path.contains("Cargo") { "" } else { "/**" }))
         .collect();
+    let globs: Vec<String> = globs.into_iter().chain([format!(":(exclude)crates/{BESIDE}")]).collect();
     let mut status = vec!["--no-optional-locks", "status", "--porcelain", "--untracked-files=no", "--"];
     status.extend(globs.iter().map(String::as_str));
     Some(if git(root, &status)?.is_empty() { head } else { head + "+" })
@@ -52,6 +56,7 @@ fn commit(root: &Path) -> Option<String> {
 fn paths(root: &Path, pattern: &str) -> Vec<PathBuf> {
     let Some(inner) = pattern.strip_prefix("crates/*/") else { return vec![root.join(pattern)] };
     let packages = std::fs::read_dir(root.join("crates")).into_iter().flatten().flatten();
+    let packages = packages.filter(|package| package.file_name() != BESIDE);
     packages.map(|package| package.path().join(inner)).filter(|path| path.exists()).collect()
 }
 

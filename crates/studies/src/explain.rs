@@ -33,13 +33,14 @@ macro_rules! page {
 }
 
 /// The pages with tables of settings and their defaults.
-const SETTINGS_PAGES: [(&str, &str); 6] = [
+const SETTINGS_PAGES: [(&str, &str); 7] = [
     page!("settings-topology.md"),
     page!("settings-workload.md"),
     page!("settings-network.md"),
     page!("settings-transport.md"),
     page!("settings-schemes.md"),
     page!("coflows.md"),
+    page!("sieve.md"),
 ];
 /// The page with the table of metrics.
 const METRICS_PAGE: (&str, &str) = page!("metrics.md");
