@@ -67,7 +67,7 @@ pub extern "C" fn run(point: usize, seed: u32) -> usize {
     })
 }
 
-/// Makes it with every packet at every link, up to so many rows of [`watched::ROW`] bytes, which begin behind the JSON:
+/// Makes it with every packet at every link, up to so many rows of 32 bytes, which begin behind the JSON:
 /// its length is the first four bytes of the answer.
 #[unsafe(no_mangle)]
 pub extern "C" fn trace(point: usize, seed: u32, rows: usize) -> usize {
