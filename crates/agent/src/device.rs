@@ -19,6 +19,8 @@ pub struct Device {
     pub name: String,
     /// The folder of what is pinned for it.
     pub(crate) folder: PathBuf,
+    /// Whether it is gone, and only its pins are left.
+    is_gone: bool,
 }
 
 /// A program at a device's egress.
@@ -45,7 +47,7 @@ impl Device {
                 expected: "`mount -t bpf bpf /sys/fs/bpf` first",
             });
         }
-        let device = Device { name: name.to_owned(), folder: Path::new(FOLDER).join(folder_of(name)?) };
+        let device = Device { name: name.to_owned(), folder: Path::new(FOLDER).join(folder_of(name)?), is_gone: false };
         let kind = flowsieve_lab::calls::hardware_type(name)
             .map_err(|error| AgentError::Input(format!("{name}: {error}; expected a device of this host")))?;
         // Ethernet and the loopback device (linux/if_arp.h).
@@ -57,11 +59,26 @@ impl Device {
         Ok(device)
     }
 
+    /// Looks for a device, or for the pins of one that is gone: they can be looked at and removed.
+    ///
+    /// # Errors
+    /// Fails as [`Device::find`] does, if there are no such pins.
+    pub fn find_or_pins(name: &str) -> Result<Device, AgentError> {
+        Device::find(name).or_else(|error| {
+            let folder = Path::new(FOLDER).join(folder_of(name)?);
+            let is_gone = flowsieve_lab::calls::hardware_type(name).is_err() && folder.is_dir();
+            if is_gone { Ok(Device { name: name.to_owned(), folder, is_gone }) } else { Err(error) }
+        })
+    }
+
     /// Returns the programs at its egress, in order.
     ///
     /// # Errors
     /// Fails if the kernel has no tcx, or the process may not ask.
     pub fn programs(&self) -> Result<Vec<Other>, AgentError> {
+        if self.is_gone {
+            return Ok(Vec::new());
+        }
         let (_, programs) = SchedClassifier::query_tcx(&self.name, TcAttachType::Egress)
             .map_err(|error| refused(format!("ask for the programs of {}", self.name), &error))?;
         let other = |info: &aya::programs::ProgramInfo| Other {

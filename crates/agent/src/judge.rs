@@ -31,8 +31,8 @@ pub struct Judgement {
 }
 
 impl Judgement {
-    /// Compares what was counted with predicted shares, each with its standard error for so many messages; `None` if nothing
-    /// was tagged.
+    /// Compares the bytes that were counted with the shares that are predicted, each with its standard error (both of 1).
+    /// `None`: nothing was tagged.
     pub fn of(conf: &Conf, counts: &Counts, predicted: &[(f64, f64)]) -> Option<Judgement> {
         let per_cent = |shares: &[f64]| shares.iter().map(|share| 100.0 * share).collect::<Vec<f64>>();
         let (shares, errors): (Vec<f64>, Vec<f64>) = predicted.iter().copied().unzip();

@@ -103,8 +103,7 @@ impl Packets {
         Packets { program: Some(program), ..self }
     }
 
-    /// Carries out a point with the packets at every link, up to so many, and says what the fabric is. A trace that ends
-    /// early is no fault.
+    /// Carries out a point, and gives the sink each packet at each link: the first `most` of them. Returns the fabric, too.
     ///
     /// # Errors
     /// As [`Engine::run`].

@@ -442,6 +442,16 @@ fn tune__answers_and_the_same_question_gives_the_same_files() {
     assert_eq!(proof.status, 0, "{}", proof.err);
     let again = std::fs::read_to_string(folder.path().join("proof/summary.csv")).unwrap();
     assert_eq!(again, read("proof/summary.csv"));
+    // Where the file lies is no part of the question, so the proof has the same seeds.
+    std::fs::create_dir(folder.path().join("elsewhere")).unwrap();
+    std::fs::copy(folder.path().join("fabric.toml"), folder.path().join("elsewhere/fabric.toml")).unwrap();
+    let moved: Vec<&str> =
+        arguments.iter().map(|it| if *it == "fabric.toml" { "elsewhere/fabric.toml" } else { it }).collect();
+    let moved = flowsieve(folder.path(), &[&moved[..], &["--out", "moved"]].concat());
+    assert_eq!(moved.status, 0, "{}", moved.err);
+    let there = std::fs::read_to_string(folder.path().join("moved/tune.json")).unwrap();
+    let there: serde_json::Value = serde_json::from_str(&there).unwrap();
+    assert_eq!((&there["seeds_of_proof"], &there["changes"]), (&told["seeds_of_proof"], &told["changes"]));
     // Another question is refused, and so is a changed file.
     let other = flowsieve(folder.path(), &[&arguments[..], &["--programmable"]].concat());
     assert!(other.status == 2 && other.err.contains("programmable is false there and true here"), "{}", other.err);

@@ -28,7 +28,7 @@ thread_local! {
     static STATE: RefCell<State> = RefCell::default();
 }
 
-/// Makes room for so many bytes of an experiment's text, and returns where they go; 0: they are too many.
+/// Makes room for an experiment's text of this many bytes, and returns its address; 0: more than a megabyte.
 #[unsafe(no_mangle)]
 pub extern "C" fn input(bytes: usize) -> usize {
     STATE.with_borrow_mut(|state| {
@@ -67,8 +67,8 @@ pub extern "C" fn run(point: usize, seed: u32) -> usize {
     })
 }
 
-/// Makes it with every packet at every link, up to so many rows of 32 bytes, which begin behind the JSON:
-/// its length is the first four bytes of the answer.
+/// Makes the same run, and traces each packet at each link: the first `rows` of them. The answer is the length of the JSON in
+/// four bytes, the JSON, and the rows, of 32 bytes each.
 #[unsafe(no_mangle)]
 pub extern "C" fn trace(point: usize, seed: u32, rows: usize) -> usize {
     STATE.with_borrow_mut(|state| {

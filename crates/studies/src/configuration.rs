@@ -126,7 +126,7 @@ impl Ports {
         hosts_are_dctcp: bool,
     ) -> Configured {
         if !of.0.is_empty() && of.1.len() != of.0.len() + 1 {
-            return none("there are no DSCPs for local use for so many queues");
+            return none("local use has fewer DSCPs than there are queues");
         }
         let (mut written, mut texts) = (Vec::new(), Vec::new());
         for system in System::ALL {

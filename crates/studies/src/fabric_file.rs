@@ -18,6 +18,8 @@ pub(crate) struct FabricFile {
     /// Its tables of network and traffic; paths in them are absolute.
     pub(crate) document: DocumentMut,
     pub(crate) fabric: Fabric,
+    /// Of its text, wherever it lies: 16 hexadecimal digits.
+    pub(crate) digest: String,
     /// The values of its sweep, by key.
     sweep: Vec<(String, Vec<toml_edit::Value>)>,
     name: String,
@@ -85,7 +87,8 @@ impl FabricFile {
                 document[table][key] = toml_edit::value(file.to_string_lossy().as_ref());
             }
         }
-        Ok(FabricFile { document, fabric, sweep, name })
+        let digest = blake3::hash(source.text.text.as_bytes()).to_hex()[..16].to_owned();
+        Ok(FabricFile { document, fabric, digest, sweep, name })
     }
 
     /// Refuses: it says this, and what was expected.

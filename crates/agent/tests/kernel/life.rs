@@ -80,6 +80,14 @@ fn tag__goes_away_whole() {
         assert!(matches!(flowsieve_agent::pinned(&device(), Kind::Tag), Ok(Pinned::Attached(_))));
         shell("ip -n s link del s0 && ip link add s0 netns s type veth peer name c0 netns c && ip -n s link set s0 up");
         assert_eq!((detach(Kind::Tag), programs(), pins()), (Ok(false), 0, 0));
+
+        // Gone for good: its pins are still found by its name, and removed.
+        assert_eq!((attach(Kind::Tag), pins()), (Ok(Tagging::New), 1));
+        shell("ip -n s link del s0");
+        let gone = Device::find_or_pins(DEVICE).expect("its pins");
+        assert_eq!(flowsieve_agent::pinned(&gone, Kind::Tag), Ok(Pinned::Dead));
+        assert_eq!((flowsieve_agent::detach(&gone, Kind::Tag), pins()), (Ok(false), 0));
+        assert!(problem(Device::find_or_pins(DEVICE)).contains("expected a device"));
     });
 }
 

@@ -187,7 +187,7 @@ fn tag(args: &Tag) -> Result<(), Error> {
 }
 
 fn detach(args: &Detach) -> Result<(), Error> {
-    let device = Device::find(&args.device).map_err(in_words_of)?;
+    let device = Device::find_or_pins(&args.device).map_err(in_words_of)?;
     let mut text = String::new();
     for kind in Kind::ALL {
         if flowsieve_agent::pinned(&device, kind).map_err(in_words_of)? == Pinned::No {

@@ -53,7 +53,7 @@ pub enum Failure {
 /// Counted events by name.
 type Counters = BTreeMap<String, f64>;
 
-/// A rate that may not rise: events in so many packets.
+/// A share that may not rise: events over packets.
 struct Rate {
     name: &'static str,
     events: &'static str,

@@ -92,7 +92,7 @@ pub struct Period {
     pub blocks: usize,
 }
 
-/// What so many blocks can tell.
+/// The smallest effect that a number of blocks tells.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Tells {
     /// Blocks after the change.

@@ -256,8 +256,8 @@ fn refused(error: ThresholdError) -> Error {
     Error::Input(error.to_string())
 }
 
-/// Returns the shares of all bytes that PIAS sends at each level, the highest first, for flows of the sizes that are wanted;
-/// and the standard error of each, if so many flows are seen, and the sizes are a list that is a sample, too.
+/// Returns the share of all bytes that PIAS sends at each level, the highest first, for flows of these sizes. Each share has
+/// its standard error next to the share of `seen` flows. Sizes of a list are a sample, too, which adds to it.
 ///
 /// # Errors
 /// Fails if the sizes are wrong, or cannot be read.

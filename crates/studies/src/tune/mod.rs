@@ -276,7 +276,7 @@ pub fn tune(request: &Request, work: &mut dyn Work) -> Result<Tuned, Error> {
     if let Some(ports) = &request.ports {
         ports.check(&request.markings, &Links::of(&file.fabric))?;
     }
-    let question = question(request, &wanted, load)?;
+    let question = question(request, &file.digest, &wanted, load)?;
     let number = serde_json::to_vec(&question).map_or(0, |text| {
         let hash = blake3::hash(&text);
         u64::from_le_bytes(hash.as_bytes()[..8].try_into().unwrap_or_default())
@@ -346,7 +346,7 @@ fn check(request: &Request) -> Result<(), Error> {
 }
 
 /// Returns what is asked, as far as the answer depends on it: the effort adds to the same runs.
-fn question(request: &Request, wanted: &Wanted, load: f64) -> Result<BTreeMap<String, String>, Error> {
+fn question(request: &Request, fabric: &str, wanted: &Wanted, load: f64) -> Result<BTreeMap<String, String>, Error> {
     let digest = |path: &Path| {
         let read =
             flowsieve_settings::files::read(path, flowsieve_settings::files::MOST_BYTES).map_err(failed(path))?;
@@ -370,11 +370,13 @@ fn question(request: &Request, wanted: &Wanted, load: f64) -> Result<BTreeMap<St
         Unmarked::Queue(queue) => format!("queue {queue}"),
         Unmarked::Lowest => "lowest".to_owned(),
     };
+    // Where a file lies changes no answer: the seeds of the proof follow from the question.
+    let name = request.fabric.file_name().unwrap_or_default().to_string_lossy();
     // What is not asked for is not named, so that its question stays that of before.
     let others = [("counting", request.counting), ("hosts stay", request.hosts_stay)];
     let others = others.into_iter().filter(|(_, is_asked)| *is_asked).map(|(name, _)| (name, "true".to_owned()));
     let always = [
-        ("fabric", request.fabric.display().to_string()),
+        ("fabric", format!("{name}, {fabric}")),
         ("sizes", sizes),
         ("load", load.to_string()),
         ("queues", format!("{}..{}", request.queues.0, request.queues.1)),

@@ -80,7 +80,7 @@ struct Shown<'a> {
 }
 
 pub(super) fn status(args: &Status) -> Result<(), Error> {
-    let device = Device::find(&args.device).map_err(in_words_of)?;
+    let device = Device::find_or_pins(&args.device).map_err(in_words_of)?;
     let (mut text, mut all) = (String::new(), Vec::new());
     for kind in Kind::ALL {
         let pinned = flowsieve_agent::pinned(&device, kind).map_err(in_words_of)?;
