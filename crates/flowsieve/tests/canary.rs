@@ -58,7 +58,7 @@ fn canary__racks_and_weeks_differ() {
     fs::write(path.join("was.csv"), "packets,1000000\ndiscards,10\n").unwrap();
     fs::write(path.join("is.csv"), "packets,1000000\ndiscards,90\n").unwrap();
     let gated = flowsieve(path, &[&files[..], &["--counters", "was.csv", "is.csv"]].concat());
-    assert!(gated.out.starts_with("Go back: a gate fails.\n"), "{}", gated.out);
+    assert!(gated.out.starts_with("Go back: a gate fails, discards.\n"), "{}", gated.out);
     assert!(gated.out.contains("  fails\n"), "{}", gated.out);
 }
 

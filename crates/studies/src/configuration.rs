@@ -89,6 +89,11 @@ impl Ports {
         check(&of_lists.map(plan).collect::<Vec<_>>()).map_err(|refused| wrong(refused.to_string()))
     }
 
+    /// Whether hosts' interfaces are named, at which nftables tags.
+    pub(crate) fn has_hosts(&self) -> bool {
+        self.of(System::Nftables).is_some()
+    }
+
     /// Returns the list whose ports a system has. Hosts tag at the interfaces of a Linux list.
     fn of(&self, system: System) -> Option<&Listed> {
         let of = if system == System::Nftables { System::Tc } else { system };

@@ -50,7 +50,7 @@ pub struct Others {
     pub kept: Vec<Kept>,
     /// Where a switch's lossless queues stand.
     pub lossless: Lossless,
-    /// SONiC: that WRED acts only where ECN does not, by leaving `wred_*_enable` false. Some chips then mark nothing.
+    /// SONiC: leave `wred_*_enable` false, so that packets without ECN are not dropped at K. Some chips then mark nothing.
     pub without_wred: bool,
 }
 
@@ -287,10 +287,11 @@ impl Plan {
         if self.marks_alone() {
             return Ok(Queues { data: free, ..Queues::default() });
         }
-        let mut kept = self.others.kept.clone();
+        // What is kept in a lossless queue stands where that does.
+        let is_behind = |of: &Kept| self.others.lossless == Lossless::Behind && lossless.contains(&of.1);
+        let (mut behind, mut kept): (Vec<Kept>, Vec<Kept>) = self.others.kept.iter().cloned().partition(is_behind);
         let own = lossless.iter().filter(|dscp| !self.is_named(**dscp)).map(|&dscp| (vec![dscp], dscp));
-        let (behind, own): (Vec<Kept>, Vec<Kept>) = own.partition(|_| self.others.lossless == Lossless::Behind);
-        kept.extend(own);
+        own.for_each(|of| if is_behind(&of) { behind.push(of) } else { kept.push(of) });
         let data = self.dscps.len();
         let few = |most| Refused::Queues { data, most, more: if self.queues_of_port.is_some() { "" } else { more } };
         let control = self.control();

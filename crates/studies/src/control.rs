@@ -42,6 +42,7 @@ const REMEMBERED: usize = 1 << 16;
 pub struct Controls {
     /// One for each device, or one for all.
     controllers: Vec<Box<dyn Controller>>,
+    is_central: bool,
     /// The thresholds that hold, by device.
     thresholds: Vec<Vec<u64>>,
 }
@@ -125,27 +126,29 @@ impl Controls {
                 (0..rates_bps.len() as u32).map(of_host).collect()
             }
         };
-        Ok(Controls { controllers, thresholds: vec![initial.to_vec(); rates_bps.len()] })
+        Ok(Controls { controllers, is_central: by != By::Awafs, thresholds: vec![initial.to_vec(); rates_bps.len()] })
     }
 
-    /// Takes the messages that have ended at each device until `now`, as sizes and their numbers. Returns the devices whose
-    /// thresholds are others now, with these.
+    /// Takes the messages that have ended at each device since the last call: sizes in bytes, each with its number. `now` is
+    /// the time since the start. Returns each device whose thresholds have changed, with the new ones.
     pub fn observe(&mut self, now: Time, ended: &[Vec<(u64, u64)>]) -> Vec<(usize, Vec<u64>)> {
-        let central = self.controllers.len() < ended.len();
+        let central = self.is_central;
         for (device, sizes) in ended.iter().enumerate() {
             let controller = &mut self.controllers[if central { 0 } else { device }];
             for &(bytes, messages) in sizes {
                 let message = Message { bytes, ..Message::default() };
                 let event = FlowEvent::MessageEnd { flow: 0, message, effort: None };
                 let event = HostEvent { at: now, host: device as u32, class: 0, event };
-                (0..messages.min(REMEMBERED as u64)).for_each(|_| controller.on_event(now, &event));
+                // AWAFS has a list of messages, which no more than fill. Others count them.
+                let most = if central { messages } else { messages.min(REMEMBERED as u64) };
+                (0..most).for_each(|_| controller.on_event(now, &event));
             }
         }
         let mut published: Vec<(Audience, Table)> = Vec::new();
         for controller in &mut self.controllers {
-            while controller.next() <= now {
-                let at = controller.next();
-                controller.decide(at, &mut Nothing, &mut |to, table| published.push((to, table)));
+            // A process that was held up decides once, on all that has ended.
+            if controller.next() <= now {
+                controller.decide(now, &mut Nothing, &mut |to, table| published.push((to, table)));
             }
         }
         let before = self.thresholds.clone();
@@ -156,7 +159,7 @@ impl Controls {
                     Audience::Host { host, .. } => host as usize == device,
                     _ => true,
                 };
-                // A queue that nothing would use keeps its threshold.
+                // Fewer thresholds than queues, or one of zero, would leave a queue empty: then all stay.
                 if is_meant && thresholds.len() == old.len() && thresholds.first().is_some_and(|first| *first > 0) {
                     old.clone_from(&thresholds);
                 }

@@ -29,7 +29,7 @@ pub(crate) struct Canary {
     /// Rows are latencies, with a quantile for each such time [default: rows at even times are quantiles; of others one an hour]
     #[arg(long, value_name = "TIME")]
     window: Option<Budget>,
-    /// The quantile of latencies
+    /// The quantile of latencies, in thousandths
     #[arg(long, value_name = "SHARE", default_value_t = 0.99)]
     quantile: f64,
     /// Values of such a time count as one, as hours of one day are alike
@@ -54,7 +54,8 @@ pub(crate) fn canary(args: &Canary) -> Result<(), Error> {
         true => Ok(of),
         false => Err(Error::Input(format!("--{name}: {of}: expected {expected}"))),
     };
-    let is_inside = args.quantile > 0.0 && args.quantile < 1.0;
+    let thousandths = (args.quantile * 1_000.0).round();
+    let is_inside = (1.0..1_000.0).contains(&thousandths) && (args.quantile * 1_000.0 - thousandths).abs() < 1e-6;
     let seconds = |name: &str, of: &Budget| match (of.0.as_secs(), of.0.subsec_nanos()) {
         (seconds @ 1.., 0) => Ok(seconds),
         _ => Err(Error::Input(format!("--{name}: expected whole seconds"))),
@@ -67,7 +68,8 @@ pub(crate) fn canary(args: &Canary) -> Result<(), Error> {
         reading: Reading {
             column: args.column.clone(),
             window: args.window.as_ref().map(|window| seconds("window", window)).transpose()?,
-            quantile: share("quantile", args.quantile, is_inside, "a share between 0 and 1, such as 0.99")?,
+            per_mille: share("quantile", args.quantile, is_inside, "a share of three decimals at most, such as 0.99")
+                .map(|_| thousandths as usize)?,
         },
         block: seconds("block", &args.block)?,
         at_most: share("at-most", args.at_most, (0.0..10.0).contains(&args.at_most), "a share such as 0.05")?,

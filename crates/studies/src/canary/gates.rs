@@ -1,10 +1,9 @@
 //! What has to hold besides latencies: counters of hosts and switches over the two periods, and bytes by DSCP.
 
 use flowsieve_experiment::{Error, FileError};
+use flowsieve_settings::files::read_text;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::Read;
 use std::path::Path;
 
 /// The largest file of counters.
@@ -102,12 +101,15 @@ pub(crate) fn of_counters(before: &Path, after: &Path) -> Result<Vec<Gate>, Erro
     let delivered = is.get("TcpExtTCPDelivered").copied().unwrap_or(0.0);
     if let Some(marked) = share(&is, "TcpExtTCPDeliveredCE", "TcpExtTCPDelivered") {
         let is_off = marked == 0.0 && delivered >= FEWEST_DELIVERED;
+        let before = share(&was, "TcpExtTCPDeliveredCE", "TcpExtTCPDelivered");
+        // What had more marks before is not harmed.
+        let allowed = MOST_CE.max(RISE * before.unwrap_or(0.0));
         gates.push(Gate {
             name: "packets with CE".to_owned(),
-            before: share(&was, "TcpExtTCPDeliveredCE", "TcpExtTCPDelivered"),
+            before,
             after: marked,
-            allowed: MOST_CE,
-            passes: !is_off && marked <= MOST_CE,
+            allowed,
+            passes: !is_off && marked <= allowed,
             failure: if is_off { Failure::NotInEffect } else { Failure::Harm },
         });
     }
@@ -120,13 +122,7 @@ pub(crate) fn of_counters(before: &Path, after: &Path) -> Result<Vec<Gate>, Erro
 
 /// Reads counters: `nstat --json` of one host or several, or rows of `name,value`.
 fn read(path: &Path) -> Result<Counters, Error> {
-    let unreadable = |error: &std::io::Error| FileError::unreadable(path, error, "a file of counters");
-    let mut text = String::new();
-    let file = File::open(path).map_err(|error| unreadable(&error))?;
-    file.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(|error| unreadable(&error))?;
-    if text.len() as u64 > MOST_BYTES {
-        return Err(FileError::new("file", path, "over 16 MB").expected("counters of the hosts of one period").into());
-    }
+    let text = text_of(path, "a file of counters")?;
     let mut counters = Counters::new();
     let mut add = |name: &str, value: f64| *counters.entry(name.to_owned()).or_insert(0.0) += value;
     if text.trim_start().starts_with('{') {
@@ -137,6 +133,8 @@ fn read(path: &Path) -> Result<Counters, Error> {
             })?;
             host.kernel.iter().filter(|(name, _)| NAMES.contains(&name.as_str())).for_each(|(name, of)| add(name, *of));
         }
+        // It leaves out what is zero: no mark, no timeout.
+        NAMES.iter().filter(|name| name.starts_with("Tcp")).for_each(|name| add(name, 0.0));
         return Ok(counters);
     }
     for (line, row) in (1..).zip(text.lines().map(str::trim)) {
@@ -167,6 +165,9 @@ struct Nstat {
 /// What `flowsieve agent status --json` prints of a program, as far as it is judged.
 #[derive(Deserialize)]
 struct Status {
+    kind: String,
+    attached: bool,
+    dry_run: bool,
     judgement: Option<Judged>,
 }
 
@@ -174,42 +175,45 @@ struct Status {
 struct Judged {
     apart: f64,
     allowed: f64,
-    passes: bool,
 }
 
-/// Reads what `agent status --sizes … --json` printed: bytes by DSCP next to what was predicted.
+/// Reads what `agent status --sizes … --json` printed: bytes by DSCP next to what was predicted. A host that tags nothing fails.
 pub(crate) fn of_status(path: &Path) -> Result<Vec<Gate>, Error> {
     let wrong = |problem: String| {
         FileError::new("file", path, problem)
             .expected("the output of `flowsieve agent status DEVICE --sizes FILE --json`")
     };
-    let unreadable = |error: std::io::Error| FileError::unreadable(path, &error, "a file of `agent status --json`");
-    if fs::metadata(path).map_err(unreadable)?.len() > MOST_BYTES {
-        return Err(wrong("over 16 MB".to_owned()).into());
-    }
-    let text = fs::read_to_string(path).map_err(unreadable)?;
+    let text = text_of(path, "a file of `agent status --json`")?;
     let hosts = serde_json::Deserializer::from_str(&text).into_iter::<Vec<Status>>();
     let hosts: Vec<Vec<Status>> = hosts.collect::<Result<_, _>>().map_err(|error| wrong(error.to_string()))?;
-    let judged: Vec<Judged> = hosts.into_iter().flatten().filter_map(|status| status.judgement).collect();
-    if judged.is_empty() {
+    let tags: Vec<Status> = hosts.into_iter().flatten().filter(|status| status.kind == "tag").collect();
+    if tags.iter().all(|tag| tag.judgement.is_none()) {
         return Err(wrong("no program is compared with a prediction".to_owned()).into());
     }
-    // Of several hosts the one that is furthest off.
-    let worst = judged.iter().max_by(|one, other| (one.apart - one.allowed).total_cmp(&(other.apart - other.allowed)));
-    let of = |Judged { apart, allowed, .. }: &Judged| Gate {
-        name: "bytes by DSCP, in points from predicted".to_owned(),
+    let idle = tags.iter().filter(|tag| !tag.attached || tag.dry_run || tag.judgement.is_none()).count();
+    let gate = |name: &str, after: f64, allowed: f64| Gate {
+        name: name.to_owned(),
         before: None,
-        after: *apart,
-        allowed: *allowed,
-        passes: judged.iter().all(|judged| judged.passes),
+        after,
+        allowed,
+        passes: after <= allowed,
         failure: Failure::NotInEffect,
     };
-    Ok(worst.map(of).into_iter().collect())
+    let judged = tags.iter().filter_map(|tag| tag.judgement.as_ref());
+    // Of several hosts the one that is furthest off.
+    let worst = judged.max_by(|one, other| (one.apart / one.allowed).total_cmp(&(other.apart / other.allowed)));
+    let shares = worst.map(|of| gate("bytes by DSCP, in points from predicted", of.apart, of.allowed));
+    Ok(shares.into_iter().chain([gate("hosts that tag nothing", idle as f64, 0.0)]).collect())
+}
+
+fn text_of(path: &Path, expected: &str) -> Result<String, Error> {
+    read_text(path, MOST_BYTES).map_err(|error| FileError::unreadable(path, &error, expected).into())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn file(text: &str) -> tempfile::NamedTempFile {
         let file = tempfile::NamedTempFile::new().unwrap();
@@ -222,6 +226,17 @@ mod tests {
         let named = |error: Error| error.to_string().replace(&after.path().display().to_string(), "f");
         let gates = of_counters(before.path(), after.path()).map_err(named)?;
         Ok(gates.into_iter().map(|gate| (gate.name, gate.passes, gate.failure)).collect())
+    }
+
+    /// nstat leaves out what is zero. Marks of 70 % before and 60 % after are no harm.
+    #[test]
+    fn of_counters__nstat_without_zeros() {
+        let of = |more: &str| format!("{{\"kernel\":{{\"TcpOutSegs\":1000000,\"TcpExtTCPDelivered\":900000{more}}}}}");
+        let found = gates(&of(""), &of(",\"TcpExtTCPTimeouts\":900")).unwrap();
+        let failed: Vec<&str> = found.iter().filter(|gate| !gate.1).map(|gate| gate.0.as_str()).collect();
+        assert_eq!(failed, ["timeouts", "packets with CE"]);
+        let marked = |of_them: u64| of(&format!(",\"TcpExtTCPDeliveredCE\":{of_them}"));
+        assert!(gates(&marked(630_000), &marked(540_000)).unwrap().iter().all(|gate| gate.1));
     }
 
     /// Two hosts before with one retransmission in a thousand; a fifth more passes, and not a half.
@@ -270,12 +285,20 @@ mod tests {
     #[test]
     fn of_status__the_host_that_is_furthest_off() {
         let of = |apart: f64, passes: bool| {
-            format!("[{{\"kind\":\"tag\",\"judgement\":{{\"apart\":{apart},\"allowed\":0.5,\"passes\":{passes}}}}}]")
+            let tag = "\"kind\":\"tag\",\"attached\":true,\"dry_run\":false";
+            format!("[{{{tag},\"judgement\":{{\"apart\":{apart},\"allowed\":0.5,\"passes\":{passes}}}}}]")
         };
         let gate = |text: String| of_status(file(&text).path()).map(|mut gates| gates.remove(0));
+        let idle = |text: String| of_status(file(&text).path()).map(|mut gates| gates.remove(1).passes);
+        // A host that counts alone, one that is gone, and one that has tagged nothing yet are not in effect.
+        assert!(idle(of(0.2, true)).unwrap());
+        assert!(!idle(of(0.2, true).replace("\"dry_run\":false", "\"dry_run\":true")).unwrap());
+        assert!(!idle(of(0.2, true).replace("\"attached\":true", "\"attached\":false")).unwrap());
+        let nothing = "[{\"kind\":\"tag\",\"attached\":true,\"dry_run\":false,\"judgement\":null}]";
+        assert!(!idle(of(0.2, true) + nothing).unwrap());
         let found = gate(of(0.2, true) + &of(2.5, false)).unwrap();
         assert_eq!((found.after, found.passes, found.failure), (2.5, false, Failure::NotInEffect));
         assert!(gate(of(0.2, true)).unwrap().passes);
-        assert!(gate("[{\"kind\":\"record\",\"judgement\":null}]".to_owned()).is_err());
+        assert!(gate("[]".to_owned()).is_err());
     }
 }

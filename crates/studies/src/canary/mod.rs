@@ -56,7 +56,7 @@ pub enum Verdict {
     NotInEffect,
 }
 
-/// What was found.
+/// What was found, of the blocks that were looked at.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Judged {
     /// What to do.
@@ -65,7 +65,7 @@ pub struct Judged {
     pub effect: Ratio,
     /// How sure its interval is, as the share of intervals that hold the true value.
     pub sureness: f64,
-    /// The blocks after the change that it is of; those behind the look that decided are left out.
+    /// The blocks after the change that decided; those behind that look are left out.
     pub looked_at: usize,
     /// Canary over control by period.
     pub periods: [Period; 2],
@@ -112,7 +112,7 @@ pub fn judge(request: &Request) -> Result<Judged, Error> {
         let control = Series::read(&request.control[period], &request.reading)?;
         both(&canary, &control, &request.canary[period], &request.control[period])
     });
-    let (before, after) = (before?, after?);
+    let (mut before, mut after) = (before?, after?);
     if before.window != after.window {
         let problem = format!("a value every {} s, and before every {} s", after.window, before.window);
         return Err(FileError::new("value", &request.canary[1], problem).expected("the same in both").into());
@@ -121,6 +121,14 @@ pub fn judge(request: &Request) -> Result<Judged, Error> {
         let problem =
             format!("--block: {} s: expected a multiple of the {} s of a value", request.block, before.window);
         return Err(Error::Input(problem));
+    }
+    let ends = |of: &Both| of.logs.keys().next().copied().zip(of.logs.keys().next_back().copied());
+    if let (Some((_, last)), Some((first, _))) = (ends(&before), ends(&after))
+        && last == first
+    {
+        before.logs.remove(&last);
+        after.logs.remove(&first);
+        notes.push(format!("the {} s from {} on, in which the change was, are left out", before.window, day(last, 1)));
     }
     let (last, first) = (before.logs.keys().next_back(), after.logs.keys().next());
     if last >= first {
@@ -135,7 +143,7 @@ pub fn judge(request: &Request) -> Result<Judged, Error> {
             ));
         }
         if pair.latencies > 0 {
-            let percentile = 100.0 * request.reading.quantile;
+            let percentile = request.reading.per_mille as f64 / 10.0;
             let (latencies, window) = (pair.latencies, before.window);
             notes
                 .push(format!("{latencies} latencies {of} the change: their {percentile} % quantile every {window} s"));
@@ -143,7 +151,11 @@ pub fn judge(request: &Request) -> Result<Judged, Error> {
     }
     let blocks = blocks(request, &before, &after, &mut notes)?;
     let (effect, looked_at, sureness) = effect(&blocks, request.at_most);
-    say_doubts(&blocks, (effect, request), &mut notes);
+    // Blocks behind the look that decided have no part in the answer.
+    let [before, mut after] = blocks;
+    after.truncate(looked_at);
+    let blocks = [before, after];
+    say_doubts(&blocks, (effect, sureness), request, &mut notes);
     let mut gates = Vec::new();
     if let Some(status) = &request.status {
         gates.extend(gates::of_status(status)?);
@@ -295,13 +307,17 @@ fn difference(before: &[(u64, f64)], after: &[(u64, f64)], missed: f64) -> (f64,
     (mean(after) - mean(before), bound * variance.sqrt())
 }
 
+/// The ratio of two periods, with its interval.
+fn ratio(before: &[(u64, f64)], after: &[(u64, f64)], sureness: Sureness) -> Ratio {
+    let (log, half) = difference(before, after, sureness.missed);
+    Ratio { value: libm::exp(log), interval: Some((libm::exp(log - half), libm::exp(log + half))) }
+}
+
 /// The effect at the look that decides, or the last one; the blocks after the change that it is of; and how sure it is.
 fn effect([before, after]: &[Vec<(u64, f64)>; 2], at_most: f64) -> (Ratio, usize, Sureness) {
     let of = |blocks: usize, sureness: Sureness| {
         let looked_at = blocks.min(after.len());
-        let (log, half) = difference(before, &after[..looked_at], sureness.missed);
-        let interval = Some((libm::exp(log - half), libm::exp(log + half)));
-        (Ratio { value: libm::exp(log), interval }, looked_at, sureness)
+        (ratio(before, &after[..looked_at], sureness), looked_at, sureness)
     };
     // That it does no harm is told by the last look: later ones may tell that it helps.
     let is_told = |verdict| matches!(verdict, Some(Verdict::Keep | Verdict::GoBack));
@@ -338,7 +354,12 @@ fn tells([before, after]: &[Vec<(u64, f64)>; 2]) -> Vec<Tells> {
 }
 
 /// Says what makes the interval doubtful.
-fn say_doubts(blocks: &[Vec<(u64, f64)>; 2], (effect, request): (Ratio, &Request), notes: &mut Vec<String>) {
+fn say_doubts(
+    blocks: &[Vec<(u64, f64)>; 2],
+    (effect, sureness): (Ratio, Sureness),
+    request: &Request,
+    notes: &mut Vec<String>,
+) {
     let [before, after] = blocks;
     // The correlation of neighbours, which a value that is alone would have below this in 19 of 20 cases.
     let residuals: Vec<Vec<f64>> =
@@ -361,10 +382,7 @@ fn say_doubts(blocks: &[Vec<(u64, f64)>; 2], (effect, request): (Ratio, &Request
     let without = |period: usize, at: usize| {
         let mut fewer = blocks.clone();
         let (second, _) = fewer[period].remove(at);
-        let missed = Sureness::USUAL.missed;
-        let (log, half) = difference(&fewer[0], &fewer[1], missed);
-        let interval = Some((libm::exp(log - half), libm::exp(log + half)));
-        (is(&Ratio { value: libm::exp(log), interval }) != is(&effect)).then_some(second)
+        (is(&ratio(&fewer[0], &fewer[1], sureness)) != is(&effect)).then_some(second)
     };
     if is(&effect).is_some() && before.len() > 2 && after.len() > 2 {
         let places = (0..2).flat_map(|period| (0..blocks[period].len()).map(move |at| (period, at)));

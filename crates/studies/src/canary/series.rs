@@ -1,6 +1,8 @@
 //! A file of a canary's or a control's latencies: a quantile an hour or a day, or the latencies themselves.
 
 use flowsieve_experiment::{Error, FileError};
+use flowsieve_record::nearest_rank;
+use flowsieve_settings::files::{MOST_BYTES, open};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
@@ -15,8 +17,8 @@ const HOUR: u64 = 3_600;
 /// Quantiles that are closer would be of few latencies.
 const MINUTE: u64 = 60;
 
-/// The most rows: 800 MB of memory.
-const MOST_ROWS: usize = 100_000_000;
+/// The most rows: some 500 MB of memory, with their gaps and windows.
+const MOST_ROWS: usize = 10_000_000;
 
 /// What of a file is read, and how.
 #[derive(Debug, Clone)]
@@ -26,8 +28,8 @@ pub struct Reading {
     /// Seconds over which latencies have a quantile. `None`: rows at even times are quantiles already, others are latencies,
     /// with a quantile an hour.
     pub window: Option<u64>,
-    /// The quantile of latencies, between 0 and 1.
-    pub quantile: f64,
+    /// The quantile of latencies, in thousandths.
+    pub per_mille: usize,
 }
 
 /// Values of one group in one period, in any unit.
@@ -44,7 +46,7 @@ pub(crate) struct Series {
 impl Series {
     /// Reads one.
     pub(crate) fn read(path: &Path, reading: &Reading) -> Result<Series, Error> {
-        let file = File::open(path).map_err(|error| FileError::unreadable(path, &error, "a CSV file"))?;
+        let file = open(path, MOST_BYTES).map_err(|error| FileError::unreadable(path, &error, "a CSV file"))?;
         let rows = rows(path, file, reading)?;
         let mut gaps: Vec<u64> = rows.windows(2).map(|at| at[1].0 - at[0].0).collect();
         gaps.sort_unstable();
@@ -69,8 +71,7 @@ impl Series {
         rows.iter().for_each(|(at, value)| windows.entry(at - at % window).or_default().push(*value));
         let of = |mut values: Vec<f64>| {
             values.sort_unstable_by(f64::total_cmp);
-            // The nearest rank.
-            values[((reading.quantile * values.len() as f64).ceil() as usize).clamp(1, values.len()) - 1]
+            values[nearest_rank(reading.per_mille, values.len())]
         };
         let values: BTreeMap<u64, f64> = windows.into_iter().map(|(at, values)| (at, of(values))).collect();
         let is_latencies = is_latencies && rows.len() > values.len();
@@ -160,7 +161,7 @@ mod tests {
     fn read(text: &str) -> Result<Series, String> {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(text.as_bytes()).unwrap();
-        let reading = Reading { column: None, window: None, quantile: 0.99 };
+        let reading = Reading { column: None, window: None, per_mille: 990 };
         Series::read(file.path(), &reading).map_err(|error| {
             let name = file.path().display().to_string();
             error.to_string().replace(&name, "f")

@@ -1,7 +1,7 @@
 //! What was found, in words.
 
 use super::series::DAY;
-use super::{Judged, Verdict};
+use super::{Failure, Judged, Verdict};
 use std::fmt::Write;
 
 impl Judged {
@@ -14,8 +14,10 @@ impl Judged {
             Verdict::Keep => "Keep it: latencies fell for certain.".to_owned(),
             Verdict::NoHarm => format!("It does no harm above {at_most:.0} %. Whether it helps is not told."),
             Verdict::Wait => "Wait: these days do not tell yet.".to_owned(),
-            Verdict::GoBack if low > 1.0 => "Go back: latencies rose for certain.".to_owned(),
-            Verdict::GoBack => "Go back: a gate fails.".to_owned(),
+            Verdict::GoBack => match self.gates.iter().find(|gate| !gate.passes && gate.failure == Failure::Harm) {
+                Some(gate) => format!("Go back: a gate fails, {}.", gate.name),
+                None => "Go back: latencies rose for certain.".to_owned(),
+            },
             Verdict::NotInEffect => {
                 "Do not judge it yet: what was rolled out does not do what was simulated.".to_owned()
             }
@@ -44,10 +46,9 @@ impl Judged {
             let fails = if gate.passes { "" } else { "  fails" };
             let _ = writeln!(text, "{:<40} {before:>10} {after:>10} {allowed:>10}{fails}", gate.name);
         }
-        let _ = writeln!(text, "\nSuch {units} tell in eight of ten cases, after the change:");
+        let _ = writeln!(text, "\nThe smallest decrease that such {units} tell in eight of ten cases:");
         for tells in &self.tells {
-            let _ =
-                writeln!(text, "  {:>2} {units}: a decrease of {:.0} % or more", tells.blocks, 100.0 * tells.decrease);
+            let _ = writeln!(text, "  {:>2} {units} after the change: {:.0} %", tells.blocks, 100.0 * tells.decrease);
         }
         text += "Decide at these, by this command; to look at it in between changes nothing. After the last, go back if \
                  nothing is told.\n";

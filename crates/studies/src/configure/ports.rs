@@ -88,22 +88,29 @@ impl Listed {
         }
     }
 
-    /// Joins lists of the same system. A system with a file takes no list.
+    /// Joins lists that one system could share. A list that fits only a system with a file adds to that file. The order does
+    /// not matter.
     ///
     /// # Errors
-    /// Fails if there are several for a system that cannot be joined.
+    /// Fails if a list could go to several, if a system has two files, or if a port is given twice.
     pub fn join(mut lists: Vec<Listed>) -> Result<Vec<Listed>, String> {
+        let shares = |one: &Listed, other: &Listed| one.systems.iter().any(|system| other.systems.contains(system));
+        for list in lists.iter().filter(|list| !list.is_file) {
+            let near: Vec<&Listed> = lists.iter().filter(|other| shares(list, other)).collect();
+            let is_of_two = near.iter().any(|one| near.iter().any(|other| !shares(one, other)));
+            if is_of_two || list.systems.len() > 1 && near.iter().any(|other| other.is_file) {
+                let ports: Vec<&str> = list.ports.iter().map(|(name, _)| name.as_str()).collect();
+                let problem = format!("{} could be ports of several systems", ports.join(","));
+                return Err(format!("{problem}: expected one list for each, with a name that no other has, or a file"));
+            }
+        }
         lists.sort_by_key(|list| !list.is_file);
         let mut joined: Vec<Listed> = Vec::new();
         for mut list in lists {
-            let file = list.systems[0].file();
-            let is_of_file = |of: &System| joined.iter().any(|other| other.is_file && other.systems.contains(of));
-            list.systems.retain(|system| !is_of_file(system));
-            if list.systems.is_empty() {
-                return Err(format!("a file has the ports for {file}: expected no other file or list for it"));
-            }
-            let is_same = |other: &&mut Listed| other.systems.iter().any(|system| list.systems.contains(system));
-            match joined.iter_mut().find(is_same) {
+            match joined.iter_mut().find(|other| shares(other, &list)) {
+                Some(_) if list.is_file => {
+                    return Err(format!("two files for {}: expected one", list.systems[0].file()));
+                }
                 Some(other) => {
                     other.systems.retain(|system| list.systems.contains(system));
                     other.ports.append(&mut list.ports);
@@ -142,12 +149,12 @@ fn is_port(system: System, name: &str) -> bool {
         if all { text.split('/').count() } else { 0 }
     };
     let lower = name.to_ascii_lowercase();
-    let channel = || lower.strip_prefix("port-channel").is_some_and(counted);
+    let channel = |of: &str| name.strip_prefix(of).is_some_and(counted);
     let ethernet = name.strip_prefix("Ethernet");
     match system {
         System::Sonic => ethernet.is_some_and(|rest| number(rest) && (rest == "0" || !rest.starts_with('0'))),
-        System::Eos => channel() || ethernet.is_some_and(|rest| (1..=4).contains(&slots(rest))),
-        System::NxOs => channel() || ethernet.is_some_and(|rest| (2..=3).contains(&slots(rest))),
+        System::Eos => channel("Port-Channel") || ethernet.is_some_and(|rest| (1..=4).contains(&slots(rest))),
+        System::NxOs => channel("port-channel") || ethernet.is_some_and(|rest| (2..=3).contains(&slots(rest))),
         // A name of the kernel. Those that look like a switch's port are mistakes.
         System::Tc => {
             let short = ["Eth", "Et", "Po"].iter().find_map(|short| name.strip_prefix(short));

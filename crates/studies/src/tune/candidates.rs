@@ -266,16 +266,20 @@ pub(super) fn all(
     markings: &[Marking],
     scope: Scope,
 ) -> Result<Vec<Candidate>, Error> {
+    // Where today's marks stay there is nothing to choose.
+    let markings = if scope.hosts_stay { &[Marking::Queue] } else { markings };
     let mut all = vec![Candidate::today(scope.is_own)];
     all.extend((scope.is_own && !scope.hosts_stay).then(Candidate::one_queue));
     if scope.counting {
         let model = Asked::read(wanted, load, 2)?.of_queues_that_help(Method::Background)?.thresholds_bytes;
         let of_model = model.first().map(|bytes| bytes.div_ceil(PACKET).clamp(1, MOST_COUNTED));
         let packets = [Some(COUNTED), of_model.filter(|packets| *packets != COUNTED)];
-        all.extend(packets.into_iter().flatten().map(|packets| {
+        for (packets, &marking) in packets.into_iter().flatten().flat_map(|of| markings.iter().map(move |by| (of, by)))
+        {
+            let name = with_marking(format!("counted-{packets}"), marking);
             let kind = Kind::Counted { bytes: vec![packets * PACKET] };
-            Candidate { name: format!("counted-{packets}"), queues: 2, kind, ..Candidate::one_queue() }
-        }));
+            all.push(Candidate { name, queues: 2, kind, marking, ..Candidate::one_queue() });
+        }
     }
     for queues in fewest..=most {
         let asked = Asked::read(wanted, load, queues)?;
@@ -288,11 +292,8 @@ pub(super) fn all(
             kinds.push((format!("clusters-{queues}"), queues as usize, Kind::Clusters));
         }
         for (name, queues, kind) in kinds.into_iter().filter(|(_, queues, _)| *queues > 1) {
-            for &marking in if scope.hosts_stay { &[Marking::Queue] } else { markings } {
-                let name = match marking {
-                    Marking::Queue => name.clone(),
-                    Marking::Port => format!("{name}-port"),
-                };
+            for &marking in markings {
+                let name = with_marking(name.clone(), marking);
                 let is_same = |it: &Candidate| it.marking == marking && same(&it.kind, &kind) && it.queues == queues;
                 if !all.iter().any(is_same) {
                     all.push(Candidate { name, queues, kind: kind.clone(), marking, ..Candidate::one_queue() });
@@ -304,6 +305,13 @@ pub(super) fn all(
         all.iter_mut().skip(1).for_each(|it| *it = it.over_todays_hosts());
     }
     Ok(all)
+}
+
+fn with_marking(name: String, marking: Marking) -> String {
+    match marking {
+        Marking::Queue => name,
+        Marking::Port => name + "-port",
+    }
 }
 
 /// Whether packets go to the same queues, whichever rule chose the thresholds.

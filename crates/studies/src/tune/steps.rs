@@ -4,6 +4,7 @@ use super::candidates::{Candidate, K_TRIED, Kind};
 use super::choose::{self, Costs, Overall};
 use super::ground::{Ground, Runs};
 use super::{Change, Compared, Effort, Request, Step, Work};
+use crate::configuration::Ports;
 use crate::thresholds::Marking;
 use flowsieve_experiment::Error;
 use flowsieve_experiment::machine::HOPS_PER_SECOND;
@@ -166,11 +167,12 @@ impl<'a> Tuning<'a> {
     /// Refuses a budget that is too small for any answer. One that is not given grows to what an answer takes.
     pub(super) fn settle_budget(&mut self, screened: Option<u32>) -> Result<(), Error> {
         let Effort::Budget { time: budget, is_given } = self.request.effort else { return Ok(()) };
-        let tried = (self.candidates.len() + (WITH_OTHER_K + 1) * (K_TRIED.len() + 1)) as f64;
+        let others = if self.request.hosts_stay { 0 } else { (WITH_OTHER_K + 1) * (K_TRIED.len() + 1) };
+        let tried = (self.candidates.len() + others) as f64;
         let samples = screened.map_or(WHOLE_SAMPLES as f64, |every| SAMPLES as f64 / f64::from(every));
         // Next to today's network and the candidate, what lies between them, and the candidate as nftables counts.
         let steps: usize = if self.ground.is_dctcp || self.request.hosts_stay { 0 } else { 2 };
-        let proven = 2 + steps + usize::from(self.request.ports.is_some());
+        let proven = 2 + steps + usize::from(self.writes_nftables());
         let whole = (FINALISTS + 1 + proven) * LOOKS[0].seeds;
         let needs = self.hops_of(1)? * (tried * samples + whole as f64) / (HOPS_PER_SECOND * self.request.jobs as f64);
         if budget.as_secs_f64() >= needs {
@@ -377,6 +379,11 @@ impl<'a> Tuning<'a> {
         }
     }
 
+    /// Whether hosts get rules that count the bytes of connections.
+    fn writes_nftables(&self) -> bool {
+        self.request.ports.as_ref().is_some_and(Ports::has_hosts)
+    }
+
     /// Lists what is measured: today's network, the candidate, and where today's hosts or ports differ from those of all
     /// candidates, what lies between: one queue with DCTCP, and the candidate's queues over today's hosts.
     pub(super) fn proven(&self, candidate: usize) -> Vec<Candidate> {
@@ -388,7 +395,7 @@ impl<'a> Tuning<'a> {
             all.extend(self.candidates.iter().find(|other| other.as_today && other.differs_in_k(&over)).cloned());
         }
         // The file of nftables counts the bytes of connections.
-        if self.request.ports.is_some() && matches!(it.kind, Kind::Thresholds { .. }) {
+        if self.writes_nftables() && !it.as_today && matches!(it.kind, Kind::Thresholds { .. }) {
             all.push(it.by_connection());
         }
         all

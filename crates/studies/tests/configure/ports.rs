@@ -22,7 +22,8 @@ fn of__a_list_has_the_systems_that_all_names_fit() {
         (&["Ethernet1", "Ethernet2-48", "Port-Channel7"], &[Eos]),
         (&["Ethernet1/1", "Ethernet1/2-48"], &[Eos, NxOs]),
         (&["Ethernet1/1/1/1"], &[Eos]),
-        (&["port-channel1"], &[Eos, NxOs]),
+        (&["port-channel1"], &[NxOs]),
+        (&["Port-Channel1"], &[Eos]),
         (&["eth0", "swp1", "enp4s0f1np1", "eth1.100"], &[Tc]),
     ] {
         assert_eq!(listed(names).unwrap().systems, systems, "{names:?}");
@@ -61,11 +62,22 @@ fn join__one_list_for_each_system() {
     // Given one by one they are one list, so EOS gets none of its own.
     let joined = Listed::join(vec![of(&["Ethernet0"]), of(&["Ethernet4"])]).unwrap();
     assert_eq!((joined.len(), &joined[0].systems[..], joined[0].ports.len()), (1, &[Sonic][..], 2));
-    assert_eq!(systems(vec![of(&["Ethernet1"]), sonic()]), [[Sonic], [Eos]]);
+    assert_eq!(systems(vec![of(&["Ethernet1-4"]), sonic()]), [[Sonic], [Eos]]);
     assert_eq!(systems(vec![of(&["Ethernet0"]), of(&["Ethernet1/1"])]), [vec![Sonic], vec![Eos, NxOs]]);
-    let said = Listed::join(vec![sonic(), of(&["Ethernet0"])]).unwrap_err();
-    assert_eq!(said, "a file has the ports for sonic.json: expected no other file or list for it");
-    assert!(Listed::join(vec![sonic(), sonic()]).is_err());
+    // What fits a file's system and another one is not moved to either without a word.
+    let said = Listed::join(vec![sonic(), of(&["Ethernet4"])]).unwrap_err();
+    assert!(said.starts_with("Ethernet4 could be ports of several systems: expected"), "{said}");
+    for order in [["Ethernet4", "Ethernet1/1", "Ethernet0"], ["Ethernet4", "Ethernet0", "Ethernet1/1"]] {
+        let said = Listed::join(order.map(|name| of(&[name])).into()).unwrap_err();
+        assert!(said.starts_with("Ethernet4 could be"), "{said}");
+    }
+    // What only that system has adds to its file, such as a channel.
+    let joined = Listed::join(vec![of(&["Ethernet0"]), sonic()]).unwrap_err();
+    assert_eq!(joined, "port Ethernet0: given twice");
+    let eos = || file("Port Name Status Vlan Duplex Speed Type\nEt1   a connected 1 full 25G 25GBASE-CR\n");
+    let joined = Listed::join(vec![of(&["Port-Channel1"]), eos()]).unwrap();
+    assert_eq!((joined.len(), &joined[0].systems[..], joined[0].ports.len()), (1, &[Eos][..], 2));
+    assert_eq!(Listed::join(vec![sonic(), sonic()]).unwrap_err(), "two files for sonic.json: expected one");
     assert_eq!(Listed::join(vec![of(&["eth0"]), of(&["eth0"])]).unwrap_err(), "port eth0: given twice");
 }
 
