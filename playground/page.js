@@ -34,13 +34,19 @@ let asked = 0;
 /** A worker with the engine in it; `ask` waits for its answer. */
 class Engine {
     constructor() {
-        const source = $("worker").textContent;
-        this.worker = new Worker(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
         this.waiting = new Map();
         this.number = 0;
+        this.open();
+    }
+    open() {
+        const source = $("worker").textContent;
+        this.worker?.terminate();
+        this.worker = new Worker(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
         this.worker.onmessage = ({ data }) => {
             this.waiting.get(data.id)?.(data);
             this.waiting.delete(data.id);
+            // A module that stopped stays as it was then: the next question gets a new one.
+            if (data.stopped) this.open();
         };
         this.ready = this.ask("open", { module: Uint8Array.from(atob($("module").textContent.trim()), (of) => of.charCodeAt(0)) });
     }
@@ -117,6 +123,7 @@ async function show(text) {
     const mine = ++asked;
     pause();
     $("answer").textContent = "Simulating …";
+    $("table").replaceChildren();
     await pictures.ready;
     const plan = await pictures.ask("plan", { text });
     if (mine !== asked) return;
@@ -130,41 +137,46 @@ async function show(text) {
         const found = await pictures.ask("trace", { point, seed, rows: ROWS });
         if (mine !== asked) return;
         if (found.error) return refuse(`This does not run: ${found.error}`);
-        traces.push({ ...read(found), label: SCHEMES[plan.points[point].scheme] ?? plan.points[point].label });
+        traces.push({ ...read(found), isCut: found.rows === ROWS, label: SCHEMES[plan.points[point].scheme] ?? plan.points[point].label });
     }
-    $("toml").value = text;
+    const own = text === experiment(FLOWS, 1);
+    $("toml").value = own ? experiment(MANY, SEEDS) : text;
+    $("warnings").replaceChildren(...plan.warnings.map((words) => Object.assign(document.createElement("p"), { textContent: `Note: ${words}` })));
     // The port where packets of the left side wait longest is enlarged on both.
     sides = traces.map((trace, at) => new Side(at, trace, traces[0].busiest));
     [now, followed] = [Math.max(0, fullest(traces[0]) - 400), null];
     listFlows();
     draw();
     if (!matchMedia("(prefers-reduced-motion: reduce)").matches) play(true);
-    $("answer").textContent = "Play, or choose a flow to follow it.";
+    const isCut = traces.some((trace) => trace.isCut) ? ` The pictures show the first ${ROWS.toLocaleString("en")} packets on links alone.` : "";
+    $("answer").textContent = `Play, or choose a flow to follow it.${isCut}`;
     answer(mine, text, plan);
 }
 
 async function answer(mine, text, plan) {
     const names = plan.points.map((point) => SCHEMES[point.scheme] ?? point.label);
-    if (plan.points.length < 2) return;
+    if (plan.points.length < 2) return ($("table").textContent = "One scheme: nothing to compare.");
     const own = text === experiment(FLOWS, 1);
     await answers.ready;
     const many = await answers.ask("plan", { text: own ? experiment(MANY, SEEDS) : text });
-    if (many.error) return;
+    if (mine !== asked) return;
+    if (many.error) return ($("table").textContent = `No answer: ${many.error}`);
     const found = [[], []];
     const seeds = own ? Array.from({ length: SEEDS }, (_, at) => Number(state.seed) + at) : [...new Set(many.runs.map((run) => run[1]))];
     for (const seed of seeds) {
         for (const point of [0, 1]) {
             const run = await answers.ask("run", { point, seed });
-            if (mine !== asked || run.error) return;
+            if (mine !== asked) return;
+            if (run.error) return ($("table").textContent = `No answer: ${run.error}`);
             found[point].push(run.flows);
         }
-        tell(names, found);
+        tell(names, found, seeds.length);
     }
 }
 
 const CLASSES = [["up to 100 KB", 0, 1e5], ["100 KB to 10 MB", 1e5, 1e7], ["above 10 MB", 1e7, Infinity], ["all", 0, Infinity]];
 
-function tell(names, found) {
+function tell(names, found, all) {
     const mean = (flows, from, to) => {
         const times = flows.filter(([bytes, , fct]) => bytes > from && bytes <= to && fct !== null).map((flow) => flow[2] / 1e6);
         return times.length > 0 ? times.reduce((one, other) => one + other, 0) / times.length : NaN;
@@ -180,6 +192,7 @@ function tell(names, found) {
     });
     const number = (of) => (Number.isFinite(of) ? (of >= 100 ? of.toFixed(0) : of.toFixed(1)) : "–");
     const cells = rows.map(({ name, times, ratio, ends }) => [name, number(times[0]), number(times[1]), Number.isFinite(ratio) ? ratio.toFixed(2) : "–", ends ? `${ends[0].toFixed(2)} to ${ends[1].toFixed(2)}` : "–"]);
+    $("seeds").textContent = `FCT by size: ${found[1].length} of ${all} seeds`;
     fill($("table"), ["mean FCT in us", names[0], names[1], "ratio", "95 %"], cells);
     const { ratio, ends } = rows[0];
     const per = (of) => `${Math.abs(100 * (1 - of)).toFixed(0)} %`;

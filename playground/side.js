@@ -17,14 +17,15 @@ class Side {
 
     /** Hosts below, leaves or the switch above them, spines on top; each at a share of the picture. */
     places(width) {
-        const { nodes, links } = this.trace;
-        const hosts = nodes.filter((_, node) => links.filter(([from]) => from === node).length === 1 || nodes[node].startsWith("host")).length;
+        if (this.width === width) return this.placed;
+        const { nodes, hosts, links } = this.trace;
         const isHost = (node) => node < hosts;
         const above = nodes.map((_, node) => !isHost(node) && links.some(([from, to]) => from === node && isHost(to)));
         const rows = [nodes.flatMap((_, node) => (isHost(node) ? [node] : [])), nodes.flatMap((_, node) => (above[node] ? [node] : [])), nodes.flatMap((_, node) => (!isHost(node) && !above[node] ? [node] : []))];
         const height = rows[2].length > 0 ? [190, 110, 30] : [190, 60, 30];
         const places = [];
         rows.forEach((row, level) => row.forEach((node, nth) => (places[node] = [(width * (nth + 0.5)) / row.length, height[level]])));
+        [this.width, this.placed] = [width, places];
         return places;
     }
 
@@ -145,7 +146,7 @@ class Side {
             for (const stay of own) by.set(stay.queue, (by.get(stay.queue) ?? 0) + Math.min(stay.end, now) - stay.begin);
             const sent = new Set(trace.flights.filter((one) => one.flow === followed && one.kind < 2 && one.begin <= now && one.from === trace.ends[followed][0]).map((one) => one.byte)).size;
             const again = trace.flights.filter((one) => one.flow === followed && one.kind === 1 && one.begin <= now && one.from === trace.ends[followed][0]).length;
-            const lost = own.filter((stay) => stay.lost && stay.end <= now).length;
+            const lost = trace.lost.filter((one) => one.flow === followed && one.kind < 2 && one.time <= now).length;
             const queues = [...by].sort((one, other) => one[0] - other[0]).map(([queue, time]) => `${time.toFixed(0)} us in Q${queue}`);
             const since = start / 1e6 <= now ? `${(Math.min(now, fct === null ? now : (start + fct) / 1e6) - start / 1e6).toFixed(0)} us so far` : "has not begun";
             words = `Flow ${followed}, ${size(all)}: ${since}; ${sent} packets sent, ${again} again, ${lost} lost; its packets waited ${queues.join(", ") || "nowhere"}, summed over packets.`;

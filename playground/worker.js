@@ -29,6 +29,6 @@ onmessage = async ({ data }) => {
         const rows = engine.memory.buffer.slice(at + 4 + head, at + length);
         postMessage({ id, ...of, packets: rows }, [rows]);
     } catch (error) {
-        postMessage({ id, error: `The simulator stopped: ${error.message ?? error}` });
+        postMessage({ id, stopped: true, error: `The simulator stopped: ${error.message ?? error}` });
     }
 };

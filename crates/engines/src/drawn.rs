@@ -6,6 +6,8 @@ use flowsieve_sim::topology::{Fabric, Node};
 pub struct Drawn {
     /// The names of hosts, then of switches.
     pub nodes: Vec<String>,
+    /// How many of them are hosts.
+    pub hosts: usize,
     /// By number.
     pub links: Vec<DrawnLink>,
 }
@@ -36,6 +38,10 @@ impl Drawn {
             rate_bps: link.rate.bps(),
             delay_ps: link.delay.0,
         };
-        Drawn { nodes: all.map(|node| fabric.name(node)).collect(), links: fabric.links.iter().map(link).collect() }
+        Drawn {
+            hosts,
+            nodes: all.map(|node| fabric.name(node)).collect(),
+            links: fabric.links.iter().map(link).collect(),
+        }
     }
 }

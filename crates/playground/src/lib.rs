@@ -68,7 +68,7 @@ pub extern "C" fn run(point: usize, seed: u32) -> usize {
 }
 
 /// Makes the same run, and traces each packet at each link: the first `rows` of them. The answer is the length of the JSON in
-/// four bytes, the JSON, and the rows, of 32 bytes each.
+/// four bytes, the JSON, and the rows, of 24 bytes each.
 #[unsafe(no_mangle)]
 pub extern "C" fn trace(point: usize, seed: u32, rows: usize) -> usize {
     STATE.with_borrow_mut(|state| {
@@ -186,8 +186,8 @@ seeds = 1
         for row in rows {
             let link = usize::from(u16::from_le_bytes([row[16], row[17]]));
             let from_host = of["links"][link][0].as_u64().unwrap() < 8;
-            let is_sent = row[22] == 0;
-            match (row[23] < 2, from_host, is_sent) {
+            let is_sent = row[20] == 0;
+            match (row[21] < 2, from_host, is_sent) {
                 (true, true, true) => up += 1,
                 (true, false, _) => down += 1,
                 _ => {}

@@ -15,32 +15,37 @@ use std::ops::ControlFlow;
 /// | 8 | the connection's flow, 4 |
 /// | 12 | bytes of the connection before it, 4 |
 /// | 16 | the link, 2 |
-/// | 18 | its length on the wire's packet, 2 |
-/// | 20 | payload, 2 |
-/// | 22 | 0 sent, 1 turned away, 2 pushed out, 3 lost, 4 its link was down |
-/// | 23 | 0 data, 1 data again, 2 an ACK, 3 other |
-/// | 24 | priority of its tag; queue, 255 for none; ECN field; 1: the last of its flow |
-/// | 28 | rank, 4 |
-pub(crate) const ROW: usize = 32;
+/// | 18 | its length with headers, in bytes, 2 |
+/// | 20 | 0 sent, 1 turned away, 2 pushed out, 3 lost on the line, 4 its link was down |
+/// | 21 | 0 data, 1 data again, 2 an ACK, 3 other |
+/// | 22 | the queue that held it, 255 for none |
+/// | 23 | its ECN field |
+pub(crate) const ROW: usize = 24;
 
-/// Returns the flows of a run, in the order of their numbers: bytes, start and FCT in ps.
+/// The most links that a row can tell apart.
+const MOST_LINKS: usize = 1 << 16;
+
+/// Returns the flows of a run, in the order of their numbers: bytes, start and FCT, in ps, which a flow that did not end lacks.
 pub(crate) fn run(point: &Point, seed: u64) -> Result<Value, Error> {
     let result = Packets::default().run(point, seed, Threads::Asked(1), &mut go_on, None)?;
-    Ok(json!({ "flows": flows(&result), "packet_hops": result.packet_hops }))
+    Ok(json!({ "flows": flows(&result) }))
 }
 
-fn flows(result: &PointResult) -> Vec<(u64, u64, Option<u64>, u64)> {
-    result.flows.iter().map(|row| (row.bytes, row.start_ps, row.fct_ps, row.ideal_ps)).collect()
+fn flows(result: &PointResult) -> Vec<(u64, u64, Option<u64>)> {
+    result.flows.iter().map(|row| (row.bytes, row.start_ps, row.fct_ps)).collect()
 }
 
 /// Returns the same with the fabric, and the rows of its packets.
 pub(crate) fn trace(point: &Point, seed: u64, most: usize) -> Result<(Value, Vec<u8>), Error> {
     let mut rows = Rows(Vec::new());
-    let (result, Drawn { nodes, links }) = Packets::default().traced(point, seed, most as u64, &mut rows)?;
+    let (result, Drawn { nodes, hosts, links }) = Packets::default().traced(point, seed, most as u64, &mut rows)?;
+    if links.len() > MOST_LINKS {
+        return Err(Error::Input(format!("{} links: expected at most {MOST_LINKS} for a picture", links.len())));
+    }
     let ends = result.flows.iter().map(|row| (row.src, row.dst)).collect::<Vec<_>>();
     let links: Vec<_> = links.iter().map(|link| json!([link.from, link.to, link.rate_bps, link.delay_ps])).collect();
     let head = json!({
-        "flows": flows(&result), "ends": ends, "nodes": nodes, "links": links, "simulated_ps": result.simulated_ps,
+        "flows": flows(&result), "ends": ends, "nodes": nodes, "hosts": hosts, "links": links, "simulated_ps": result.simulated_ps,
         "rows": rows.0.len() / ROW,
     });
     Ok((head, rows.0))
@@ -61,12 +66,12 @@ impl TraceSink for Rows {
             PacketEvent::DroppedLoss => 3,
             PacketEvent::DroppedDown => 4,
         };
-        let (flow, (kind, byte, last)) = row.what.map_or((u32::MAX, (3, 0, false)), |(ends, kind)| {
+        let (flow, (kind, byte)) = row.what.map_or((u32::MAX, (3, 0)), |(ends, kind)| {
             let of = match kind {
-                PacketKind::Data { byte, last, retransmission, .. } => (u8::from(retransmission), byte, last),
-                PacketKind::Ack { byte, .. } => (2, byte, false),
-                PacketKind::OwnData { .. } => (0, 0, false),
-                _ => (3, 0, false),
+                PacketKind::Data { byte, retransmission, .. } => (u8::from(retransmission), byte),
+                PacketKind::Ack { byte, .. } => (2, byte),
+                PacketKind::OwnData { number, .. } => (0, u64::from(number)),
+                _ => (3, 0),
             };
             let flow = match kind {
                 PacketKind::Data { flow, .. } | PacketKind::OwnData { flow, .. } => flow,
@@ -79,9 +84,7 @@ impl TraceSink for Rows {
         self.0.extend((byte as u32).to_le_bytes());
         self.0.extend((row.link as u16).to_le_bytes());
         self.0.extend(row.length.to_le_bytes());
-        self.0.extend(row.payload.to_le_bytes());
-        self.0.extend([event, kind, row.priority, row.queue.unwrap_or(u8::MAX), row.ecn, u8::from(last)]);
-        self.0.extend(row.rank.to_le_bytes());
+        self.0.extend([event, kind, row.queue.unwrap_or(u8::MAX), row.ecn]);
         ControlFlow::Continue(())
     }
 }
