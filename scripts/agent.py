@@ -64,7 +64,7 @@ def run(*command: str) -> str:
 
 
 def shown(*command: str) -> str:
-    """Runs a step, and prints it with its answer, from which the first paragraphs are enough."""
+    """Runs a step, and prints it with its answer."""
     out = run(*command)
     words = [pathlib.Path(word).name if "/" in word else word for word in command]
     print(f"$ {' '.join(words[2:] if words[0] == 'nsenter' else words)}\n{out}", flush=True)

@@ -1,8 +1,7 @@
 //! What a roll-out does to whom, simulated share by share: all switches have their queues, and some hosts tag.
 //!
-//! Packets of hosts that do not tag are in one queue, the top one unless the user says otherwise. There they lose nothing, but
-//! what hosts that tag have demoted waits behind all of them; in the lowest they wait. Every share runs next to one queue, with
-//! the same flows. If no host tags, nothing changes, whichever queue it is.
+//! Packets of hosts that do not tag are in one queue. In the top one they wait for none of the others, but those wait for
+//! them. In the lowest it is the other way round. Every share is compared with one queue, over the same flows.
 
 use super::Effort;
 use super::candidates::{Candidate, Kind};
