@@ -9,10 +9,13 @@ onmessage = async ({ data }) => {
     const { id, what } = data;
     try {
         if (what === "open") {
-            const stream = new Blob([data.module]).stream().pipeThrough(new DecompressionStream("gzip"));
-            const bytes = await new Response(stream).arrayBuffer();
-            engine = (await WebAssembly.instantiate(bytes, {})).instance.exports;
-            return postMessage({ id });
+            let module = data.module;
+            if (module instanceof Uint8Array) {
+                const stream = new Blob([module]).stream().pipeThrough(new DecompressionStream("gzip"));
+                module = await WebAssembly.compile(await new Response(stream).arrayBuffer());
+            }
+            engine = (await WebAssembly.instantiate(module, {})).exports;
+            return postMessage({ id, compiled: module });
         }
         if (what === "plan") {
             const bytes = new TextEncoder().encode(data.text);

@@ -28,7 +28,7 @@ out = pathlib.Path(sys.argv[1])
 page = pathlib.Path("playground")
 read = lambda name: (page / name).read_text()
 module = base64.b64encode(gzip.compress((out / "module.wasm").read_bytes(), 9, mtime=0)).decode()
-script = "\n".join(read(name) for name in ("trace.js", "side.js", "page.js"))
+script = "\n".join(read(name) for name in ("experiment.js", "engine.js", "trace.js", "answer.js", "side.js", "page.js"))
 data = f'<script type="text/plain" id="worker">{read("worker.js")}</script>\n<script type="application/octet-stream" id="module">{module}</script>\n'
 text = read("index.html").replace("/*STYLE*/", read("style.css")).replace("<script>/*SCRIPT*/</script>", data + f"<script>{script}</script>")
 (out / "index.html").write_text(text)

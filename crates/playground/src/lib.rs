@@ -128,6 +128,7 @@ fn refused(error: &Error) -> Value {
 mod tests {
     use super::*;
     use flowsieve_experiment::engine::go_on;
+    use std::path::Path;
 
     const TEXT: &str = r#"
 title = "Eight hosts"
@@ -170,6 +171,24 @@ seeds = 1
             let fcts = found["flows"].as_array().unwrap().iter().map(|flow| flow[2].as_u64());
             assert!(fcts.eq(expected.flows.iter().map(|row| row.fct_ps)), "{}", point.label());
         }
+    }
+
+    /// Its flows are in a file that is built in, and its experiment says what the small ones wait for.
+    #[test]
+    fn run__the_lesson_has_its_flows() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+        let text = std::fs::read_to_string(folder.join("three-flows.toml")).unwrap();
+        write(&text.replace("three-flows.csv", "built-in:/three-flows.csv"));
+        let planned = json(plan());
+        let schemes: Vec<&str> = planned["points"].as_array().unwrap().iter().flat_map(|of| of["scheme"].as_str()).collect();
+        let fct_us = |scheme: &str, flow: usize| {
+            let at = schemes.iter().position(|of| *of == scheme).unwrap();
+            json(run(at, 1))["flows"][flow][2].as_u64().unwrap() / 1_000_000
+        };
+        // 20 KB: the port's queue is full, has K bytes, or has nothing of its priority.
+        assert!(fct_us("fifo", 2) > 2_000 && (150..250).contains(&fct_us("dctcp", 2)) && fct_us("pias", 2) < 60);
+        // 20 MB: nobody takes more from it than the others' 220 KB.
+        assert!(schemes.iter().all(|scheme| (16_600..16_700).contains(&fct_us(scheme, 0))));
     }
 
     /// Each packet of data that leaves its host leaves the switch, too, or is dropped there.

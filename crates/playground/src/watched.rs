@@ -3,7 +3,7 @@
 use flowsieve_engines::{Drawn, Packets};
 use flowsieve_experiment::engine::{Engine, Threads, go_on};
 use flowsieve_experiment::{Error, Point};
-use flowsieve_record::{PacketEvent, PacketKind, PacketRow, PointResult, TraceSink};
+use flowsieve_record::{FlowRow, PacketEvent, PacketKind, PacketRow, PointResult, TraceSink};
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
 
@@ -25,14 +25,16 @@ pub(crate) const ROW: usize = 24;
 /// The most links that a row can tell apart.
 const MOST_LINKS: usize = 1 << 16;
 
-/// Returns the flows of a run, in the order of their numbers: bytes, start and FCT, in ps, which a flow that did not end lacks.
+/// Returns the flows of a run, in the order of their numbers.
 pub(crate) fn run(point: &Point, seed: u64) -> Result<Value, Error> {
     let result = Packets::default().run(point, seed, Threads::Asked(1), &mut go_on, None)?;
     Ok(json!({ "flows": flows(&result) }))
 }
 
-fn flows(result: &PointResult) -> Vec<(u64, u64, Option<u64>)> {
-    result.flows.iter().map(|row| (row.bytes, row.start_ps, row.fct_ps)).collect()
+/// Bytes, start and FCT, in ps, which a flow that did not end lacks; its coflow; timeouts, and the wait for them in us.
+fn flows(result: &PointResult) -> Vec<(u64, u64, Option<u64>, Option<u32>, u32, u32)> {
+    let of = |row: &FlowRow| (row.bytes, row.start_ps, row.fct_ps, row.coflow, row.timeouts, row.timers_us);
+    result.flows.iter().map(of).collect()
 }
 
 /// Returns the same with the fabric, and the rows of its packets.

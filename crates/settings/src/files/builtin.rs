@@ -1,7 +1,7 @@
 //! The built-in experiments, and functions that read them and files alike.
 //!
-//! A path whose first part is [`ROOT`] names a built-in file: `built-in:/nos2/fig06.toml`. Such paths are joined and
-//! shown like any other, so that an experiment finds the files next to it.
+//! A path with the part [`ROOT`] names a built-in file: `built-in:/nos2/fig06.toml`. Such paths are joined and shown like any
+//! other, so that an experiment finds the files next to it, and any experiment those that are built in.
 
 use std::fs;
 use std::io::{self, Cursor, Read};
@@ -21,17 +21,18 @@ static COMPRESSED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/files"));
 
 /// Returns whether the path is a built-in one, whether or not it exists.
 pub fn is_builtin(path: &Path) -> bool {
-    path.components().next() == Some(Component::Normal(ROOT.as_ref()))
+    path.components().any(|part| part == Component::Normal(ROOT.as_ref()))
 }
 
-/// Returns the name of a built-in file, if the path is such. Nothing is above [`ROOT`].
+/// Returns the name of a built-in file, if the path is such: what comes after its last [`ROOT`]. Nothing is above that.
 fn name(path: &Path) -> Option<String> {
     if !is_builtin(path) {
         return None;
     }
     let mut parts = Vec::new();
-    for part in path.components().skip(1) {
+    for part in path.components() {
         match part {
+            Component::Normal(root) if root == ROOT => parts.clear(),
             Component::Normal(part) => parts.push(part.to_str()?),
             Component::ParentDir => _ = parts.pop(),
             _ => {}
@@ -131,6 +132,9 @@ mod tests {
         assert!(there.is_some());
         assert_eq!(contents(&path("coflows/../pcoflow/./model.txt")), there);
         assert_eq!(contents(&path("../../pcoflow/model.txt")), there);
+        // Named by an experiment in a folder, and by one that is built in.
+        assert_eq!(contents(&Path::new("mine").join(path("pcoflow/model.txt"))), there);
+        assert_eq!(contents(&path("nos2").join(path("pcoflow/model.txt"))), there);
         for none in ["pcoflow", "pcoflow/model", "pcoflow/model.txt/x", ""] {
             assert_eq!(contents(&path(none)), None, "{none}");
         }
