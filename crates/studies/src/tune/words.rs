@@ -300,11 +300,10 @@ impl Tuned {
         let [answer, how] = [self.paragraph(), self.how()].map(|text| textwrap::fill(&text, WIDTH));
         let mut text = format!("{answer}\n\n{how}\n\n{}", self.settings());
         if !self.changes.is_empty() {
-            let _ = writeln!(text, "\n{:<14}  {:>8}  {:<34}  p99 FCT", "flows", "number", "mean FCT");
-            for of in &self.changes {
-                let _ =
-                    writeln!(text, "{:<14}  {:>8}  {:<34}  {}", of.class, of.flows, change(of.mean), change(of.p99));
-            }
+            let head = ["flows", "number", "mean FCT", "p99 FCT"].map(str::to_owned).to_vec();
+            let rows = self.changes.iter();
+            let rows = rows.map(|of| vec![of.class.clone(), of.flows.to_string(), change(of.mean), change(of.p99)]);
+            let _ = write!(text, "\n{}", aligned(&[head].into_iter().chain(rows).collect::<Vec<_>>(), ""));
         }
         if !self.steps.is_empty() {
             let head = "mean and p99 FCT of the smallest flows and mean FCT of all, in us";
@@ -328,10 +327,8 @@ impl Tuned {
                 text,
                 "\nroll-out, FCTs over one queue; hosts that do not tag are in queue {queue} from the top:"
             );
-            for row in [head.map(str::to_owned)].into_iter().chain(self.shares()) {
-                let cells: Vec<String> = row.iter().map(|cell| format!("{cell:<17}")).collect();
-                let _ = writeln!(text, "  {}", cells.concat().trim_end());
-            }
+            let rows = [head.map(str::to_owned)].into_iter().chain(self.shares());
+            text += &aligned(&rows.map(|row| row.to_vec()).collect::<Vec<_>>(), "  ");
         }
         text += "\nrun whole, by cost (the geometric mean of the small flows' p99 FCT and all flows' mean FCT):\n";
         for other in &self.compared {
@@ -418,6 +415,18 @@ impl Candidate {
     }
 }
 
+/// Rows with columns as wide as their widest cell, each line after `indent`.
+fn aligned(rows: &[Vec<String>], indent: &str) -> String {
+    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
+    let mut text = String::new();
+    for row in rows {
+        let cell = |(column, cell): (usize, &String)| format!("{cell:<0$}", width(column).unwrap_or_default() + 2);
+        let cells: String = row.iter().enumerate().map(cell).collect();
+        let _ = writeln!(text, "{indent}{}", cells.trim_end());
+    }
+    text
+}
+
 /// "1.2 ± 2.0 %".
 fn plus_minus(ratio: Option<Ratio>) -> String {
     match ratio.and_then(|ratio| Some((ratio.value, ratio.interval?))) {
@@ -434,6 +443,12 @@ mod tests {
 
     fn ratio(value: f64, low: f64, high: f64) -> Option<Ratio> {
         Some(Ratio { value, interval: Some((low, high)) })
+    }
+
+    #[test]
+    fn aligned__no_cell_runs_into_the_next() {
+        let rows = [["a", "15.22 (9.45-24.51)", "1"], ["bcd", "±", "2"]].map(|row| row.map(str::to_owned).to_vec());
+        assert_eq!(aligned(&rows, " "), " a    15.22 (9.45-24.51)  1\n bcd  ±                   2\n");
     }
 
     #[test]
