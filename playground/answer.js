@@ -85,12 +85,12 @@ function dots(found, ofRun, names, what) {
         to.strokeRect(60, y, width - 66, 0);
         to.fillStyle = ink;
         to.textAlign = "right";
-        to.fillText(`${inUs(10 ** decade).replace(/\.0$/, "")} us`, 56, y + 4);
+        to.fillText(decade < 3 ? `${10 ** decade} us` : `${(10 ** (decade - 3)).toLocaleString("en")} ms`, 56, y + 4);
     }
     to.textAlign = "center";
     for (let decade = Math.ceil(left); decade <= right; decade++) to.fillText(size(10 ** decade), Math.min(width - 24, place(10 ** decade, left, right, 66, width - 10)), height - 6);
     all.forEach((side, at) => {
-        [to.fillStyle, to.strokeStyle] = [ink, accent];
+        [to.fillStyle, to.strokeStyle, to.globalAlpha] = [ink, accent, 0.6];
         for (const [bytes, time] of side) {
             to.beginPath();
             to.arc(place(bytes, left, right, 66, width - 10), place(time, low, high, height - 24, 10), at === 0 ? 1.6 : 2.6, 0, 7);
@@ -98,6 +98,7 @@ function dots(found, ofRun, names, what) {
             else to.stroke();
         }
     });
+    to.globalAlpha = 1;
     canvas.setAttribute("aria-label", `${what} against size, a dot each: ${names[0]} filled, ${names[1]} as rings`);
     $("dots-said").textContent = `${what} against size: ${names[0]} filled, ${names[1]} as rings.`;
 }

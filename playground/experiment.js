@@ -110,7 +110,7 @@ ${chosen().map(table).join("")}
 [run]
 seed = ${isListed ? 1 : seed}
 seeds = ${many && !isListed ? SEEDS : 1}
-`;
+${isListed ? 'fct_end = "arrival"\n' : ""}`;
 }
 
 /** The settings as controls; those that nothing reads are grey, and say why. */

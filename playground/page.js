@@ -71,6 +71,9 @@ function open(traces) {
 
 function choosePort(port) {
     for (const side of sides) side.choose(port);
+    // Both pictures are as tall as the port with more queues needs.
+    const queues = Math.max(...sides.map((side) => side.queues));
+    $("stage").style.setProperty("--tall", `${Math.min(420, TOP + queues * WIDEST_QUEUE + MARGIN)}px`);
 }
 
 /** Runs both points with every seed in a worker of its own, and tells what is known after each. */

@@ -53,3 +53,14 @@ def made(flowsieve, tmp_path_factory):
 def quickstart(made):
     """The quickstart with fewer flows."""
     return made("quickstart", "--set", "flows=600", "--seeds", "3")
+
+
+@pytest.fixture(scope="session")
+def playground():
+    """The page of the playground, where it is built."""
+    page = os.environ.get("PLAYGROUND", "")
+    if not page:
+        pytest.skip("the environment names no PLAYGROUND, the page that `make playground` builds")
+    if not Path(page).is_file():
+        pytest.skip(f"{page} is not built: see what scripts/playground.sh said")
+    return Path(page).resolve()

@@ -104,6 +104,7 @@ impl Packets {
     }
 
     /// Reads the settings of a point without flows.
+    #[cfg(target_os = "linux")]
     pub(crate) fn set_up_idle(&self, point: &Point, seed: u64) -> Result<Setup, Error> {
         self.set_up_with(point, seed, &|_| Ok(Workload::idle(&point.settings)?))
     }

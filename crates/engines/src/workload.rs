@@ -39,7 +39,7 @@ use flowsieve_schemes::parameters;
 use flowsieve_schemes::{Follows, WorkloadFacts};
 use flowsieve_settings::declare;
 use flowsieve_settings::{Key, Scope, Section, Setting, Settings, SettingsError};
-use flowsieve_workload::flow_list::{Extras, FlowList};
+use flowsieve_workload::flow_list::Extras;
 use flowsieve_workload::{
     ClassShare, ClosedLoop, Collectives, Flow, Framing, Generator, Pattern, Predict, Prediction, Queries,
     SizeDistribution,
@@ -163,10 +163,11 @@ impl Workload {
     }
 
     /// Returns the workload of a lab that sends nothing itself.
+    #[cfg(target_os = "linux")]
     pub(crate) fn idle(settings: &Settings) -> Result<Workload, SettingsError> {
         let scope = settings.common();
         let framing = framing(&scope)?;
-        let none = Arc::new(List::new("no flows", FlowList::default()));
+        let none = Arc::new(List::new("no flows", flowsieve_workload::flow_list::FlowList::default()));
         Ok(Workload::of(Origin::Listed(none), Extent::Flows(0), framing))
     }
 

@@ -180,7 +180,8 @@ seeds = 1
         let text = std::fs::read_to_string(folder.join("three-flows.toml")).unwrap();
         write(&text.replace("three-flows.csv", "built-in:/three-flows.csv"));
         let planned = json(plan());
-        let schemes: Vec<&str> = planned["points"].as_array().unwrap().iter().flat_map(|of| of["scheme"].as_str()).collect();
+        let schemes: Vec<&str> =
+            planned["points"].as_array().unwrap().iter().flat_map(|of| of["scheme"].as_str()).collect();
         let fct_us = |scheme: &str, flow: usize| {
             let at = schemes.iter().position(|of| *of == scheme).unwrap();
             json(run(at, 1))["flows"][flow][2].as_u64().unwrap() / 1_000_000

@@ -43,6 +43,7 @@ pub fn partial() -> tempfile::Builder<'static, 'static> {
 
 /// Does the same for a folder.
 pub fn partial_folder() -> tempfile::Builder<'static, 'static> {
+    #[cfg_attr(not(unix), expect(unused_mut))]
     let mut builder = partial();
     #[cfg(unix)]
     {

@@ -1,0 +1,272 @@
+"""The playground in a browser: the command's numbers, every choice, hostile texts, narrow and dark, by keyboard alone."""
+
+import csv
+import io
+import json
+import subprocess
+from contextlib import ExitStack
+from itertools import product
+from pathlib import Path
+from urllib.parse import urlencode
+
+import browser
+import pytest
+from selenium.webdriver.common.keys import Keys
+from test_report import AXE, NARROW, WIDE, serious
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = "playground/index.html"
+
+if browser.found() is None:
+    pytest.skip("no browser (chromium and chromedriver): the playground was not opened", allow_module_level=True)
+
+
+@pytest.fixture(scope="module")
+def built(playground):
+    """The page, as `make playground` builds it."""
+    return playground
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    with ExitStack() as stack:
+        try:
+            page = stack.enter_context(browser.opened(tmp_path_factory.mktemp("profile")))
+        except browser.Broken as why:
+            pytest.skip(f"the playground was not opened: {why}")
+        page.driver.set_script_timeout(120)
+        yield page
+
+
+def wait(page, until: str, *arguments: object):
+    """Waits for a condition of the page; a page that stays as it is fails the test."""
+    return page.driver.execute_async_script(
+        f"""const done = arguments[arguments.length - 1];
+        const look = () => {{ const found = ({until}); found ? done(found) : setTimeout(look, 20); }};
+        look();""",
+        *arguments,
+    )
+
+
+def opened(page, built, size=WIDE, style="light", **choices):
+    """Opens it with these choices, and waits for what it has to say in the end."""
+    page.size(*size)
+    page.style(style)
+    page.forget()
+    page.open(built, f"#{urlencode(choices)}")
+    wait(page, "document.querySelector('#seeds').textContent.match(/(\\d+) of \\1 seed/) || document.querySelector('#answer').textContent.startsWith('This')")
+    return page
+
+
+def said(page) -> str:
+    return page.run("return document.querySelector('#answer').textContent")
+
+
+def given(page, text: str) -> str:
+    """Runs a text of one's own, and returns what is said first."""
+    page.run("document.querySelector('#toml').value = arguments[0]; document.querySelector('#use').click()", text)
+    wait(page, "!document.querySelector('#answer').textContent.startsWith('Simulating')")
+    return said(page)
+
+
+HEAD = """title = "Own"
+[topology]
+kind = "single-switch"
+hosts = 8
+{topology}
+[workload]
+{workload}
+[network]
+{network}
+[sweep]
+scheme = {schemes}
+[run]
+seed = 3
+seeds = 1
+{run}
+"""
+
+
+def own(schemes, workload='sizes = "web-search"\nload = 0.6\nflows = 120', network="", topology="", run=""):
+    return HEAD.format(schemes=json.dumps(schemes), workload=workload, network=network, topology=topology, run=run)
+
+
+EXPERIMENTS = {
+    "all hosts": own(["dctcp", "pias", "pfabric", "qc-las", "awafs", "nos2", "homa", "sieve"]),
+    "links that lose": own(["dctcp", "homa"], topology='[[topology.link]]\nbetween = ["host0", "switch0"]\nloss = 0.01'),
+    "small buffers": own(["dctcp", "pias"], network='buffer = "30KB"\necn_threshold = "15KB"'),
+    "a link that fails": own(["dctcp", "pias"], network='load_balancing = "spray"').replace(
+        'kind = "single-switch"\nhosts = 8', 'kind = "leaf-spine"\nleaves = 2\nspines = 2\nhosts_per_leaf = 4\nreconvergence = "1ms"'
+    )
+    + '[[event]]\nat = "3ms"\nlink = "leaf0-spine1"\ndown = true\n[[event]]\nat = "9ms"\nlink = "leaf0-spine1"\ndown = false\n',
+    "incast": own(["dctcp", "pfabric"], workload='pattern = "incast"\nfan_in = 7\nsizes = "fixed(60KB)"\nload = 0.5\nflows = 140'),
+    "coflows": own(
+        ["pcoflow-ecn", "sincronia", "aalo"],
+        workload='coflows = "built-in:/shuffles.txt"\ncoflow_hosts = "random"\ngenerated_coflows = 30\nmost_flows = 12\nflow_cap = "1MB"\nload = 0.6',
+    ),
+    "three flows": (ROOT / "experiments/three-flows.toml").read_text().replace('"three-flows.csv"', '"built-in:/three-flows.csv"'),
+    "closed loops": own(["dctcp", "nos2"], workload='sizes = "fb-hadoop"\narrivals = "closed-loop"\noutstanding = 3\nflows = 300'),
+    "predicted sizes": own(["qclimb", "qc-srpt"], network='[transport]\nbounds = "law"'),
+    "one flow at 100 Gbit/s": own(
+        ["dctcp", "sieve"], workload='sizes = "fixed(3MB)"\nload = 0.1\nflows = 1', topology='host_link = "100Gbps"'
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_run__every_fct_is_the_commands(page, built, flowsieve, tmp_path, name):
+    """Ten experiments in the page's worker and by the command, flow by flow, to the picosecond."""
+    opened(page, built, traffic="three", a="fifo", b="dctcp")
+    text = EXPERIMENTS[name]
+    here = page.driver.execute_async_script(
+        """const done = arguments[arguments.length - 1];
+        (async () => {
+          await pictures.ready;
+          const plan = await pictures.ask("plan", { text: arguments[0] });
+          if (plan.error) return done({ error: plan.error });
+          const found = {};
+          for (const [point, seed] of plan.runs) {
+            const traced = await pictures.ask("trace", { point, seed, rows: 1000 });
+            const { error, flows } = await pictures.ask("run", { point, seed });
+            if (error ?? traced.error) return done({ error: error ?? traced.error });
+            found[plan.points[point].scheme] = [flows.map((flow) => flow[2]), traced.flows.map((flow) => flow[2])];
+          }
+          done(found);
+        })();""",
+        text,
+    )
+    (tmp_path / "own.toml").write_text(text)
+    run = [flowsieve, "run", "own.toml", "--out", "result"]
+    done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    rows = subprocess.run([flowsieve, "export", "result", "--what", "flows"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    there = {}
+    for row in csv.DictReader(io.StringIO(rows.stdout)):
+        there.setdefault(row["scheme"], []).append(int(row["fct_ps"]) if row["fct_ps"] else None)
+    assert {scheme: flows for scheme, (flows, _) in here.items()} == there
+    # A trace changes nothing.
+    assert all(flows == traced for flows, traced in here.values())
+
+
+def test_page__is_whole_and_asks_for_nothing(page, built):
+    opened(page, built)
+    assert page.complaints() == []
+    assert all(address.startswith(("file:", "data:", "blob:")) for address in page.requests())
+    assert "PIAS" in said(page) and "5 seeds" in said(page)
+    # The command's numbers: what may be taken along gives the table.
+    assert page.run("return document.querySelector('#toml').value.includes('seeds = 5')")
+
+
+def test_choices__each_scheme_runs_with_every_slider_at_both_ends(page, built):
+    """Planned alone: what a scheme does not read is not in its text, which the engine would refuse."""
+    opened(page, built)
+    refused = page.driver.execute_async_script(
+        """const done = arguments[arguments.length - 1];
+        (async () => {
+          const refused = [];
+          const ends = (at) => Object.fromEntries(CHOICES.map(([name, , of]) => [name, Array.isArray(of[0]) ? of.at(at)[0] : of[at === 0 ? 0 : 1]]));
+          for (const traffic of Object.keys(TRAFFIC)) for (const scheme of Object.keys(SCHEMES)) {
+            if (SCHEMES[scheme].coflows && !TRAFFIC[traffic].coflows) continue;
+            for (const at of [0, -1]) {
+              Object.assign(state, ends(at), { traffic, a: scheme, b: at === 0 ? scheme : "dctcp" });
+              const plan = await pictures.ask("plan", { text: experiment(false) });
+              if (plan.error) refused.push([traffic, scheme, at, plan.error]);
+            }
+          }
+          done(refused);
+        })();"""
+    )
+    assert refused == []
+
+
+@pytest.mark.parametrize("load", ["0.1", "0.99"])
+def test_load__at_its_ends_is_answered(page, built, load):
+    opened(page, built, load=load)
+    assert said(page).startswith("The mean FCT"), said(page)
+
+
+def test_text__that_is_no_experiment_or_too_large_is_a_sentence(page, built, tmp_path):
+    opened(page, built)
+    for text, says in [
+        ("", "This does not run"),
+        ("not a text of ours", "This does not run"),
+        ('[topology]\nkind = "ring"', "ring"),
+        (own(["my-scheme"]), "my-scheme"),
+        (own(["dctcp"], workload='list = "mine.csv"'), "mine.csv"),
+        (own(["dctcp", "pias"], workload='sizes = "web-search"\nload = 0.5\nflows = 1_000_000'), "at home: flowsieve run mine.toml"),
+        ("x = 1\n" * 200_000, "too long"),
+    ]:
+        assert says in given(page, text), says
+    # It goes on to work.
+    assert given(page, own(["dctcp", "homa"])).startswith(("Play", "The mean"))
+    assert page.complaints() == []
+
+
+def test_engine__that_stops_is_opened_anew(page, built):
+    opened(page, built)
+    answers = page.driver.execute_async_script(
+        """const done = arguments[arguments.length - 1];
+        (async () => {
+          const stopped = await pictures.ask("trace", { point: 0, seed: 1, rows: -1, });
+          pictures.worker.postMessage({ id: -1, what: "plan", text: null });
+          await pictures.ready;
+          done([stopped.error ?? null, (await pictures.ask("plan", { text: experiment(false) })).error ?? null]);
+        })();"""
+    )
+    assert answers[1] is None, answers
+
+
+def test_pictures__move_and_steps_go_to_what_happens_next(page, built):
+    opened(page, built, a="fifo", b="pias", traffic="three", buffer="300")
+    wait(page, "now > 4000 || playing")
+    before, after = page.run("play(false); const before = now; step('times'); return [before, now];")
+    assert after > before
+    events = page.run("return sides.flatMap(({ trace }) => [...trace.times]).filter((time) => time > arguments[0]).reduce((one, other) => Math.min(one, other))", before)
+    assert after == pytest.approx(events)
+    # The followed flow: what is told of it ends with the engine's FCT.
+    page.run("follow(2); now = last(); draw();")
+    left, right = page.run("return [0, 1].map((at) => document.querySelector(`#said-${at}`).textContent)")
+    assert "20 KB: 2,703 us;" in left and "waits for a timer once" in left, left
+    assert "20 KB: 57.9 us;" in right and "timer" not in right, right
+
+
+def test_keyboard__reaches_everything_in_order(page, built):
+    opened(page, built, traffic="three", a="fifo", b="dctcp")
+    reached = set()
+    for _ in range(60):
+        page.driver.switch_to.active_element.send_keys(Keys.TAB)
+        reached.add(page.run("const at = document.activeElement; return at.id || at.dataset.flow || at.tagName"))
+    wanted = page.run("return [...document.querySelectorAll('select, input, button, textarea')].filter((one) => !one.disabled).map((one) => one.id || one.dataset.flow)")
+    assert set(wanted) <= reached, set(wanted) - reached
+
+
+@pytest.mark.skipif(not AXE.exists(), reason="no axe-core, which `scripts/npm.sh python/analysis` installs")
+@pytest.mark.parametrize("size,style", list(product([NARROW, (1400, 900)], ["light", "dark"])))
+def test_axe__finds_nothing_serious(page, built, size, style):
+    opened(page, built, size, style, traffic="three", a="fifo", b="pias")
+    assert serious(page) == []
+    # Nothing is wider than the screen.
+    assert page.run("return document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_memory__does_not_grow_with_the_frames(page, built):
+    """Ten minutes of frames, as fast as they can be drawn: what is drawn at the end takes no more than at the beginning."""
+    opened(page, built, a="dctcp", b="pias")
+    grown = page.driver.execute_async_script(
+        """const done = arguments[arguments.length - 1];
+        play(false);
+        const round = () => { for (now = 0; now < last(); now += last() / 300) for (const side of sides) side.draw(now, speed()); };
+        const most = () => Math.max(...sides.flatMap((side) => [side.flights.inside.length, side.waiting.inside.length, side.drawn.length]));
+        round();
+        const before = most();
+        for (let nth = 0; nth < 5; nth++) round();
+        done([before, most()]);"""
+    )
+    assert grown[1] <= grown[0]
+
+
+def test_browser__without_workers_is_told_so(page, built, tmp_path):
+    bare = tmp_path / "bare.html"
+    bare.write_text(built.read_text().replace("<script>//", "<script>delete window.Worker; window.Worker = undefined;//", 1))
+    page.open(bare)
+    assert "cannot run in it" in said(page)
