@@ -18,6 +18,7 @@ from flowsieve._experiment import Experiment, fabric
 from flowsieve._findings import Finding, Findings
 from flowsieve._flows import Flows
 from flowsieve._flowsieve import FlowStart, program
+from flowsieve._followed import FollowedFlow
 from flowsieve._lists import (
     explain,
     list_experiments,
@@ -52,6 +53,7 @@ __all__ = [
     "Findings",
     "FlowStart",
     "Flows",
+    "FollowedFlow",
     "InternalError",
     "Local",
     "Plan",

@@ -20,6 +20,7 @@ from flowsieve import _findings, _flowsieve, _functions, _show
 from flowsieve._compare import Comparison, value_name
 from flowsieve._findings import Findings
 from flowsieve._folders import Folder, PathLike, path_of
+from flowsieve._followed import FollowedFlow
 from flowsieve._given import given, takes
 from flowsieve._options import CompareOptions, ExportOptions, ReportOptions
 from flowsieve._scheme import Scheme
@@ -286,6 +287,19 @@ class Result:
         data, text = self._raw.doctor()
         of_own = _functions.unsure(self._own, self.flows()) if self._own else []
         return _findings.of_result(json.loads(data)["findings"], text, of_own)
+
+    def flow(self, which: str | int) -> FollowedFlow:
+        """Follows a flow through the first seed of each point, which is made again for it: by its number, or ``"slowest"`` or
+        ``"p99"`` by slowdown, optionally of a size class.
+
+        >>> import flowsieve as fs
+        >>> res = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=1).run()
+        >>> res.flow("p99:0-100KB").svg[:4]
+        '<svg'
+        """
+        calls = {name: function for scheme in self._own.values() for name, function in scheme.calls.items()}
+        data, text, svg = self._raw.flow(str(which), calls)
+        return FollowedFlow(json.loads(data), said=text, svg=svg)
 
     @takes(ReportOptions)
     def report(self, *, show: bool = False, **options: Unpack[ReportOptions]) -> Path:

@@ -4,13 +4,15 @@
 //! began to send it, until the line begins to send it. It waited for the packets that the line sent in between. At its
 //! host a packet has no arrival: there, the host's line explains the time between packets.
 
+mod runs;
 mod which;
 
+pub use runs::timelines;
 pub use which::Which;
 
 use flowsieve_experiment::Error;
 use flowsieve_record::{Ends, FlowRow, PacketEvent, PacketKind, PacketRow, TraceSink};
-use flowsieve_results::timeline::{Ahead, Crossing, Ended, Sent, Spent, Timeline};
+use flowsieve_results::timeline::{Ahead, Cause, Crossing, Ended, Sent, Spent, Timeline};
 use flowsieve_sim::topology::{Fabric, Node};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -21,6 +23,7 @@ pub(crate) struct Hop {
     name: String,
     from: Node,
     to: Node,
+    to_name: String,
     bits_per_ps: f64,
     delay_ps: u64,
     /// The far end has a packet after this many bytes; `None`: after the whole packet.
@@ -36,6 +39,7 @@ impl Hop {
             name: fabric.link_name(number),
             from: link.from,
             to: link.to,
+            to_name: fabric.name(link.to),
             bits_per_ps: link.rate.bps() as f64 / 1e12,
             delay_ps: link.delay.0,
             forwards_after: link.cut_through.then_some(flowsieve_sim::ideal::CUT_THROUGH_BYTES),
@@ -153,13 +157,13 @@ impl Follower {
         let found = if from_host { None } else { self.at_link(segment, link) };
         match row.event {
             PacketEvent::Sent => {
-                let (waited_ps, behind) = match found {
+                let (waited_ps, behind, cause) = match found {
                     Some((_, came)) => {
                         let waited_ps = row.at_ps.saturating_sub(came);
                         let since = if waited_ps > 0 { self.sent_since(link, came) } else { &[] };
-                        (Some(waited_ps), ahead(since.iter().map(|(_, sender, _)| *sender)))
+                        (Some(waited_ps), ahead(since.iter().map(|(_, sender, _)| *sender)), cause(since, self.flow))
                     }
-                    None => (None, Vec::new()),
+                    None => (None, Vec::new(), Cause::Unknown),
                 };
                 let name = self.hops[link].name.clone();
                 let crossing = Crossing {
@@ -167,8 +171,11 @@ impl Follower {
                     sent_ps: row.at_ps,
                     waited_ps,
                     behind,
+                    cause,
                     queue: row.queue,
                     marked: row.ecn == 3,
+                    to: self.hops[link].to_name.clone(),
+                    crossed_ps: row.at_ps + self.hops[link].crossed_after_ps(row.length),
                     number: link,
                     length: row.length,
                 };
@@ -237,7 +244,10 @@ impl Follower {
         let time = self.spent(flow);
         let start_ps = flow.start_ps;
         for sent in &mut self.packets {
-            sent.crossings.iter_mut().for_each(|crossing| crossing.sent_ps = crossing.sent_ps.saturating_sub(start_ps));
+            for crossing in &mut sent.crossings {
+                crossing.sent_ps = crossing.sent_ps.saturating_sub(start_ps);
+                crossing.crossed_ps = crossing.crossed_ps.saturating_sub(start_ps);
+            }
             if let Ended::Arrived(at) | Ended::Lost(_, at) = &mut sent.ended {
                 *at = at.saturating_sub(start_ps);
             }
@@ -320,6 +330,20 @@ fn ahead(senders: impl Iterator<Item = Sender>) -> Vec<Ahead> {
     all.into_iter()
         .map(|(sender, packets)| Ahead { flow: flow(sender), acks: sender == Sender::Acks, packets })
         .collect()
+}
+
+/// Whose packets of these have the most bytes, for a packet of this flow.
+fn cause(sent: &[(u64, Sender, u16)], own: u32) -> Cause {
+    let mut bytes: BTreeMap<Cause, u64> = BTreeMap::new();
+    for (_, sender, length) in sent {
+        let cause = match sender {
+            Sender::Flow(flow) if *flow == own => Cause::Own,
+            Sender::Flow(_) => Cause::Others,
+            Sender::Acks | Sender::Other => Cause::Control,
+        };
+        *bytes.entry(cause).or_default() += u64::from(*length);
+    }
+    bytes.into_iter().max_by_key(|(_, bytes)| *bytes).map_or(Cause::Unknown, |(cause, _)| cause)
 }
 
 fn sender(what: Option<&(Ends, PacketKind)>) -> Sender {

@@ -38,25 +38,7 @@ impl Verifiable {
             return Ok(Verifiable { plan: source.plan(engines)?, expected });
         }
         let result = ResultDir::open(path)?;
-        let found = &result.manifest().experiment;
-        if found.missing_runs > 0 {
-            return Err(cannot(format!("lacks {} of its runs; expected a whole result", found.missing_runs)));
-        }
-        let source = Source::new(
-            ExperimentText::new("the result's experiment", &found.text),
-            Folder::at(Path::new("")).with_schemes(&found.scheme_files),
-        );
-        let mut plan = source.with(&changes(found)).plan(engines)?;
-        // Without a title of its own an experiment has that of its file's name, which a result does not hold.
-        plan.experiment.title.clone_from(&found.title);
-        for (point, info) in found.points.iter().enumerate().take(plan.points.len()) {
-            plan.raise_seeds(point, info.parts.len());
-        }
-        if plan.experiment.versions == found.without_commit().versions && plan.experiment.points != found.points {
-            let problem = format!("cannot be made again here: {}", differs(&plan.experiment, found));
-            return Err(cannot(format!("{problem}; expected the files that it names, from the current folder on")));
-        }
-        Ok(Verifiable { plan, expected: Digests::of(&result)? })
+        Ok(Verifiable { plan: planned_again(&result, engines)?, expected: Digests::of(&result)? })
     }
 
     /// Says which other program made the result, and what has changed since; nothing if it is of this version and commit.
@@ -105,6 +87,47 @@ impl Verifiable {
     pub fn files(&self) -> String {
         self.expected.files.keys().cloned().collect::<Vec<_>>().join(", ")
     }
+}
+
+/// Plans the experiment of a result again. The files that it names are looked for from the current folder on.
+fn planned_again(result: &ResultDir, engines: &Engines) -> Result<Plan, Error> {
+    let path = result.path();
+    let cannot = |problem: String| Error::File { path: path.display().to_string(), problem };
+    let found = &result.manifest().experiment;
+    if found.missing_runs > 0 {
+        return Err(cannot(format!("lacks {} of its runs; expected a whole result", found.missing_runs)));
+    }
+    let source = Source::new(
+        ExperimentText::new("the result's experiment", &found.text),
+        Folder::at(Path::new("")).with_schemes(&found.scheme_files),
+    );
+    let mut plan = source.with(&changes(found)).plan(engines)?;
+    // Without a title of its own an experiment has that of its file's name, which a result does not hold.
+    plan.experiment.title.clone_from(&found.title);
+    for (point, info) in found.points.iter().enumerate().take(plan.points.len()) {
+        plan.raise_seeds(point, info.parts.len());
+    }
+    if plan.experiment.versions == found.without_commit().versions && plan.experiment.points != found.points {
+        let problem = format!("cannot be made again here: {}", differs(&plan.experiment, found));
+        return Err(cannot(format!("{problem}; expected the files that it names, from the current folder on")));
+    }
+    Ok(plan)
+}
+
+/// Plans the experiment of a result again, for runs that are those of the result.
+///
+/// # Errors
+/// Fails if it lacks runs, cannot be planned here, or was made by another model.
+pub fn plan_of(result: &ResultDir, engines: &Engines) -> Result<Plan, Error> {
+    let plan = planned_again(result, engines)?;
+    let model = |of: &Experiment| of.versions.get("model").cloned().unwrap_or_else(|| "unknown".to_owned());
+    let (theirs, ours) = (model(&result.manifest().experiment), model(&plan.experiment));
+    if theirs != ours {
+        let problem = format!("was made by model {theirs}, and this is model {ours}, which makes other runs");
+        let problem = format!("{problem}; expected the program that made it, or to make it again");
+        return Err(Error::File { path: result.path().display().to_string(), problem });
+    }
+    Ok(plan)
 }
 
 /// What a bundle carries so that its result can be verified.

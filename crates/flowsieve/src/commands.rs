@@ -34,6 +34,7 @@ use flowsieve_experiment::engine::Engines;
 use flowsieve_experiment::plan::{Changes, Plan};
 use flowsieve_experiment::shards::hops_in_words;
 use flowsieve_results::ResultDir;
+use flowsieve_results::timeline::Timeline;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -169,7 +170,7 @@ impl Command {
             Command::List(args) => list::list(&args, engines),
             Command::Init(args) => init::init(&args),
             Command::Explain(args) => explain::explain(&args, engines),
-            Command::Report(args) => report::report(&args),
+            Command::Report(args) => report::report(&args, engines),
             Command::Canary(args) => canary::canary(&args),
             Command::Compare(args) => compare::compare(&args, engines),
             Command::Doctor(args) => doctor::doctor(&args),
@@ -252,8 +253,13 @@ fn default_out(file: &Path, changes: &Changes, more: &str) -> PathBuf {
 
 /// Prints the table of a result, or JSON, and writes its report.
 fn show_result(result: &ResultDir, options: &ReportOptions, json: bool) -> Result<(), Error> {
+    show_with(result, options, json, &[])
+}
+
+/// Does the same with a flow that was followed in the report.
+fn show_with(result: &ResultDir, options: &ReportOptions, json: bool, followed: &[Timeline]) -> Result<(), Error> {
     let layout = options.layout(result)?;
-    let report = papers::write(result, &layout);
+    let report = papers::write_with(result, &layout, followed);
     if json {
         print_json(&papers::table_json(result, &layout)?)?;
     } else {

@@ -4,6 +4,7 @@ use flowsieve_experiment::further::Tables;
 #[cfg(feature = "papers")]
 use flowsieve_papers::Beside;
 use flowsieve_report::{self as report, Layout};
+use flowsieve_results::timeline::Timeline;
 use flowsieve_results::{ResultDir, ResultError};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -43,9 +44,17 @@ pub fn table_json(result: &ResultDir, layout: &Layout) -> Result<Value, ResultEr
 /// # Errors
 /// The same, and if the files cannot be written.
 pub fn write(result: &ResultDir, layout: &Layout) -> Result<PathBuf, ResultError> {
+    write_with(result, layout, &[])
+}
+
+/// Writes the same with a flow that was followed through runs of the result.
+///
+/// # Errors
+/// The same.
+pub fn write_with(result: &ResultDir, layout: &Layout, followed: &[Timeline]) -> Result<PathBuf, ResultError> {
     #[cfg(feature = "papers")]
     let section = Beside::of(result)?.section();
     #[cfg(not(feature = "papers"))]
     let section = report::Section::default();
-    report::write(result, layout, &section)
+    report::write(result, layout, &section, followed)
 }

@@ -158,6 +158,57 @@ fn follow__the_slowest_and_the_p99_of_the_scheme_that_is_asked_about() {
     assert!(wrong.status == 2 && wrong.err.contains("p99:0-100KB"), "{}", wrong.err);
 }
 
+#[test]
+fn follow__draws_what_it_prints_and_replaces_no_file() {
+    let folder = small_result();
+    let follow = |more: &[&str]| {
+        let arguments = ["run", "small.toml", "--set", "load=0.8", "--follow-flow", "slowest:0-100KB"];
+        flowsieve(folder.path(), &[&arguments, more].concat())
+    };
+    let drawn = follow(&["--svg", "flow.svg"]);
+    assert!(drawn.status == 0 && drawn.err.contains("drawn in flow.svg"), "{}", drawn.err);
+    assert_eq!(drawn.out, follow(&[]).out);
+    let svg = std::fs::read_to_string(folder.path().join("flow.svg")).unwrap();
+    // The runs over one another, each with the lines of its text.
+    let heads: Vec<usize> =
+        ["dctcp", "pias"].map(|scheme| svg.find(&format!("under {scheme}, load 0.8")).unwrap()).into();
+    assert!(heads.is_sorted() && svg.contains("<title>Packet "), "{svg}");
+    let again = follow(&["--svg", "flow.svg"]);
+    assert!(again.status == 2 && again.err.contains("already exists and is not overwritten"), "{}", again.err);
+    let json = json(&follow(&["--svg", "flow.svg", "--replace", "--json"]));
+    assert_eq!(json.as_array().unwrap().len(), 2);
+    assert_eq!(std::fs::read_to_string(folder.path().join("flow.svg")).unwrap(), svg);
+    assert_eq!(follow(&["--replace"]).status, 2);
+    assert_eq!(flowsieve(folder.path(), &["run", "small.toml", "--svg", "other.svg"]).status, 2);
+}
+
+#[test]
+fn report__draws_a_flow_of_the_results_own_runs() {
+    let folder = folder();
+    let list = folder.path().join("flows.csv");
+    std::fs::write(&list, "start_s,src,dst,bytes\n0,0,1,50000\n0,2,1,50000\n").unwrap();
+    let experiment = "[topology]\nkind = \"single-switch\"\nhosts = 3\n[workload]\nlist = \"flows.csv\"\n\
+                      [sweep]\nscheme = [\"dctcp\", \"pias\"]\n";
+    std::fs::write(folder.path().join("listed.toml"), experiment).unwrap();
+    let made = flowsieve(folder.path(), &["run", "listed.toml", "--out", "out"]);
+    assert_eq!(made.status, 0, "{}", made.err);
+    let page = || std::fs::read_to_string(folder.path().join("out/report.html")).unwrap();
+    let report = || flowsieve(folder.path(), &["report", "out", "--follow-flow", "1"]);
+    assert!(!page().contains("Why did this flow take so long?"));
+    let shown = report();
+    assert_eq!(shown.status, 0, "{}", shown.err);
+    let page = page();
+    for words in
+        ["Why did this flow take so long?", "Flow 1 under pias", "Where the time went until packet", "<title>Packet "]
+    {
+        assert!(page.contains(words), "{words}");
+    }
+    // Without its file the experiment is another one.
+    std::fs::remove_file(&list).unwrap();
+    let gone = report();
+    assert!(gone.status == 2 && gone.err.contains("flows.csv"), "{}", gone.err);
+}
+
 const CLAIM: &str = "\n[[claims]]\nid = \"small-1\"\nwhere = \"Fig 1\"\nmetric = \"mean fct\"\nscheme = \"pias\"\nbaseline = \"dctcp\"\nclaimed = \"lower\"\n";
 
 #[test]

@@ -232,7 +232,7 @@ fn engines(options: &MakeOptions, session: &Session) -> Result<Engines, Error> {
 }
 
 /// The engines, with what a session's callables decide.
-fn of_session(session: &Session, guard: bool) -> Result<Engines, Error> {
+pub(crate) fn of_session(session: &Session, guard: bool) -> Result<Engines, Error> {
     let packets = Packets::default().with_program(Arc::new(session.clone()));
     let engines = flowsieve_engines::of(if guard { packets } else { packets.without_guard() });
     engines.map(|engines| engines.of_commit(flowsieve::COMMIT).reading(flowsieve::papers::TABLES))

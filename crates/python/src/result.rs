@@ -1,13 +1,19 @@
 //! Results: their folder, and what follows from it.
 
+use crate::calls::Calls;
 use crate::errors::{working, wrong};
+use crate::experiment::of_session;
+use crate::running::run;
 use flowsieve::options::{self, CompareOptions, ExportOptions, ReportOptions};
 use flowsieve::papers;
+use flowsieve_engines::follow::{Which, timelines};
+use flowsieve_experiment::verify::plan_of;
 use flowsieve_report as report;
 use flowsieve_results::ResultDir;
+use flowsieve_results::timeline::Timeline;
 use flowsieve_settings::files::for_terminal;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyDict};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -82,6 +88,21 @@ impl Outcome {
             Ok(asked.map_err(flowsieve::refused)?.json())
         })?;
         json(py, &plots)
+    }
+
+    /// `flowsieve run --follow-flow` for the runs of this result: as JSON, as text, and drawn. `calls`: the callables of its
+    /// schemes.
+    fn flow(&self, py: Python<'_>, which: &str, calls: &Bound<'_, PyDict>) -> PyResult<(String, String, String)> {
+        let which: Which = which.parse().map_err(|problem: String| wrong(py, &format!("flow {which:?}: {problem}")))?;
+        let session = Calls::default().with(py, calls)?.session();
+        let plan = working(py, || plan_of(&self.0, &of_session(&session, true)?))?;
+        let (timelines, svg) = run(py, &plan, None, &session, |show| {
+            let timelines = timelines(&plan, &of_session(&session, true)?, &which, show)?;
+            let svg = report::flow_svg(&timelines).map_err(flowsieve::refused)?;
+            Ok((timelines, svg))
+        })?;
+        let text: Vec<String> = timelines.iter().map(Timeline::text).collect();
+        Ok((json(py, &timelines)?, shown(&text.join("\n")), svg))
     }
 
     /// Writes report.html and plots.csv, and gives the page's path. `options`: [`ReportOptions`].

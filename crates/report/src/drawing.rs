@@ -1,5 +1,6 @@
 //! Figures for print, one or two columns of a page wide, and for a screen, a plot each: with letters of eight points.
 
+mod flow;
 mod panel;
 #[cfg(test)]
 mod tests;
@@ -9,6 +10,9 @@ use crate::font::Font;
 use crate::looks::{Dash, Symbol, colour};
 use crate::sheet::{Across, Down, Drawing, Ink, PER_POINT, Paint, Point, Sheet};
 use crate::{pdf, svg};
+pub(crate) use flow::flow_inline;
+pub use flow::flow_svg;
+use flowsieve_results::timeline::Cause;
 use panel::Panel;
 
 /// The most plots that are readable in one figure.
@@ -172,13 +176,21 @@ enum Sample {
     Range,
     /// A level that was not measured.
     Level,
+    /// The way of a packet on lines, sent for the first time or again.
+    Way {
+        again: bool,
+    },
+    /// A packet's wait.
+    Wait(Cause),
+    /// A loss.
+    Lost,
 }
 
 impl Sample {
     fn width(self) -> i32 {
         match self {
-            Sample::Of(_, Shape::Line) | Sample::Level => SAMPLE,
-            Sample::Of(..) | Sample::Unsure | Sample::Range => 4 * RADIUS,
+            Sample::Of(_, Shape::Line) | Sample::Level | Sample::Way { .. } | Sample::Wait(_) => SAMPLE,
+            Sample::Of(..) | Sample::Unsure | Sample::Range | Sample::Lost => 4 * RADIUS,
         }
     }
 
@@ -205,6 +217,9 @@ impl Sample {
                 sheet.line(line, stroke(RULE, 8));
                 sheet.end();
             }
+            Sample::Way { again } => flow::way(sheet, again, || sheet.line(line, flow::LINE_OF_WAY)),
+            Sample::Wait(cause) => sheet.line(line, flow::look(cause)),
+            Sample::Lost => flow::cross(sheet, centre),
         }
     }
 }
@@ -231,8 +246,9 @@ impl Legend {
             }
         }
         items.sort_by_key(|(sample, _)| match sample {
-            Sample::Of(_, Shape::Reference) | Sample::Unsure | Sample::Range | Sample::Level => usize::MAX,
+            Sample::Of(_, Shape::Reference) => usize::MAX,
             Sample::Of(scheme, _) => *scheme,
+            _ => usize::MAX,
         });
         if plots.iter().any(|plot| plot.marked().any(|datum| plot.is_unsure(datum))) {
             items.push((Sample::Unsure, "hollow: no interval, too few flows or seeds".into()));
@@ -244,6 +260,10 @@ impl Legend {
         if let Some(marks) = marks().find(|marks| !marks.levels.is_empty()) {
             items.push((Sample::Level, marks.words.level[1].into()));
         }
+        Legend::of(items, font, width)
+    }
+
+    fn of(items: Vec<(Sample, String)>, font: &Font, width: i32) -> Legend {
         /// Between two items of a line.
         const BETWEEN: i32 = 3 * GAP;
         let most = width - 4 * GAP;

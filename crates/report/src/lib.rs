@@ -39,13 +39,14 @@ mod ticks;
 
 use std::path::PathBuf;
 
+use flowsieve_results::timeline::Timeline;
 use flowsieve_results::{ResultDir, ResultError};
 
 pub use agreement::agreement_svg;
 pub use cases::{Layout, UnknownKey};
 pub use comparison::{CompareError, Compared, compared};
 pub use doctor::{doctor, doctor_json};
-pub use drawing::{MOST_PLOTS, figure_svg};
+pub use drawing::{MOST_PLOTS, figure_svg, flow_svg};
 pub use flowsieve_settings::files::printable;
 pub use format::size;
 pub use json::table_json;
@@ -56,10 +57,15 @@ pub use text_table::{Tone, paragraph};
 pub use ticks::ticks;
 
 /// Writes `report.html`, and the numbers of its plots as `plots.csv`, into the result's folder; returns the page's path.
-/// The page ends its answers with `section`.
-pub fn write(dir: &ResultDir, layout: &Layout, section: &Section) -> Result<PathBuf, ResultError> {
+/// The page ends its answers with `section`, and with a flow that was followed through runs of the result, if any.
+pub fn write(
+    dir: &ResultDir,
+    layout: &Layout,
+    section: &Section,
+    followed: &[Timeline],
+) -> Result<PathBuf, ResultError> {
     let over_time = over_time::figures(dir, layout)?;
-    page::write(dir, layout, over_time, section)
+    page::write(dir, layout, over_time, section, followed)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use askama::Template;
+use flowsieve_results::timeline::Timeline;
 use flowsieve_results::{Dimension, Experiment, Metric, ResultDir, ResultError, Run, Statistic, without_section};
 
 use crate::cases::{At, Case, Layout, in_words as value_in_words};
@@ -36,6 +37,8 @@ struct Page<'a> {
     x: &'a str,
     cases: &'a [Case],
     section: &'a Section,
+    /// A flow that was followed: drawn, and where its time went in each run.
+    flow: (String, Vec<String>),
     /// What the page shows first.
     at_a_glance: Vec<Glance>,
     results: Vec<ResultTable>,
@@ -114,6 +117,7 @@ pub(crate) fn write(
     layout: &Layout,
     over_time: Vec<Shown>,
     section: &Section,
+    followed: &[Timeline],
 ) -> Result<PathBuf, ResultError> {
     let experiment = &dir.manifest().experiment;
     let (common, differing) = settings(experiment, Naming::Labels);
@@ -129,6 +133,7 @@ pub(crate) fn write(
         class: Group::first_asked(dir).class().unwrap_or(0),
         warnings: warnings(dir),
         section,
+        flow: flow(followed),
         at_a_glance: at_a_glance(dir, layout),
         results: numbered()
             .flat_map(|(at, case)| groups.iter().map(move |group| result_table(dir, at, case, *group)))
@@ -163,6 +168,11 @@ pub(crate) fn write(
     });
     dir.write_beside("plots.csv", |file| plots_csv::write(file, experiment.screened(), of_section.chain(plots)))?;
     dir.write_beside("report.html", |file| page.write_into(file))
+}
+
+fn flow(followed: &[Timeline]) -> (String, Vec<String>) {
+    let drawn = if followed.is_empty() { None } else { drawing::flow_inline(followed).ok() };
+    (drawn.unwrap_or_default(), followed.iter().map(Timeline::summary).collect())
 }
 
 fn answers(dir: &ResultDir, layout: &Layout) -> [Vec<String>; 3] {

@@ -206,7 +206,7 @@ fn table(dir: &ResultDir) -> String {
 }
 
 fn write(dir: &ResultDir) -> Result<PathBuf, ResultError> {
-    crate::write(dir, &layout(dir), &Section::default())
+    crate::write(dir, &layout(dir), &Section::default(), &[])
 }
 
 fn page(dir: &ResultDir) -> String {

@@ -2,6 +2,8 @@
 
 mod text;
 
+pub use text::{Kind, Part};
+
 use serde::Serialize;
 
 /// What was sent ahead of a packet that waited.
@@ -30,12 +32,34 @@ pub struct Crossing {
     pub queue: Option<u8>,
     /// It was marked when it left.
     pub marked: bool,
+    /// Whose packets made most of the wait.
+    #[serde(skip)]
+    pub cause: Cause,
+    /// The far end's name.
+    #[serde(skip)]
+    pub to: String,
+    /// When the far end may send it on, in ps from the flow's start.
+    #[serde(skip)]
+    pub crossed_ps: u64,
     /// The link's number.
     #[serde(skip)]
     pub number: usize,
     /// The packet's length in bytes.
     #[serde(skip)]
     pub length: u16,
+}
+
+/// Behind whose packets a packet waited: of those, most bytes were sent meanwhile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    /// Nobody's, or it was not kept.
+    Unknown,
+    /// ACKs and other control packets.
+    Control,
+    /// Those of its own flow.
+    Own,
+    /// Those of other flows.
+    Others,
 }
 
 /// How a packet's way ended.

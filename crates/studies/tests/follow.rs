@@ -4,7 +4,7 @@ use flowsieve_engines::built_in;
 use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::plan::{Changes, plan};
 use flowsieve_experiment::{Error, ExperimentText};
-use flowsieve_results::timeline::{Ended, Timeline};
+use flowsieve_results::timeline::{Cause, Ended, Sent, Timeline};
 use std::path::Path;
 
 fn followed(text: &str, folder: &Path, flow: u32) -> Result<Timeline, Error> {
@@ -34,6 +34,12 @@ fn timeline__of_two_senders_that_meet() {
         .map(|sent| sent.crossings[1].behind.iter().map(|ahead| (ahead.flow, ahead.packets)).collect())
         .collect();
     assert_eq!(behind, [vec![(Some(0), 1)], vec![(Some(0), 1), (Some(1), 1)]]);
+    // Of one packet of each, that of another flow is named.
+    assert!(timeline.packets.iter().all(|sent| sent.crossings[1].cause == Cause::Others));
+    // When they are at the switch, and whose end that is.
+    let came = |sent: &Sent| sent.crossings[1].sent_ps - sent.crossings[1].waited_ps.unwrap();
+    assert!(timeline.packets.iter().all(|sent| sent.crossings[0].crossed_ps == came(sent)));
+    assert!(timeline.packets.iter().all(|sent| sent.crossings[0].to == "switch0" && sent.crossings[1].to == "host2"));
     let sent: Vec<u64> = timeline.packets.iter().map(|sent| sent.crossings[0].sent_ps).collect();
     assert_eq!(sent, [0, 1_200_000]);
     let time = timeline.time.as_ref().unwrap();

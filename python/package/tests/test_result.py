@@ -72,6 +72,25 @@ def test_compare_and_doctor__are_the_commands(result: fs.Result) -> None:
         result.compare(class_="0-10KB")
 
 
+def test_flow__is_the_timeline_of_the_command(result: fs.Result, tmp_path: Path) -> None:
+    followed = result.flow("p99:0-100KB")
+    assert [each["run"] for each in followed.data][0] == "dctcp, load 0.5, seed 1" and len(followed.data) == 4
+    # Of one seed, as the table has it.
+    flows = result.flows().to_polars().filter((polars.col("scheme") == "dctcp") & (polars.col("load") == 0.5))
+    flows = flows.filter((polars.col("seed") == 1) & (polars.col("flow") == followed.data[0]["flow"]))
+    assert flows["fct_ps"].to_list() == [followed.data[0]["fct_ps"]]
+    assert str(followed).startswith(f"Flow {followed.data[0]['flow']}, the p99 by slowdown of ")
+    assert followed._repr_svg_() == followed.svg and "pias, load 0.8, seed 1" in followed.svg
+    path = followed.save(tmp_path / "flow.svg")
+    assert path.read_text(encoding="utf-8") == followed.svg
+    with pytest.raises(fs.ResultError, match="replace=True"):
+        followed.save(path)
+    assert result.flow(followed.data[0]["flow"]).data[0]["packets"] == followed.data[0]["packets"]
+    for wrong in ("fastest", -1, "p99:small"):
+        with pytest.raises(fs.ExperimentError, match="expected"):
+            result.flow(wrong)
+
+
 def test_report__and_plots(small: fs.Experiment, tmp_path: Path) -> None:
     result = small.run(tmp_path / "out")
     page = result.report()

@@ -1,20 +1,23 @@
 //! `flowsieve run`: the runs of an experiment, or a share of them, or one flow's timeline.
 
+use super::export::refused;
 use super::{Planned, announce, default_out, show_result};
 use crate::interruption;
 use crate::options::{ReportOptions, RunOptions};
 use crate::output::{print, print_json, tell};
-use crate::progress::{Progress, shown};
+use crate::progress::shown;
 #[cfg(feature = "papers")]
 use crate::resolve::ResolveOptions;
 use clap::{Args, ValueHint};
-use flowsieve_engines::follow::Which;
+use flowsieve_engines::follow::{Which, timelines};
 use flowsieve_experiment::Error;
+use flowsieve_experiment::bundle::{failed, write_text};
 use flowsieve_experiment::engine::Engines;
-use flowsieve_experiment::execute::{Event, How, execute, execute_parts};
+use flowsieve_experiment::execute::{How, execute, execute_parts};
 use flowsieve_experiment::plan::{self, Plan};
 use flowsieve_experiment::shards::Shard;
 use flowsieve_results::timeline::Timeline;
+use flowsieve_settings::files::{Existing, check_new};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -35,6 +38,8 @@ Examples:
       the flows to every fourth host alone: ranks the points, and names those to run whole
   flowsieve run quickstart --set scheme=pias --set load=0.7 --follow-flow p99:0-100KB
       the timeline of one flow, by its slowdown or its number: where its time went, and which packets it waited for
+  flowsieve run quickstart --set scheme=dctcp,pias --set load=0.7 --follow-flow slowest:0-100KB --svg flow.svg
+      the same for two schemes, drawn over one another: each packet's way, and behind what it waited
   flowsieve run quickstart --set trace=pcap --set 'trace_links=[\"host-up\", \"host-down\"]'
       with captures of the hosts' links for Wireshark; their size is estimated first";
 
@@ -56,8 +61,11 @@ pub(crate) struct Run {
     resolving: ResolveOptions,
     /// Print the timeline of a flow instead: what its packets waited for, hop by hop, in each point's first seed.
     /// Give its number, or `slowest` or `p99` by slowdown, optionally of a size class: `slowest:0-100KB`
-    #[arg(long, value_name = "FLOW", conflicts_with_all = ["out", "fresh", "replace", "threads"])]
+    #[arg(long, value_name = "FLOW", conflicts_with_all = ["out", "fresh", "threads"])]
     pub(crate) follow_flow: Option<Which>,
+    /// Draw the timelines as well, as time against place: one panel for each point
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "follow_flow")]
+    pub(crate) svg: Option<PathBuf>,
     /// Make only this share of the runs, by estimated cost, such as 3/40: no result, but parts for `flowsieve join`
     #[arg(long, value_name = "I/N", conflicts_with_all = ["keys", "follow_flow", "replace"])]
     pub(crate) shard: Option<Shard>,
@@ -85,7 +93,7 @@ pub(crate) fn run(args: &Run, engines: &Engines) -> Result<(), Error> {
     changes.sets.extend(args.screen.map(|every| format!("screen={every}")));
     let plan = plan::read(&args.of.file, &changes, engines)?;
     if let Some(which) = &args.follow_flow {
-        return follow(&plan, engines, which, args.json);
+        return follow(&plan, engines, which, args);
     }
     let jobs = args.options.make.jobs();
     let out = args.out.clone().unwrap_or_else(|| default_out(&args.of.file, &changes, ""));
@@ -165,44 +173,31 @@ fn run_some(args: &Run, plan: &Plan, engines: &Engines, out: &Path, jobs: usize)
     Ok(true)
 }
 
-/// Follows a flow through the first seed of each point; nothing is written. A flow selected by its slowdown is first
-/// looked for in each of these runs, which then run twice.
-fn follow(plan: &Plan, engines: &Engines, which: &Which, json: bool) -> Result<(), Error> {
-    let first = plan.runs.iter().map(|run| run.seed).min();
-    let mut timelines = Vec::new();
-    let progress = Progress::new(plan);
-    for (index, run) in plan.runs.iter().enumerate().filter(|(_, run)| Some(run.seed) == first) {
-        let point = &plan.points[run.point];
-        let Some(follower) = engines.follower(point)? else {
-            let problem = "a run at flow level has no packets to follow; expected fidelity = \"packet\" in [run]";
+/// Follows a flow, prints its timelines, and draws them if asked.
+fn follow(plan: &Plan, engines: &Engines, which: &Which, args: &Run) -> Result<(), Error> {
+    match &args.svg {
+        // Refused before the runs.
+        Some(svg) => check_new(svg, Existing::replaced(args.options.replace)).map_err(failed(svg))?,
+        None if args.options.replace => {
+            let problem =
+                "--follow-flow writes no file that --replace could replace; expected --svg FILE, or no --replace";
             return Err(Error::Input(problem.to_owned()));
-        };
-        progress.show(Event::Started(index));
-        let mut go_on = |now| progress.hear(Event::Going(index, now));
-        let label = format!("{}, seed {}", point.label(), run.seed);
-        let flows = if which.needs_flows() {
-            engines.run(point, run.seed, &mut go_on, None).map(|result| result.flows)
-        } else {
-            Ok(Vec::new())
-        };
-        let picked = flows.and_then(|flows| which.among(&plan.experiment.classes, &flows, &label));
-        let timeline = picked.and_then(|(flow, why)| {
-            Ok(Timeline { picked: why, ..follower.follow(point, run.seed, flow, &mut go_on)? })
-        });
-        progress.show(Event::Finished(index));
-        timelines.push(timeline?);
-    }
-    progress.end();
-    if json {
-        return print_json(&timelines);
-    }
-    for (index, timeline) in timelines.iter().enumerate() {
-        if index > 0 {
-            print("\n")?;
         }
-        print(&timeline.text())?;
+        None => {}
     }
-    if timelines.len() > 1 {
+    let timelines = shown(plan, |show| timelines(plan, engines, which, show))?;
+    if args.json {
+        print_json(&timelines)?;
+    } else {
+        let texts: Vec<String> = timelines.iter().map(Timeline::text).collect();
+        print(&texts.join("\n"))?;
+    }
+    if let Some(svg) = &args.svg {
+        let drawn = flowsieve_report::flow_svg(&timelines).map_err(refused)?;
+        write_text(svg, Existing::replaced(args.options.replace), &drawn)?;
+        tell(format!("drawn in {}", svg.display()));
+    }
+    if timelines.len() > 1 && !args.json {
         tell("this prints one timeline per point; choose points by --set scheme=... and --set load=...");
     }
     Ok(())

@@ -30,79 +30,137 @@ fn of(ahead: &[Ahead], own: u32) -> String {
     named.join(", ")
 }
 
+/// A part of a flow's time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Part {
+    /// What the flow did then.
+    pub kind: Kind,
+    /// The same in words.
+    pub what: String,
+    /// How long, in ps.
+    pub ps: u64,
+}
+
+/// What a flow did, or waited for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Kind {
+    /// Its host's line sent its packets.
+    Own,
+    /// Its host's line sent packets of others.
+    Others,
+    /// Its host's line sent nothing.
+    Idle,
+    /// The packet that completed it waited for this link.
+    Waited(String),
+    /// That packet was on lines and on the way.
+    UnderWay,
+    /// The last ACK was on its way back.
+    Back,
+}
+
 impl Timeline {
     /// For a terminal.
     pub fn text(&self) -> String {
-        let mut text = String::new();
+        let mut text = self.summary();
         // A String takes everything.
-        let _ = self.write(&mut text);
+        let _ = self.write_packets_by_link(&mut text);
         text
     }
 
-    fn write(&self, text: &mut String) -> std::fmt::Result {
+    /// Returns which flow it is, how long it took, and where its time went, with an empty line after each.
+    pub fn summary(&self) -> String {
+        format!("{}\n\n{}\n", self.heading().join("\n"), self.time_text())
+    }
+
+    /// Returns the flow, its completion time, and the number of its packets: a line each.
+    pub fn heading(&self) -> [String; 3] {
         let (from, to) = &self.ends;
         let picked = self.picked.as_ref().map_or(String::new(), |picked| format!(", {picked},"));
-        writeln!(text, "Flow {}{picked} under {}: {from} to {to}, {} bytes", self.flow, self.run, self.bytes)?;
+        let flow = format!("Flow {}{picked} under {}: {from} to {to}, {} bytes", self.flow, self.run, self.bytes);
         let start = format!("begins at {} µs", us(self.start_ps));
-        match self.fct_ps {
+        let took = match self.fct_ps {
             Some(fct_ps) => {
                 let slowdown = fct_ps as f64 / self.ideal_ps.max(1) as f64;
                 let (fct, ideal) = (us(fct_ps), us(self.ideal_ps));
-                writeln!(text, "{start}; FCT {fct} µs, {slowdown:.2} times the ideal of {ideal} µs")?;
+                format!("{start}; FCT {fct} µs, {slowdown:.2} times the ideal of {ideal} µs")
             }
-            None => writeln!(text, "{start}; not finished when the run ended")?,
-        }
+            None => format!("{start}; not finished when the run ended"),
+        };
         let again = self.packets.iter().filter(|sent| sent.again).count();
         let lost = self.packets.iter().filter(|sent| matches!(sent.ended, Ended::Lost(..))).count();
         let sent = self.packets.len();
-        if self.own_transport {
-            writeln!(text, "{sent} packets sent, {lost} lost; its transport does not report retransmissions\n")?;
+        let packets = if self.own_transport {
+            format!("{sent} packets sent, {lost} lost; its transport does not report retransmissions")
         } else {
             let timeouts = self.timeouts;
-            writeln!(text, "{sent} packets sent, {again} of them again, {lost} lost; {timeouts} timeouts\n")?;
-        }
-        self.write_time(text)?;
-        self.write_links(text)?;
-        self.write_packets(text)?;
-        if let Some(until) = self.kept_until_ps {
-            writeln!(text, "\nThe packets sent ahead of its own are known up to {} µs.", us(until))?;
-        }
-        Ok(())
+            format!("{sent} packets sent, {again} of them again, {lost} lost; {timeouts} timeouts")
+        };
+        [flow, took, packets]
     }
 
-    fn write_time(&self, text: &mut String) -> std::fmt::Result {
-        let Some(time) = &self.time else {
-            return writeln!(text, "Not all of its packets arrived.\n");
-        };
-        writeln!(text, "Where the time went until packet {}, its last, had arrived:", time.segment)?;
-        let mut line = |what: &str, ps: u64, more: &str| writeln!(text, "{:>12} µs  {what}{more}", us(ps));
-        line(&format!("{} sent its packets", self.ends.0), time.own_ps, "")?;
-        if time.others_ps > 0 {
-            let whose = format!(": {}", of(&time.others, self.flow));
-            line(&format!("{} sent packets of others", self.ends.0), time.others_ps, &whose)?;
+    /// Returns until when it is known what was sent ahead of its packets, unless it is known for all.
+    pub fn known_until(&self) -> Option<String> {
+        let until = us(self.kept_until_ps?);
+        Some(format!("The packets sent ahead of its own are known up to {until} µs."))
+    }
+
+    /// Returns the parts of its time that are longer than nothing, one after the other; none if not all of it arrived.
+    pub fn parts(&self) -> Vec<Part> {
+        let Some(time) = &self.time else { return Vec::new() };
+        let from = &self.ends.0;
+        let others = format!("{from} sent packets of others: {}", of(&time.others, self.flow));
+        let mut parts = vec![
+            (Kind::Own, format!("{from} sent its packets"), time.own_ps),
+            (Kind::Others, others, time.others_ps),
+            (Kind::Idle, format!("{from} sent nothing, until an ACK, a timer or the scheme let it"), time.idle_ps),
+        ];
+        let waited =
+            |(link, ps): &(String, u64)| (Kind::Waited(link.clone()), format!("the packet waited for {link}"), *ps);
+        parts.extend(time.waited.iter().map(waited));
+        parts.push((Kind::UnderWay, "it was on the way".to_owned(), time.under_way_ps));
+        let arrived = parts.iter().map(|(_, _, ps)| ps).sum();
+        let back = self.fct_ps.and_then(|fct_ps| fct_ps.checked_sub(arrived)).unwrap_or(0);
+        parts.push((Kind::Back, "the last ACK was on its way back".to_owned(), back));
+        // Its packets and their way take time always.
+        let is_some = |kind: &Kind, ps| ps > 0 || matches!(kind, Kind::Own | Kind::UnderWay);
+        parts.retain(|(kind, _, ps)| is_some(kind, *ps));
+        parts.into_iter().map(|(kind, what, ps)| Part { kind, what, ps }).collect()
+    }
+
+    fn time_text(&self) -> String {
+        let Some(time) = &self.time else { return "Not all of its packets arrived.\n".to_owned() };
+        let line = |what: &str, ps: u64| format!("{:>12} µs  {what}\n", us(ps));
+        let mut text = format!("Where the time went until packet {}, its last, had arrived:\n", time.segment);
+        for Part { kind, what, ps } in self.parts() {
+            text += &line(&what, ps);
+            if kind == Kind::UnderWay && self.timers_ps > 0 {
+                let s = if self.timeouts == 1 { "" } else { "s" };
+                let what = format!("of this the flow waited until a timer fired ({} time{s})", self.timeouts);
+                text += &line(&what, self.timers_ps);
+            }
         }
-        if time.idle_ps > 0 {
-            line(
-                &format!("{} sent nothing", self.ends.0),
-                time.idle_ps,
-                ", until an ACK, a timer or the scheme let it",
-            )?;
+        text
+    }
+
+    /// Returns all of its packets or, of more than `most`, those that were lost, sent again or waited longest, in the order in
+    /// which they were sent.
+    pub fn notable(&self, most: usize) -> Vec<&Sent> {
+        let notable = |sent: &Sent| !matches!(sent.ended, Ended::Arrived(_)) || sent.again;
+        let mut order: Vec<(usize, &Sent)> = self.packets.iter().enumerate().collect();
+        if order.len() > most {
+            order.sort_by_key(|(index, sent)| {
+                (std::cmp::Reverse(notable(sent)), std::cmp::Reverse(sent.waited_ps()), *index)
+            });
+            order.truncate(most);
+            order.sort_by_key(|(index, _)| *index);
         }
-        for (link, ps) in &time.waited {
-            line(&format!("the packet waited for {link}"), *ps, "")?;
-        }
-        line("it was on the way", time.under_way_ps, "")?;
-        if self.timers_ps > 0 {
-            let s = if self.timeouts == 1 { "" } else { "s" };
-            let what = format!("of this the flow waited until a timer fired ({} time{s})", self.timeouts);
-            line(&what, self.timers_ps, "")?;
-        }
-        let arrived = time.own_ps + time.others_ps + time.idle_ps + time.under_way_ps;
-        let arrived = arrived + time.waited.iter().map(|(_, ps)| ps).sum::<u64>();
-        if let Some(back) = self.fct_ps.and_then(|fct_ps| fct_ps.checked_sub(arrived)).filter(|&back| back > 0) {
-            line("the last ACK was on its way back", back, "")?;
-        }
-        writeln!(text)
+        order.into_iter().map(|(_, sent)| sent).collect()
+    }
+
+    fn write_packets_by_link(&self, text: &mut String) -> std::fmt::Result {
+        self.write_links(text)?;
+        self.write_packets(text)?;
+        self.known_until().map_or(Ok(()), |until| writeln!(text, "\n{until}"))
     }
 
     fn write_links(&self, text: &mut String) -> std::fmt::Result {
@@ -151,16 +209,8 @@ impl Timeline {
     }
 
     fn write_packets(&self, text: &mut String) -> std::fmt::Result {
-        let mut shown: Vec<&Sent> = self.packets.iter().collect();
-        if shown.len() > PACKETS {
-            let notable = |sent: &&Sent| !matches!(sent.ended, Ended::Arrived(_)) || sent.again;
-            let mut order: Vec<(usize, &Sent)> = shown.iter().copied().enumerate().collect();
-            order.sort_by_key(|(index, sent)| {
-                (std::cmp::Reverse(notable(sent)), std::cmp::Reverse(sent.waited_ps()), *index)
-            });
-            order.truncate(PACKETS);
-            order.sort_by_key(|(index, _)| *index);
-            shown = order.into_iter().map(|(_, sent)| sent).collect();
+        let shown = self.notable(PACKETS);
+        if shown.len() < self.packets.len() {
             writeln!(
                 text,
                 "The {PACKETS} packets that were lost, sent again or waited longest, of {}:",
@@ -170,20 +220,38 @@ impl Timeline {
         writeln!(text, "packet  left host, µs  waited at (µs)")?;
         for sent in shown {
             let left = sent.crossings.first().map_or("-".to_owned(), |first| us(first.sent_ps));
-            let waits = sent.crossings.iter().filter_map(|crossing| {
-                let waited_ps = crossing.waited_ps.filter(|&ps| ps > 0)?;
-                let mark = if crossing.marked { ", marked" } else { "" };
-                Some(format!("{} {}{mark}", crossing.link, us(waited_ps)))
-            });
-            let mut what: Vec<String> = waits.collect();
-            match &sent.ended {
-                Ended::Arrived(at) => what.push(format!("arrived at {}", us(*at))),
-                Ended::Lost(link, at) => what.push(format!("lost at {link} at {}", us(*at))),
-                Ended::UnderWay => what.push("on the way when the run ended".to_owned()),
-            }
             let again = if sent.again { " (again)" } else { "" };
-            writeln!(text, "{:>6}  {left:>13}  {}{again}", sent.segment, what.join("; "))?;
+            writeln!(text, "{:>6}  {left:>13}  {}{again}", sent.segment, sent.in_words())?;
         }
         Ok(())
+    }
+
+    /// Returns a packet in words: when it left, behind what it waited, and its end.
+    pub fn packet(&self, sent: &Sent) -> String {
+        let again = if sent.again { ", sent again" } else { "" };
+        let left =
+            sent.crossings.first().map_or("not sent".to_owned(), |first| format!("left at {} µs", us(first.sent_ps)));
+        let behind = sent.crossings.iter().filter(|crossing| !crossing.behind.is_empty());
+        let behind =
+            behind.map(|crossing| format!("; at {} behind {}", crossing.link, of(&crossing.behind, self.flow)));
+        format!("Packet {}{again}: {left}; {}{}", sent.segment, sent.in_words(), behind.collect::<String>())
+    }
+}
+
+impl Sent {
+    /// Returns where it waited and how it ended, with times in µs.
+    fn in_words(&self) -> String {
+        let waits = self.crossings.iter().filter_map(|crossing| {
+            let waited_ps = crossing.waited_ps.filter(|&ps| ps > 0)?;
+            let mark = if crossing.marked { ", marked" } else { "" };
+            Some(format!("{} {}{mark}", crossing.link, us(waited_ps)))
+        });
+        let mut what: Vec<String> = waits.collect();
+        what.push(match &self.ended {
+            Ended::Arrived(at) => format!("arrived at {}", us(*at)),
+            Ended::Lost(link, at) => format!("lost at {link} at {}", us(*at)),
+            Ended::UnderWay => "on the way when the run ended".to_owned(),
+        });
+        what.join("; ")
     }
 }
