@@ -34,6 +34,10 @@ const EXAMPLES: &[(&str, As)] = &[
     ("flowsieve run quickstart --set network.ecn_threshold=30pkt --out results/k30", With("--scale smoke")),
     ("flowsieve run first", With("--scale smoke --out results/first")),
     ("flowsieve run quickstart --set scheme=pias --set load=0.7 --follow-flow p99:0-100KB", With("--scale smoke")),
+    (
+        "flowsieve run quickstart --set scheme=dctcp,pias --set load=0.7 --follow-flow slowest:0-100KB --svg flow.svg",
+        With("--scale smoke"),
+    ),
     ("flowsieve run quickstart --scale smoke", Whole),
     ("flowsieve run quickstart --screen 4", With("--set flows=400 --seeds 2 --out results/screened")),
     (
@@ -51,6 +55,7 @@ const EXAMPLES: &[(&str, As)] = &[
     ("flowsieve explain \"p99 slowdown\" --json", Whole),
     ("flowsieve report results/quickstart", Whole),
     ("flowsieve report results/first --x ecn_threshold", Whole),
+    ("flowsieve report results/first --follow-flow slowest:0-100KB", Whole),
     ("flowsieve compare results/quickstart pias dctcp", Whole),
     ("flowsieve compare results/quickstart", Whole),
     ("flowsieve compare results/quickstart pfabric pias --json", Whole),
