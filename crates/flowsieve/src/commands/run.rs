@@ -59,11 +59,11 @@ pub(crate) struct Run {
     #[cfg(feature = "papers")]
     #[command(flatten)]
     resolving: ResolveOptions,
-    /// Print the timeline of a flow instead: what its packets waited for, hop by hop, in each point's first seed.
-    /// Give its number, or `slowest` or `p99` by slowdown, optionally of a size class: `slowest:0-100KB`
+    /// Print a flow's timeline instead, in each point's first seed. Give its number, `slowest` or `p99` by slowdown,
+    /// optionally of a size class: `slowest:0-100KB`
     #[arg(long, value_name = "FLOW", conflicts_with_all = ["out", "fresh", "threads"])]
     pub(crate) follow_flow: Option<Which>,
-    /// Draw the timelines as well, as time against place: one panel for each point
+    /// Draw it as time against place
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "follow_flow")]
     pub(crate) svg: Option<PathBuf>,
     /// Make only this share of the runs, by estimated cost, such as 3/40: no result, but parts for `flowsieve join`
