@@ -65,7 +65,7 @@ fuzz_target!(|input: (u8, u16, Vec<(u16, u8)>)| {
         let _ = result.series(|_, _| true);
         if let Ok(layout) = report::Layout::new(&result.manifest().experiment, None) {
             report::table(&result, &layout, false);
-            let _ = report::write(&result, &layout);
+            let _ = report::write(&result, &layout, &report::Section::default(), &[]);
         }
         report::doctor(&result);
     }

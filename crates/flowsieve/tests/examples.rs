@@ -34,10 +34,7 @@ const EXAMPLES: &[(&str, As)] = &[
     ("flowsieve run quickstart --set network.ecn_threshold=30pkt --out results/k30", With("--scale smoke")),
     ("flowsieve run first", With("--scale smoke --out results/first")),
     ("flowsieve run quickstart --set scheme=pias --set load=0.7 --follow-flow p99:0-100KB", With("--scale smoke")),
-    (
-        "flowsieve run quickstart --set scheme=dctcp,pias --set load=0.7 --follow-flow slowest:0-100KB --svg flow.svg",
-        With("--scale smoke"),
-    ),
+    ("flowsieve run quickstart --set load=0.7 --follow-flow slowest:0-100KB --svg flow.svg", With("--scale smoke")),
     ("flowsieve run quickstart --scale smoke", Whole),
     ("flowsieve run quickstart --screen 4", With("--set flows=400 --seeds 2 --out results/screened")),
     (

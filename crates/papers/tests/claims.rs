@@ -247,7 +247,7 @@ fn flow_records__without_flows_the_report_is_still_whole() {
     let (out, parts) = (folder.path().join("out"), folder.path().join("parts"));
     let result = execute_sharing(&plan, &engines(), &out, &parts, how, &go_on).unwrap();
     let section = Beside::of(&result).unwrap().section();
-    let page = std::fs::read_to_string(report::write(&result, &layout(&result), &section).unwrap()).unwrap();
+    let page = std::fs::read_to_string(report::write(&result, &layout(&result), &section, &[]).unwrap()).unwrap();
     assert!(page.contains("<h2>Claims</h2>") && page.contains("Fig 1"));
     let again = ResultDir::open(&out).unwrap();
     assert_eq!(table(&again), table(&result));

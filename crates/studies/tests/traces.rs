@@ -78,7 +78,7 @@ fn traces__hold_what_the_links_count_and_change_nothing_else() {
     let layout = report::Layout::new(&traced_dir.manifest().experiment, None).unwrap();
     assert!(
         report::doctor(&traced_dir).len() > 10
-            && report::write(&traced_dir, &layout, &report::Section::default()).is_ok()
+            && report::write(&traced_dir, &layout, &report::Section::default(), &[]).is_ok()
     );
     assert_eq!(ResultDir::open(&traced).unwrap().manifest(), traced_dir.manifest());
     assert!(!plain.join("traces").exists());

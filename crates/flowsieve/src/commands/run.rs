@@ -38,8 +38,8 @@ Examples:
       the flows to every fourth host alone: ranks the points, and names those to run whole
   flowsieve run quickstart --set scheme=pias --set load=0.7 --follow-flow p99:0-100KB
       the timeline of one flow, by its slowdown or its number: where its time went, and which packets it waited for
-  flowsieve run quickstart --set scheme=dctcp,pias --set load=0.7 --follow-flow slowest:0-100KB --svg flow.svg
-      the same for two schemes, drawn over one another: each packet's way, and behind what it waited
+  flowsieve run quickstart --set load=0.7 --follow-flow slowest:0-100KB --svg flow.svg
+      the same for each scheme, drawn over one another: each packet's way, and behind what it waited
   flowsieve run quickstart --set trace=pcap --set 'trace_links=[\"host-up\", \"host-down\"]'
       with captures of the hosts' links for Wireshark; their size is estimated first";
 
