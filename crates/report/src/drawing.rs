@@ -184,12 +184,14 @@ enum Sample {
     Wait(Cause),
     /// A loss.
     Lost,
+    /// A silence that a timer ended.
+    Timer,
 }
 
 impl Sample {
     fn width(self) -> i32 {
         match self {
-            Sample::Of(_, Shape::Line) | Sample::Level | Sample::Way { .. } | Sample::Wait(_) => SAMPLE,
+            Sample::Of(_, Shape::Line) | Sample::Level | Sample::Way { .. } | Sample::Wait(_) | Sample::Timer => SAMPLE,
             Sample::Of(..) | Sample::Unsure | Sample::Range | Sample::Lost => 4 * RADIUS,
         }
     }
@@ -220,6 +222,7 @@ impl Sample {
             Sample::Way { again } => flow::way(sheet, again, || sheet.line(line, flow::LINE_OF_WAY)),
             Sample::Wait(cause) => sheet.line(line, flow::look(cause)),
             Sample::Lost => flow::cross(sheet, centre),
+            Sample::Timer => flow::silence(sheet, line),
         }
     }
 }

@@ -91,6 +91,14 @@ def test_flow__is_the_timeline_of_the_command(result: fs.Result, tmp_path: Path)
             result.flow(wrong)
 
 
+def test_flow__of_a_scheme_of_this_session_needs_its_callables(small: fs.Experiment, tmp_path: Path) -> None:
+    mine = fs.Scheme("mine", tagger=lambda flow: 0)
+    result = small.set(scheme=[mine], load=0.5, seeds=1).run(tmp_path / "out")
+    assert result.flow("slowest").data[0]["run"] == "mine, load 0.5, seed 1"
+    with pytest.raises(fs.ExperimentError, match="tagger"):
+        fs.Result(result.path).flow("slowest")
+
+
 def test_report__and_plots(small: fs.Experiment, tmp_path: Path) -> None:
     result = small.run(tmp_path / "out")
     page = result.report()

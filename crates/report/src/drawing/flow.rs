@@ -79,6 +79,14 @@ pub(super) fn cross(sheet: &Sheet, (x, y): Point) {
     sheet.line([(x - R, y + R), (x + R, y - R)], stroke(LOSS, 12));
 }
 
+/// A line with ends.
+pub(super) fn silence(sheet: &Sheet, [from, to]: [Point; 2]) {
+    sheet.line([from, to], stroke(INK, 12));
+    for (x, y) in [from, to] {
+        sheet.line([(x, y - GAP), (x, y + GAP)], stroke(INK, 12));
+    }
+}
+
 fn drawn(timelines: &[Timeline], width: i32) -> Result<Drawing, Box<dyn std::error::Error>> {
     let font = Font::new()?;
     let shown = &timelines[..timelines.len().min(PANELS)];
@@ -135,6 +143,9 @@ fn legend_of(panels: &[Panel<'_>]) -> Vec<(Sample, String)> {
     }
     if sent().any(|sent| matches!(sent.ended, Ended::Lost(..))) {
         items.push((Sample::Lost, "lost".to_owned()));
+    }
+    if panels.iter().any(|panel| !silences(panel.timeline).is_empty()) {
+        items.push((Sample::Timer, "until a timer fired".to_owned()));
     }
     items
 }
@@ -395,10 +406,7 @@ impl<'a> Panel<'a> {
             let (from, to) = (self.scale.x(from_ps), self.scale.x(to_ps));
             let words = format!("timer, {:.1} µs", (to_ps - from_ps) as f64 / 1e6);
             sheet.begin(&format!("Nothing of the flow was sent, until a timer fired: {words}"));
-            sheet.line([(from, y), (to, y)], stroke(INK, 12));
-            for x in [from, to] {
-                sheet.line([(x, y - GAP), (x, y + GAP)], stroke(INK, 12));
-            }
+            silence(sheet, [(from, y), (to, y)]);
             if width_of(sheet.font(), &words, TEXT) < to - from {
                 sheet.text(&words, (TEXT, INK), (Across::Middle, Down::Bottom), 0, (i32::midpoint(from, to), y - GAP));
             }

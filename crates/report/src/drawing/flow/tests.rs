@@ -75,12 +75,12 @@ fn flow_svg__names_losses_and_timers_that_are_certain() {
     let packets = vec![sent(3, 0, 0, lost_at_switch(12)), again, on_line];
     let of = |timeouts| Timeline { timeouts, timers_ps: 1_990 * US, ..timeline(packets.clone()) };
     let svg = flow_svg(&[of(1)]).unwrap();
-    for words in ["2 lost at s to b", "timer, 2000.0 µs", "sent again", "lost"] {
+    for words in ["2 lost at s to b", "timer, 2000.0 µs", "sent again", "lost", "until a timer fired"] {
         assert!(svg.contains(&format!("aria-label=\"{words}\"")), "{words}: {svg}");
     }
     assert!(svg.contains("stroke-dasharray=\"60 40\"") && svg.contains("; lost at s to b at 12.0</title>"), "{svg}");
     // Which of two silences is a timer's is not known.
-    assert!(!flow_svg(&[of(2)]).unwrap().contains("timer, "));
+    assert!(!flow_svg(&[of(2)]).unwrap().contains("timer"));
 }
 
 #[test]
