@@ -5,7 +5,7 @@ const SCHEMES = {
     fifo: { name: "TCP, one queue", reads: ["buffer"], table: 'base = "dctcp"\ntransport = "tcp"\nmarking = "none"' },
     dctcp: { name: "DCTCP", reads: ["buffer", "k"] },
     pias: { name: "PIAS", reads: ["buffer", "k", "queues", "first"] },
-    pfabric: { name: "pFabric", reads: ["buffer"] },
+    pfabric: { name: "pFabric", reads: [] }, // with a pool of its own, 36 KB
     qclimb: { name: "QCLIMB", reads: ["buffer", "k", "queues", "first"], bounds: true },
     "qc-las": { name: "QCluster (LAS)", reads: ["buffer", "k", "queues"] },
     "qc-srpt": { name: "QCluster (SRPT)", reads: ["buffer", "k", "queues"] },
@@ -14,8 +14,6 @@ const SCHEMES = {
     homa: { name: "Homa", reads: ["buffer", "queues"] },
     sieve: { name: "Sieve", reads: ["k", "queues", "first"] },
     "fair-queueing": { name: "fair queueing", reads: ["buffer", "k"] },
-    las: { name: "LAS, an ideal", reads: ["buffer"] },
-    srpt: { name: "SRPT, an ideal", reads: ["buffer"] },
     "pcoflow-ecn": { name: "pCoflow", reads: ["buffer", "k", "queues"], coflows: true },
     sincronia: { name: "Sincronia", reads: ["buffer", "queues"], coflows: true },
     aalo: { name: "Aalo", reads: ["buffer"], coflows: true },
@@ -79,20 +77,23 @@ function thresholds() {
     return Array.from({ length: state.queues - 1 }, (_, at) => `"${first * 4 ** at}KB"`).join(", ");
 }
 
+/** A scheme with the settings that it reads, so that each keeps its own where it reads none. */
 function table(of) {
     const { reads, table, bounds } = SCHEMES[of];
+    const { buffer, k, queues, first } = state;
     const lines = table ? [table] : [];
-    if (reads.includes("first") && state.first !== "own") lines.push(`thresholds = [${thresholds()}]`);
+    if (reads.includes("buffer")) lines.push(`buffer = "${buffer}KB"`);
+    if (reads.includes("k")) lines.push(`ecn_threshold = "${k}KB"`);
+    if (reads.includes("queues")) lines.push(`queues = ${queues}`);
+    if (reads.includes("first") && first !== "own") lines.push(`thresholds = [${thresholds()}]`);
     if (bounds && !TRAFFIC[state.traffic].isListed) lines.push('bounds = "law"');
     return lines.length > 0 ? `\n[schemes.${of}]\n${lines.join("\n")}\n` : "";
 }
 
 /** The text for the pictures, or with `many` flows and several seeds for the table. */
 function experiment(many) {
-    const { a, b, traffic, fabric, k, buffer, queues, seed } = state;
+    const { a, b, traffic, fabric, seed } = state;
     const { flows, many: all, lines, isListed } = TRAFFIC[traffic];
-    const network = [["buffer", `buffer = "${buffer}KB"`], ["k", `ecn_threshold = "${k}KB"`], ["queues", `queues = ${queues}`]];
-    const read = network.filter(([of]) => idle(of) === "").map(([, line]) => line);
     return `title = "${SCHEMES[a].name} and ${SCHEMES[b].name}"
 
 [topology]
@@ -100,9 +101,6 @@ ${isListed ? QUICK_SENDERS : FABRICS[fabric][1]}
 
 [workload]
 ${lines(many ? all : flows)}
-
-[network]
-${read.join("\n")}
 
 [sweep]
 scheme = ${JSON.stringify(chosen())}

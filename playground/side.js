@@ -6,7 +6,8 @@ const WIDEST_QUEUE = 34;
 /** For how long what was dropped is seen, as a share of a second of the reader's. */
 const SEEN = 0.4;
 
-const colour = (flow) => `hsl(${(flow * 137.5) % 360} 70% 50%)`;
+/** Not red at first, which is the colour of marks. */
+const colour = (flow) => `hsl(${(205 + flow * 137.5) % 360} 70% 50%)`;
 
 class Side {
     constructor(at, trace) {
@@ -88,10 +89,15 @@ class Side {
         return this.followed === null || this.followed === flow ? 1 : 0.2;
     }
 
+    /** Packets less than a pixel apart on a link are drawn as one, so that a frame's cost does not grow with theirs. */
     drawFlights({ to, mark }, places, now) {
-        for (const { begin, end, from, to: there, flow, kind, marked, length } of this.flights.at(now)) {
+        const taken = new Set();
+        for (const { begin, end, from, to: there, flow, kind, marked, length, link } of this.flights.at(now)) {
             const share = (now - begin) / (end - begin);
             const [[x, y], [u, v]] = [places[from], places[there]];
+            const pixel = link * 10_000 + Math.round(share * Math.hypot(u - x, v - y));
+            if (taken.has(pixel) && flow !== this.followed) continue;
+            taken.add(pixel);
             // Both directions of a cable side by side.
             const at = [x + (u - x) * share + (from < there ? 4 : -4), y + (v - y) * share];
             to.globalAlpha = this.shade(flow);

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Builds the documents into target/book with mdBook, which it installs into .cargo-tools/ if it is missing; without
-# optimisation, because one book takes a second. docs/README.md is the table of contents.
+# optimisation, because one book takes a second. docs/README.md is the table of contents. The playground is in it, where it can
+# be built.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -13,3 +14,10 @@ if ! command -v mdbook >/dev/null 2>&1; then
 fi
 python3 scripts/book.py
 mdbook build
+# The lesson's links lead there.
+if why=$(scripts/playground.sh 2>&1); then
+    rm -rf target/book/playground
+    cp -r "${CARGO_TARGET_DIR:-target}/playground" target/book/
+else
+    printf 'book: without the playground: %s\n' "$(printf '%s\n' "$why" | tail -n 1)"
+fi

@@ -15,4 +15,7 @@ if [ -z "${FLOWSIEVE:-}" ]; then
     ${CARGO:-cargo} build --locked --profile quick -p flowsieve
     FLOWSIEVE=$target/quick/flowsieve
 fi
+scripts/playground.sh
+PLAYGROUND=$target/playground/index.html
+export PLAYGROUND
 exec python/analysis/.venv/bin/python -B python/analysis/pictures.py "$FLOWSIEVE" "$target/pictures"

@@ -92,3 +92,7 @@ if [ "$need" = test ] && ! { cargo fmt --version && cargo clippy --version; } >/
     command -v rustup >/dev/null 2>&1 || stop "no rustfmt or no clippy; install both for Rust $rust_found"
     rustup component add rustfmt clippy >&2 || stop "rustup could not install rustfmt and clippy"
 fi
+if [ "$need" = test ] && ! { rustup target list --installed | grep -q '^wasm32-unknown-unknown$'; } 2>/dev/null; then
+    rustup target add wasm32-unknown-unknown >&2 ||
+        printf 'setup: no target wasm32-unknown-unknown; tests of the playground are skipped\n' >&2
+fi

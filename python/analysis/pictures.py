@@ -9,7 +9,7 @@ docs/images/sources.json lists each picture and each such document with what mak
 - `drawn`: what the program draws of the same experiment at the scale `smoke`. It changes with the look of the report,
   of tables or of figures, and takes two seconds.
 
-The browser and its fonts are no input: another version may draw letters a little differently.
+For a frame of the playground `drawn` is of the page's own files. The browser and its fonts are no input: another version may draw letters a little differently.
 """
 
 import fcntl
@@ -74,7 +74,17 @@ class Export:
     options: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Frame:
+    """The playground, set to what its address says, at an instant of its runs in us, down to a part of the page."""
+
+    address: str
+    at: float
+    size: tuple[int, int]
+
+
 PICTURES = {
+    "playground.png": Frame("a=fifo&b=pias&traffic=three&buffer=300", 4325.0, (1200, 760)),
     "quickstart.svg": Export(("--what", "figure", "--class", "0-100KB", "--columns", "2")),
     "dark.png": View((1200, 800), "dark", ("#fct",)),
     "narrow.png": View((400, 800), "light", ("body", "#results", "#fct")),
@@ -91,7 +101,13 @@ BY_HAND = ["what-sizes-are-worth.svg"]
 QUOTING = ["README.md", "docs/guide/first-steps.md"]
 
 
-def made_by(picture: View | Sheets | Terminal | Export) -> str:
+Picture = View | Sheets | Terminal | Export | Frame
+
+# The playground's own experiment of a frame, and what the page is made of.
+LESSON, PARTS = "experiments/three-flows.toml", ("*.html", "*.css", "*.js")
+
+
+def made_by(picture: Picture) -> str:
     """What makes a picture, for readers of the list."""
     match picture:
         case View((width, height), style, parts):
@@ -102,6 +118,8 @@ def made_by(picture: View | Sheets | Terminal | Export) -> str:
             return f"flowsieve report of {EXPERIMENT}, {COLUMNS} columns, {LINES} lines, {width} x {height}"
         case Export(options):
             return f"flowsieve export of {EXPERIMENT} {' '.join(options)}"
+        case Frame(address, at, (width, height)):
+            return f"playground/index.html#{address} at {at:g} us, {width} x {height}"
 
 
 def command(*arguments: str | Path) -> bytes:
@@ -145,13 +163,17 @@ def digest(data: bytes) -> str:
 
 def sources(flowsieve: Path) -> dict[str, dict[str, str]]:
     """Each picture with what makes it and the digests of its inputs, as this program would draw it."""
-    plan = json.loads(command(flowsieve, "plan", EXPERIMENT, "--json"))
-    runs = digest("\n".join(run["key"] for run in plan["runs"]).encode())
+
+    def runs(experiment: str) -> str:
+        plan = json.loads(command(flowsieve, "plan", experiment, "--json"))
+        return digest("\n".join(run["key"] for run in plan["runs"]).encode())
+
+    both = {Frame: runs(LESSON), None: runs(EXPERIMENT)}
     with tempfile.TemporaryDirectory() as scratch:
         small = Path(scratch) / "small"
         command(flowsieve, "run", EXPERIMENT, "--scale", "smoke", "--seeds", "3", "--out", small)
 
-        def drawn(picture: View | Sheets | Terminal | Export) -> bytes:
+        def drawn(picture: Picture) -> bytes:
             match picture:
                 case View() | Sheets():
                     # Another commit is no other look.
@@ -160,11 +182,18 @@ def sources(flowsieve: Path) -> dict[str, dict[str, str]]:
                     return on_terminal(flowsieve, "report", small).encode()
                 case Export(options):
                     return command(flowsieve, "export", small, *options)
+                case Frame():
+                    parts = sorted(part for kind in PARTS for part in (ROOT / "playground").glob(kind))
+                    return b"".join(part.read_bytes() for part in parts)
 
         entries = {f"docs/images/{name}": (made_by(picture), drawn(picture)) for name, picture in PICTURES.items()}
         text = printed(flowsieve, small).encode()
         entries |= {name: (f"flowsieve report of {EXPERIMENT}, quoted", text) for name in QUOTING}
-    return {name: {"made by": how, "runs": runs, "drawn": digest(drawn)} for name, (how, drawn) in entries.items()}
+    frames = {f"docs/images/{name}" for name, picture in PICTURES.items() if isinstance(picture, Frame)}
+    return {
+        name: {"made by": how, "runs": both[Frame if name in frames else None], "drawn": digest(drawn)}
+        for name, (how, drawn) in entries.items()
+    }
 
 
 def stale(listed: dict[str, dict[str, str]], now: dict[str, dict[str, str]]) -> list[str]:
@@ -230,7 +259,7 @@ class Drawing:
     def __init__(self, flowsieve: Path, result: Path, page: Page, scratch: Path) -> None:
         self.flowsieve, self.result, self.page, self.scratch = flowsieve, result, page, scratch
 
-    def draw(self, name: str, picture: View | Sheets | Terminal | Export) -> None:
+    def draw(self, name: str, picture: Picture) -> None:
         path = IMAGES / name
         match picture:
             case View(size, style, parts):
@@ -243,6 +272,24 @@ class Drawing:
                 self.save([self.seen(shown, size, "dark", "body")], path)
             case Export(options):
                 path.write_bytes(command(self.flowsieve, "export", self.result, *options))
+            case Frame(address, at, size):
+                self.save([self.frame(address, at, size)], path)
+
+    def frame(self, address: str, at: float, size: tuple[int, int]) -> Image.Image:
+        shot = self.scratch / "shot.png"
+        self.page.size(*size)
+        self.page.style("light")
+        self.page.open(Path(os.environ["PLAYGROUND"]), f"#{address}")
+        self.page.driver.set_script_timeout(60)
+        self.page.driver.execute_async_script(
+            """const done = arguments[1];
+            const look = () => document.querySelector("#table table") ? (play(false), now = arguments[0], draw(), done()) : setTimeout(look, 20);
+            look();""",
+            at,
+        )
+        self.page.picture(shot)
+        with Image.open(shot) as image:
+            return image.copy()
 
     def seen(self, path: Path, size: tuple[int, int], style: str, part: str) -> Image.Image:
         shot = self.scratch / "shot.png"

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import subprocess
 from contextlib import ExitStack
 from itertools import product
@@ -214,6 +215,31 @@ def test_engine__that_stops_is_opened_anew(page, built):
         })();"""
     )
     assert answers[1] is None, answers
+
+
+LESSON = sorted((ROOT / "docs/learn").glob("*.md"))
+LINKS = [(page, link) for page in LESSON for link in re.findall(r"index\.html#(\S+)", page.read_text())]
+
+
+@pytest.mark.parametrize("lesson,link", LINKS, ids=[f"{page.stem} {link}" for page, link in LINKS])
+def test_lesson__shows_what_it_says(page, built, lesson, link):
+    """Each link sets what it names, and one of the page's numbers is the lesson's."""
+    choices = dict(part.split("=") for part in link.split("&"))
+    opened(page, built, **choices)
+    assert page.run("return arguments[0].every(([name, value]) => state[name] === value)", list(choices.items()))
+    rows = page.run("return [...document.querySelectorAll('#table tr')].map((row) => [...row.cells].map((cell) => cell.textContent))")
+    text = " ".join(lesson.read_text().split())
+    if choices.get("traffic") == "three":
+        assert any(cell in text for row in rows[2:] for cell in row[1:3]), rows
+    elif "is not told" not in said(page):
+        assert re.search(r"\d+ %", said(page))[0] in text, said(page)
+
+
+def test_lesson__has_five_pages_that_lead_to_each_other():
+    assert len(LESSON) == 5
+    assert all(after.name in page.read_text() for page, after in zip(LESSON, LESSON[1:]))
+    lengths = [len(page.read_text().split()) for page in LESSON]
+    assert max(lengths) <= 420 and sum(lengths) <= 2000, lengths
 
 
 def test_pictures__move_and_steps_go_to_what_happens_next(page, built):
