@@ -32,8 +32,8 @@ pub(crate) fn run(point: &Point, seed: u64) -> Result<Value, Error> {
 }
 
 /// Bytes, start and FCT, in ps, which a flow that did not end lacks; its coflow; timeouts, and the wait for them in us.
-fn flows(result: &PointResult) -> Vec<(u64, u64, Option<u64>, Option<u32>, u32, u32)> {
-    let of = |row: &FlowRow| (row.bytes, row.start_ps, row.fct_ps, row.coflow, row.timeouts, row.timers_us);
+fn flows(result: &PointResult) -> Value {
+    let of = |row: &FlowRow| json!([row.bytes, row.start_ps, row.fct_ps, row.coflow, row.timeouts, row.timers_us]);
     result.flows.iter().map(of).collect()
 }
 

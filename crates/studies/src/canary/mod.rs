@@ -161,7 +161,7 @@ pub fn judge(request: &Request) -> Result<Judged, Error> {
         gates.extend(gates::of_status(status)?);
     }
     if let Some([before, after]) = &request.counters {
-        gates.extend(gates::of_counters(before, after)?);
+        gates.extend(gates::of_counters(before, after, &mut notes)?);
     }
     let failed = |failure: Failure| gates.iter().any(|gate| !gate.passes && gate.failure == failure);
     let verdict = match decided(&effect, request.at_most) {
