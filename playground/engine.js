@@ -8,13 +8,21 @@ class Engine {
         this.open();
     }
 
+    /** Waits until it can be asked; what it is busy with, and nobody waits for any longer, is given up. */
+    async free() {
+        if ([...this.waiting.values()].some(({ what }) => what !== "open")) this.open();
+        return this.ready;
+    }
+
     open() {
-        const source = $("worker").textContent;
         this.worker?.terminate();
-        this.worker = new Worker(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
+        this.waiting.clear();
+        this.address ??= URL.createObjectURL(new Blob([$("worker").textContent], { type: "text/javascript" }));
+        this.worker = new Worker(this.address);
         this.worker.onmessage = ({ data }) => {
-            this.waiting.get(data.id)?.(data);
+            const asked = this.waiting.get(data.id);
             this.waiting.delete(data.id);
+            asked?.done(data);
             // A module that stopped stays as it was then: the next question gets a new one.
             if (data.stopped) this.open();
         };
@@ -33,7 +41,7 @@ class Engine {
     ask(what, more) {
         const id = ++this.number;
         return new Promise((done) => {
-            this.waiting.set(id, done);
+            this.waiting.set(id, { what, done });
             this.worker.postMessage({ id, what, ...more });
         });
     }

@@ -36,11 +36,14 @@ async function show(given) {
     [$("dots").hidden, $("dots-said").textContent, $("seeds").textContent] = [true, "", ""];
     const text = given ?? experiment(false);
     $("toml").value = given ?? experiment(true);
-    await pictures.ready;
+    await pictures.free();
+    if (mine !== asked) return;
     const plan = await pictures.ask("plan", { text });
     if (mine !== asked) return;
     if (plan.error) return refuse(`This does not run: ${plan.error}`);
     if (tooLarge(plan)) return refuse(tooLarge(plan));
+    const seconds = Math.round((2 * plan.packet_hops) / plan.runs.length / HOPS_A_SECOND.here);
+    if (seconds > 1) $("answer").textContent = `Simulating … about ${seconds} s`;
     const traces = [];
     for (const point of [0, Math.min(1, plan.points.length - 1)]) {
         const found = await pictures.ask("trace", { point, seed: plan.runs[0][1], rows: ROWS });
@@ -81,7 +84,8 @@ async function answer(mine, text, { points }) {
     if (points.length < 2) return void ($("table").textContent = "One scheme: nothing to compare.");
     // Begun when there is something to see.
     answers ??= new Engine(pictures);
-    await answers.ready;
+    await answers.free();
+    if (mine !== asked) return;
     const plan = await answers.ask("plan", { text });
     if (mine !== asked) return;
     const refused = plan.error ?? tooLarge(plan);

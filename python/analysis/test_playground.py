@@ -114,6 +114,10 @@ EXPERIMENTS = {
 }
 
 
+# Some eight seconds of a browser.
+LONG = own(["dctcp", "pias"], workload='sizes = "web-search"\nload = 0.5\nflows = 6_000')
+
+
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_run__every_fct_is_the_commands(page, built, flowsieve, tmp_path, name):
     """Ten experiments in the page's worker and by the command, flow by flow, to the picosecond."""
@@ -240,6 +244,17 @@ def test_lesson__has_five_pages_that_lead_to_each_other():
     assert all(after.name in page.read_text() for page, after in zip(LESSON, LESSON[1:]))
     lengths = [len(page.read_text().split()) for page in LESSON]
     assert max(lengths) <= 420 and sum(lengths) <= 2000, lengths
+
+
+def test_run__that_takes_long_is_given_up_for_the_next_choice(page, built):
+    """Nothing waits behind a run that nobody waits for: the worker is another one."""
+    opened(page, built, traffic="three", a="fifo", b="dctcp")
+    page.run("window.earlier = pictures.worker")
+    page.run("document.querySelector('#toml').value = arguments[0]; document.querySelector('#use').click()", LONG)
+    wait(page, "document.querySelector('#answer').textContent.includes('about')")
+    given(page, own(["dctcp", "homa"]))
+    assert page.run("return pictures.worker !== window.earlier")
+    assert page.run("return document.querySelector('#name-1').textContent") == "Homa"
 
 
 def test_pictures__move_and_steps_go_to_what_happens_next(page, built):

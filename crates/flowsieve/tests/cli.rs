@@ -473,7 +473,7 @@ fn tune__todays_network_is_the_files_own() {
     std::fs::write(folder.path().join("mine.toml"), format!("{FABRIC}{today}")).unwrap();
     let sizes: String = (0..200).map(|number| if number % 10 == 0 { "400000\n" } else { "3000\n" }).collect();
     std::fs::write(folder.path().join("sizes.csv"), sizes).unwrap();
-    let tune = ["tune", "mine.toml", "--queues", "2", "--flows", "150", "--seeds", "2", "--ports", "Ethernet0=10Gbps"];
+    let tune = ["tune", "mine.toml", "--queues", "2", "--flows", "150", "--seeds", "2", "--ports", "eth0=10Gbps"];
     let done = flowsieve(folder.path(), &tune);
     assert_eq!(done.status, 0, "{}", done.err);
     let out = folder.path().join("recommendation");
