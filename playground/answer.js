@@ -16,6 +16,7 @@ const ofFlows = (flows) => flows.filter((flow) => flow[2] !== null).map(([bytes,
 function ofCoflows(flows) {
     const by = new Map();
     for (const [bytes, start, fct, coflow] of flows) {
+        if (coflow === null) continue;
         const one = by.get(coflow) ?? { bytes: 0, start: Infinity, end: 0 };
         by.set(coflow, { bytes: one.bytes + bytes, start: Math.min(one.start, start), end: fct === null ? NaN : Math.max(one.end, start + fct) });
     }
@@ -33,33 +34,36 @@ function compared(name, found, ofOne) {
     return { name, times: by.map((times) => mean(times.filter(Number.isFinite))), ratio: Math.exp(middle), ends };
 }
 
-/** What is compared: each of a few listed flows, coflows, or flows by size. */
-function parts(found, hasCoflows) {
-    const first = found[0][0];
-    if (first.length <= 6) return first.map(([bytes], at) => [size(bytes), (flows) => (flows[at][2] === null ? [] : [flows[at][2] / 1e6])]);
+/** What is compared: each of a few flows of one seed, coflows, or flows by size. */
+function parts(first, hasCoflows, areFew) {
+    if (areFew) return first.map(([bytes], at) => [size(bytes), (flows) => (flows[at][2] === null ? [] : [flows[at][2] / 1e6])]);
     if (hasCoflows) return [["all coflows", (flows) => ofCoflows(flows).map((of) => of[1])]];
     return CLASSES.map(([name, from, to]) => [name, (flows) => ofFlows(flows).filter(([bytes]) => bytes > from && bytes <= to).map((of) => of[1])]);
 }
 
+/** Draws the dots of the last answer again. */
+let redraw = () => {};
+
 /** Writes what is known after some seeds of all. */
 function tell(names, found, all) {
     const hasCoflows = found[0][0].some((flow) => flow[3] !== null);
-    const rows = parts(found, hasCoflows).map(([name, ofOne]) => compared(name, found, ofOne));
+    const areFew = all === 1 && !hasCoflows && found[0][0].length <= 6;
+    const rows = parts(found[0][0], hasCoflows, areFew).map(([name, ofOne]) => compared(name, found, ofOne));
     const what = hasCoflows ? "CCT" : "FCT";
     const seeds = found[1].length;
     $("seeds").textContent = `${what} by size: ${seeds} of ${all} ${all === 1 ? "seed" : "seeds"}`;
     const ratio = (of) => (Number.isFinite(of) ? of.toFixed(2) : "–");
     const cells = rows.map(({ name, times, ratio: of, ends }) => [name, ...times.map(inUs), ratio(of), ends ? ends.map(ratio).join(" to ") : "–"]);
     fill($("table"), [`mean ${what} in us`, names[0], names[1], "ratio", "95 %"], cells);
-    dots(found, hasCoflows ? ofCoflows : ofFlows, names, what);
-    const isListed = found[0][0].length <= 6;
-    const row = isListed ? rows.at(-1) : rows.find((row) => Number.isFinite(row.ratio));
-    if (row && Number.isFinite(row.ratio)) $("answer").textContent = sentence(row, names, { what, seeds, isListed });
+    redraw = () => dots(found, hasCoflows ? ofCoflows : ofFlows, names, what);
+    redraw();
+    const row = areFew ? rows.at(-1) : rows.find((row) => Number.isFinite(row.ratio));
+    if (row && Number.isFinite(row.ratio)) $("answer").textContent = sentence(row, names, { what, seeds, areFew });
 }
 
-function sentence({ name, times, ratio, ends }, names, { what, seeds, isListed }) {
+function sentence({ name, times, ratio, ends }, names, { what, seeds, areFew }) {
     const share = `${Math.abs(100 * (1 - ratio)).toFixed(0)} % ${ratio < 1 ? "below" : "above"}`;
-    if (isListed) return `The flow of ${name} takes ${inUs(times[1])} us under ${names[1]} and ${inUs(times[0])} us under ${names[0]}.`;
+    if (areFew) return `The flow of ${name} takes ${inUs(times[1])} us under ${names[1]} and ${inUs(times[0])} us under ${names[0]}.`;
     const of = what === "CCT" ? "" : name === "all" ? " of all flows" : ` of flows ${name}`;
     const isTold = ends && (ends[1] < 1 || ends[0] > 1);
     const interval = ends ? `${ends.map((end) => `${(100 * (end - 1)).toFixed(0)} %`).join(" to ")}, ${seeds} seeds` : "one seed, so no interval";

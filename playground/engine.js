@@ -24,7 +24,7 @@ class Engine {
             this.waiting.delete(data.id);
             asked?.done(data);
             // A module that stopped stays as it was then: the next question gets a new one.
-            if (data.stopped) this.open();
+            if (data.stopped && this.compiled) this.open();
         };
         this.ready = this.begin();
     }
@@ -32,8 +32,8 @@ class Engine {
     async begin() {
         this.compiled ??= (await this.other?.ready)?.compiled;
         const module = this.compiled ?? Uint8Array.from(atob($("module").textContent.trim()), (of) => of.charCodeAt(0));
-        const { compiled } = await this.ask("open", { module });
-        this.compiled = compiled;
+        const { compiled, error } = await this.ask("open", { module });
+        [this.compiled, this.broken] = [compiled, error];
         return this;
     }
 

@@ -5,7 +5,7 @@ const SCHEMES = {
     fifo: { name: "TCP, one queue", reads: ["buffer"], table: 'base = "dctcp"\ntransport = "tcp"\nmarking = "none"' },
     dctcp: { name: "DCTCP", reads: ["buffer", "k"] },
     pias: { name: "PIAS", reads: ["buffer", "k", "queues", "first"] },
-    pfabric: { name: "pFabric", reads: [] }, // with a pool of its own, 36 KB
+    pfabric: { name: "pFabric", reads: [] }, // with a pool of its own
     qclimb: { name: "QCLIMB", reads: ["buffer", "k", "queues", "first"], bounds: true },
     "qc-las": { name: "QCluster (LAS)", reads: ["buffer", "k", "queues"] },
     "qc-srpt": { name: "QCluster (SRPT)", reads: ["buffer", "k", "queues"] },
@@ -124,7 +124,8 @@ function makeChoices(changed) {
         if (isList) for (const [value, text] of of) input.add(new Option(text, value));
         else [input.type, input.min, input.max, input.step] = ["range", ...of];
         const wanted = given.get(name);
-        input.value = wanted !== null && (!isList || of.some(([value]) => value === wanted)) ? wanted : usual;
+        const fits = isList ? of.some(([value]) => value === wanted) : wanted?.trim() && Number.isFinite(Number(wanted));
+        input.value = fits ? wanted : usual;
         const value = document.createElement("output");
         const title = document.createElement("span");
         title.append(words, value);
@@ -134,9 +135,10 @@ function makeChoices(changed) {
         const say = () => (value.textContent = isList ? "" : ` ${input.value}`);
         say();
         grey.push(() => {
+            // Coflows can be ordered where there are some.
+            if (SCHEMES[state[name]]?.coflows && !TRAFFIC[state.traffic].coflows) input.value = state[name] = usual;
             const why = idle(name);
             [input.disabled, label.title] = [why !== "", why];
-            // Coflows can be ordered where there are some.
             if (name === "a" || name === "b") for (const option of input.options) option.disabled = Boolean(SCHEMES[option.value].coflows) && !TRAFFIC[state.traffic].coflows;
         });
         input.addEventListener("input", say);

@@ -9,15 +9,26 @@ const $ = (id) => document.getElementById(id);
 let sides = [];
 let [now, playing, followed] = [0, false, null];
 let asked = 0;
+/** Whether what is shown is a text of one's own, and whether that has been changed since it was shown. */
+let [isOwn, isEdited] = [false, false];
 
-const nameOf = ({ scheme, label }) => SCHEMES[scheme]?.name ?? label;
+/** In a text of one's own names are the text's, whatever they are here. */
+const nameOf = ({ scheme, label }) => (isOwn ? label : SCHEMES[scheme].name);
 const last = () => Math.max(...sides.map((side) => side.trace.last), 1);
 /** In us of the run for a second of the reader's. */
 const speed = () => 10 ** (Number($("speed").value) / 25);
 
+/** Says why nothing is shown, and shows nothing. */
 function refuse(words) {
-    $("answer").textContent = words;
+    asked++;
     play(false);
+    $("answer").textContent = words;
+    sides = [];
+    for (const at of [0, 1]) {
+        paper($(`canvas-${at}`));
+        $(`name-${at}`).textContent = $(`said-${at}`).textContent = "";
+    }
+    for (const of of ["flows", "warnings", "table", "port"]) $(of).replaceChildren();
 }
 
 /** Why a plan is not run here; empty if it is. */
@@ -34,10 +45,12 @@ async function show(given) {
     $("answer").textContent = "Simulating …";
     $("table").replaceChildren();
     [$("dots").hidden, $("dots-said").textContent, $("seeds").textContent] = [true, "", ""];
+    isOwn = given !== undefined;
     const text = given ?? experiment(false);
-    $("toml").value = given ?? experiment(true);
+    if (isOwn || !isEdited || confirm("Replace your text by what is chosen?")) [$("toml").value, isEdited] = [given ?? experiment(true), false];
     await pictures.free();
     if (mine !== asked) return;
+    if (pictures.broken) return refuse(`The simulator does not start here: ${pictures.broken}`);
     const plan = await pictures.ask("plan", { text });
     if (mine !== asked) return;
     if (plan.error) return refuse(`This does not run: ${plan.error}`);
@@ -52,7 +65,9 @@ async function show(given) {
         traces.push({ ...read(found), isCut: found.rows === ROWS, label: nameOf(plan.points[point]) });
     }
     const note = (words) => Object.assign(document.createElement("p"), { textContent: `Note: ${words}` });
-    $("warnings").replaceChildren(...plan.warnings.map(note));
+    const left = plan.points.length - 2;
+    const more = left > 0 ? [`The first two of ${plan.points.length} points are shown and compared: ${plan.points.slice(0, 2).map(nameOf).join(", and ")}.`] : [];
+    $("warnings").replaceChildren(...[...more, ...plan.warnings].map(note));
     const isCut = traces.some((trace) => trace.isCut) ? ` The pictures show the first ${ROWS.toLocaleString("en")} packets on links alone.` : "";
     $("answer").textContent = `Play, or choose a flow to follow it.${isCut}`;
     open(traces);
@@ -191,7 +206,13 @@ function begin() {
         if (file.size > 1e6) return refuse("The file is too large: at most a megabyte of an experiment's text.");
         show(await file.text());
     });
-    addEventListener("resize", draw);
+    $("toml").addEventListener("input", () => (isEdited = true));
+    const again = () => {
+        draw();
+        if (!$("dots").hidden) redraw();
+    };
+    addEventListener("resize", again);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
     // Another address, such as that of the lesson's next step.
     addEventListener("hashchange", () => location.reload());
     requestAnimationFrame(frame);

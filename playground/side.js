@@ -132,7 +132,7 @@ class Side {
             to.strokeRect(44, y, width - 52, each - 4);
             to.fillStyle = ink;
             to.fillText(`Q${queue}`, 8, y + each / 2 + 2);
-            this.drawQueue(on, own.sort((one, other) => one.end - other.end), { y, each, next });
+            this.drawQueue(on, own.sort((one, other) => one.lost - other.lost || one.end - other.end), { y, each, next });
             recent.filter((one) => one.queue === queue).slice(-3).forEach(({ flow }, nth) => {
                 const x = 50 + 12 * nth;
                 [to.strokeStyle, to.lineWidth] = [mark, 5];
@@ -143,7 +143,7 @@ class Side {
         });
     }
 
-    /** Packets as wide as they are long, or as narrow as it takes for all to be seen. */
+    /** Packets as wide as they are long, or as narrow as it takes for all to be seen; those that are pushed out later are pale, and last. */
     drawQueue({ to, width, ink, mark }, own, { y, each, next }) {
         const bytes = sum(own.map((stay) => stay.length));
         const ofByte = Math.min(1 / 100, (width - 60 - own.length) / Math.max(bytes, 1));
@@ -152,14 +152,14 @@ class Side {
             const wide = Math.max(1, stay.length * ofByte);
             x -= wide + 1;
             if (x < 46) break;
-            to.globalAlpha = this.shade(stay.flow);
+            to.globalAlpha = this.shade(stay.flow) * (stay.lost ? 0.4 : 1);
             to.fillStyle = colour(stay.flow);
             to.fillRect(x, y + 3, wide, each - MARGIN);
             if (stay.marked && wide <= 5) {
                 to.fillStyle = mark;
                 to.fillRect(x, y + 1, wide, 3);
-            } else if (stay.marked || stay.lost) {
-                [to.strokeStyle, to.lineWidth] = [stay.lost ? ink : mark, 2];
+            } else if (stay.marked) {
+                [to.strokeStyle, to.lineWidth] = [mark, 2];
                 to.strokeRect(x, y + 3, wide, each - MARGIN);
             }
             if (stay === next) {
@@ -198,7 +198,7 @@ class Side {
         const idle = sum(own.idle.filter(([from]) => from < end).map(([from, until]) => Math.min(until, end) - from));
         const lost = own.lost.filter(({ time }) => time <= now).length;
         const timer = timeouts > 0 ? ` In all it waits for a timer ${timeouts === 1 ? "once" : `${timeouts} times`}, ${inUs(timers)} us.` : "";
-        return `Flow ${followed}, ${size(bytes)}: ${inUs(end - begin)} us${now > end || fct === null ? "" : " so far"}; ${new Set(sent.map(({ byte }) => byte)).size} packets sent, ${sent.filter(({ kind }) => kind === 1).length} again, ${lost} lost. ` +
+        return `Flow ${followed}, ${size(bytes)}: ${inUs(end - begin)} us${fct !== null && now >= begin + fct / 1e6 ? "" : " so far"}; ${sent.length} packets sent, ${sent.filter(({ kind }) => kind === 1).length} of them again, ${lost} lost. ` +
             `Its packets waited ${queues.join(", ") || "in no queue"}, summed over packets. For ${inUs(idle)} us nothing of it was on a line or in a switch.${timer}`;
     }
 }

@@ -6,7 +6,10 @@ const NO_QUEUE = 255;
 /** Kinds of packets: below this they carry data. */
 const ACK = 2;
 
-function read({ packets, rows, links, flows, ends, nodes, hosts, simulated_ps }) {
+function read({ packets, rows, links, flows: counted, nodes, hosts, simulated_ps }) {
+    // By number: not all flows are counted, where a window says which.
+    const flows = [];
+    for (const flow of counted) flows[flow[6]] = flow;
     const view = new DataView(packets);
     const flights = [];
     const stays = [];
@@ -48,7 +51,7 @@ function read({ packets, rows, links, flows, ends, nodes, hosts, simulated_ps })
     const last = flights.reduce((most, { end }) => Math.max(most, end), 0);
     const times = Float64Array.from(flights.flatMap(({ begin, end }) => [begin, end])).sort();
     const ofData = Float64Array.from(flights.filter(({ kind }) => kind < ACK).map(({ end }) => end)).sort();
-    return { flights, stays, lost, flows, ends, nodes, hosts, links, times, ofData, last: Math.min(last, simulated_ps / 1e6), waits: waits(stays) };
+    return { flights, stays, lost, flows, nodes, hosts, links, times, ofData, last: Math.min(last, simulated_ps / 1e6), waits: waits(stays) };
 }
 
 /** The first of a sorted list that is later than a time; undefined if none is. */
@@ -91,7 +94,7 @@ function ofFlow(trace, flow) {
         if (begin > until + 1e-6) idle.push([until, begin]);
         until = Math.max(until, end);
     }
-    const source = trace.ends[flow][0];
+    const source = trace.flows[flow][7];
     return { sent: flights.filter(({ kind, from }) => kind < ACK && from === source), stays: stays.filter(({ kind }) => kind < ACK), lost: lost.filter(({ kind }) => kind < ACK), idle };
 }
 

@@ -207,6 +207,60 @@ def test_text__that_is_no_experiment_or_too_large_is_a_sentence(page, built, tmp
     assert page.complaints() == []
 
 
+def answered(page, text: str) -> list[list[str]]:
+    """The table of a text of one's own, when all of its seeds are in it."""
+    given(page, text)
+    wait(page, "document.querySelector('#seeds').textContent.match(/(\\d+) of \\1 seed/)")
+    return page.run("return [...document.querySelectorAll('#table tr')].map((row) => [...row.cells].map((cell) => cell.textContent))")
+
+
+def test_answer__of_ones_own_text_has_its_names_and_compares_what_is_alike(page, built):
+    opened(page, built, traffic="three")
+    # Names are the text's, also where the page has schemes of these names.
+    table = answered(page, own(["fifo", "constructor"]) + '[schemes.fifo]\nbase = "pias"\n[schemes.constructor]\nbase = "dctcp"\n')
+    assert [cell.split(",")[0] for cell in table[0][1:3]] == ["fifo", "constructor"]
+    # A few flows of several seeds are not the same flows.
+    few = own(["dctcp", "pias"], workload='sizes = "web-search"\nload = 0.6\nflows = 5').replace("seeds = 1", "seeds = 3")
+    assert answered(page, few)[1][0] == "up to 100 KB"
+    # Flows without a coflow are no coflow.
+    mixed = own(["dctcp", "pias"], workload='sizes = "fb-hadoop"\nload = 0.3\nqueries = 20\nquery_servers = 4\nquery_client = 0\nquery_sizes = "fixed(20KB)"')
+    assert [row[0] for row in answered(page, mixed)[1:]] == ["all coflows"]
+    assert float(page.run("return document.querySelectorAll('#table td')[1].textContent").replace(",", "")) < 1_000
+    # More points than two are said.
+    given(page, own(["dctcp", "pias", "homa"]))
+    assert "first two of 3 points" in page.run("return document.querySelector('#warnings').textContent")
+
+
+def test_window__flows_keep_their_numbers(page, built):
+    opened(page, built, traffic="three")
+    given(page, own(["dctcp", "pias"], workload='sizes = "web-search"\nload = 0.5', run='measure = "window"\nwindow = ["1ms", "3ms"]'))
+    first = page.run("return Number(document.querySelector('#flows button').dataset.flow)")
+    assert first > 0
+    page.run("follow(arguments[0]); now = last(); draw();", first)
+    assert " 0 packets sent" not in page.run("return document.querySelector('#said-0').textContent")
+
+
+def test_refusal__leaves_no_picture_of_what_was_before(page, built):
+    opened(page, built, traffic="three", a="fifo", b="pias")
+    assert "flow level" in given(page, own(["dctcp", "ps"], run='fidelity = "flow"'))
+    assert page.run("return [sides.length, document.querySelectorAll('#flows tr').length]") == [0, 0]
+
+
+def test_choices__coflow_schemes_give_way_where_there_are_no_coflows(page, built):
+    opened(page, built, a="pcoflow-ecn", traffic="three", load="abc")
+    assert page.run("return [state.a, state.load]") == ["dctcp", "0.7"]
+    assert said(page).startswith("The flow of 20 KB")
+
+
+def test_module__that_is_damaged_is_a_sentence(page, built, tmp_path):
+    damaged = tmp_path / "damaged.html"
+    text = built.read_text()
+    at = text.index('id="module">') + 2000
+    damaged.write_text(text[:at] + "AAAA" + text[at + 4 :])
+    page.open(damaged)
+    wait(page, "document.querySelector('#answer').textContent.startsWith('The simulator does not')")
+
+
 def test_engine__that_stops_is_opened_anew(page, built):
     opened(page, built)
     answers = page.driver.execute_async_script(
@@ -254,7 +308,7 @@ def test_run__that_takes_long_is_given_up_for_the_next_choice(page, built):
     wait(page, "document.querySelector('#answer').textContent.includes('about')")
     given(page, own(["dctcp", "homa"]))
     assert page.run("return pictures.worker !== window.earlier")
-    assert page.run("return document.querySelector('#name-1').textContent") == "Homa"
+    assert page.run("return document.querySelector('#name-1').textContent") == "homa"
 
 
 def test_pictures__move_and_steps_go_to_what_happens_next(page, built):

@@ -1,7 +1,7 @@
 //! A run's flows, and its packets at every link.
 
-use flowsieve_engines::{Drawn, Packets};
-use flowsieve_experiment::engine::{Engine, Threads, go_on};
+use flowsieve_engines::{Drawn, Packets, built_in};
+use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::{Error, Point};
 use flowsieve_record::{FlowRow, PacketEvent, PacketKind, PacketRow, PointResult, TraceSink};
 use serde_json::{Value, json};
@@ -27,27 +27,34 @@ const MOST_LINKS: usize = 1 << 16;
 
 /// Returns the flows of a run, in the order of their numbers.
 pub(crate) fn run(point: &Point, seed: u64) -> Result<Value, Error> {
-    let result = Packets::default().run(point, seed, Threads::Asked(1), &mut go_on, None)?;
+    let result = built_in().run(point, seed, &mut go_on, None)?;
     Ok(json!({ "flows": flows(&result) }))
 }
 
-/// Bytes, start and FCT, in ps, which a flow that did not end lacks; its coflow; timeouts, and the wait for them in us.
+/// Bytes, start and FCT, in ps, which a flow that did not end lacks; its coflow; timeouts, and the wait for them in us; its number,
+/// which is not its place where flows outside a window are not counted; and its ends.
 fn flows(result: &PointResult) -> Value {
-    let of = |row: &FlowRow| json!([row.bytes, row.start_ps, row.fct_ps, row.coflow, row.timeouts, row.timers_us]);
+    let of = |row: &FlowRow| {
+        let FlowRow { bytes, start_ps, fct_ps, coflow, timeouts, timers_us, flow, src, dst, .. } = row;
+        json!([bytes, start_ps, fct_ps, coflow, timeouts, timers_us, flow, src, dst])
+    };
     result.flows.iter().map(of).collect()
 }
 
 /// Returns the same with the fabric, and the rows of its packets.
 pub(crate) fn trace(point: &Point, seed: u64, most: usize) -> Result<(Value, Vec<u8>), Error> {
+    if built_in().follower(point)?.is_none() {
+        let problem = "a run at flow level has no packets to show; expected fidelity = \"packet\" in [run]";
+        return Err(Error::Input(problem.to_owned()));
+    }
     let mut rows = Rows(Vec::new());
     let (result, Drawn { nodes, hosts, links }) = Packets::default().traced(point, seed, most as u64, &mut rows)?;
     if links.len() > MOST_LINKS {
         return Err(Error::Input(format!("{} links: expected at most {MOST_LINKS} for a picture", links.len())));
     }
-    let ends = result.flows.iter().map(|row| (row.src, row.dst)).collect::<Vec<_>>();
     let links: Vec<_> = links.iter().map(|link| json!([link.from, link.to, link.rate_bps, link.delay_ps])).collect();
     let head = json!({
-        "flows": flows(&result), "ends": ends, "nodes": nodes, "hosts": hosts, "links": links, "simulated_ps": result.simulated_ps,
+        "flows": flows(&result), "nodes": nodes, "hosts": hosts, "links": links, "simulated_ps": result.simulated_ps,
         "rows": rows.0.len() / ROW,
     });
     Ok((head, rows.0))

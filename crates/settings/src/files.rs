@@ -12,5 +12,7 @@ mod text;
 pub use archive::regular_entries;
 pub use fence::fenced;
 pub use input::{Bounded, LINE_BYTES, MOST_BYTES, ShortLines, digest_of, open, open_text, read, read_text};
-pub use output::{Existing, PARTIAL, check_new, folder_of, is_read_only, partial, partial_folder, write_whole};
+pub use output::{
+    Existing, PARTIAL, check_named, check_new, folder_of, is_read_only, partial, partial_folder, write_whole,
+};
 pub use text::{for_terminal, leads, printable, safe_cell};

@@ -162,7 +162,8 @@ impl Page {
     fn of(args: &Reproduce, out: &Path) -> Result<Page, Error> {
         let path = args.page.clone().unwrap_or_else(|| out.join("reproduction.md"));
         let existing = if args.page.is_some() { Existing::replaced(args.replace) } else { Existing::Own };
-        files::check_new(&path, existing).map_err(failed(&path))?;
+        let check = if args.page.is_some() { files::check_named } else { files::check_new };
+        check(&path, existing).map_err(failed(&path))?;
         Ok(Page { path, existing })
     }
 }

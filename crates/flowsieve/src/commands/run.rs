@@ -17,7 +17,7 @@ use flowsieve_experiment::execute::{How, execute, execute_parts};
 use flowsieve_experiment::plan::{self, Plan};
 use flowsieve_experiment::shards::Shard;
 use flowsieve_results::timeline::Timeline;
-use flowsieve_settings::files::{Existing, check_new};
+use flowsieve_settings::files::{Existing, check_named};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -177,7 +177,7 @@ fn run_some(args: &Run, plan: &Plan, engines: &Engines, out: &Path, jobs: usize)
 fn follow(plan: &Plan, engines: &Engines, which: &Which, args: &Run) -> Result<(), Error> {
     match &args.svg {
         // Refused before the runs.
-        Some(svg) => check_new(svg, Existing::replaced(args.options.replace)).map_err(failed(svg))?,
+        Some(svg) => check_named(svg, Existing::replaced(args.options.replace)).map_err(failed(svg))?,
         None if args.options.replace => {
             let problem =
                 "--follow-flow writes no file that --replace could replace; expected --svg FILE, or no --replace";

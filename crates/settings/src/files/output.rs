@@ -83,6 +83,19 @@ pub fn check_new(path: &Path, existing: Existing) -> io::Result<()> {
     Ok(())
 }
 
+/// Checks the same of a file that a user names, and that its folder is there: nothing makes it.
+///
+/// # Errors
+/// Fails as [`check_new`] does; [`io::ErrorKind::NotFound`] without the folder.
+pub fn check_named(path: &Path, existing: Existing) -> io::Result<()> {
+    check_new(path, existing)?;
+    if folder_of(path).is_dir() {
+        Ok(())
+    } else {
+        Err(io::Error::new(io::ErrorKind::NotFound, "its folder does not exist"))
+    }
+}
+
 /// Writes a file and gives it its name once it is complete and on the disk. It has the permissions that the process
 /// gives to any new file. In a folder that cannot be written, a file that has these bytes already stays as it is.
 ///

@@ -97,7 +97,12 @@ pub(crate) fn of_counters(before: &Path, after: &Path, notes: &mut Vec<String>) 
     };
     let mut gates = Vec::new();
     for Rate { name, events, of, slack } in RATES {
-        let (Some(was), Some(is)) = (share(&was, events, of), share(&is, events, of)) else { continue };
+        let (Some(was), Some(is)) = (share(&was, events, of), share(&is, events, of)) else {
+            if is.contains_key(events) || was.contains_key(events) {
+                notes.push(format!("{name} are not compared: {of} is not counted in both periods"));
+            }
+            continue;
+        };
         let allowed = RISE * was + slack;
         gates.push(Gate {
             name: name.to_owned(),
@@ -149,7 +154,12 @@ fn read(path: &Path) -> Result<Counters, Error> {
                 FileError::new("file", path, error.to_string())
                     .expected("the output of `nstat --json`, a host after the other")
             })?;
-            host.kernel.iter().filter(|(name, _)| NAMES.contains(&name.as_str())).for_each(|(name, of)| add(name, *of));
+            for (name, value) in host.kernel.iter().filter(|(name, _)| NAMES.contains(&name.as_str())) {
+                if !(value.is_finite() && *value >= 0.0) {
+                    return Err(FileError::new("value", path, format!("{name} is {value}")).expected("a count").into());
+                }
+                add(name, *value);
+            }
         }
         // It leaves out what is zero: no mark, no timeout.
         NAMES.iter().filter(|name| name.starts_with("Tcp") || name.starts_with("Ip")).for_each(|name| add(name, 0.0));
@@ -312,6 +322,8 @@ mod tests {
         assert_eq!(gates("packets,1", "packets,-5\n").unwrap_err(), format!("f:1: \"packets,-5\"; {expected}"));
         assert!(gates("packets,1", "{\"kernel\":5}").unwrap_err().contains("expected the output of `nstat --json`"));
         assert!(gates("packets,1", "packets,5\n").unwrap_err().starts_with("f: no two counters make a share"));
+        let negative = "{\"kernel\":{\"TcpOutSegs\":-5}}";
+        assert!(gates("packets,1", negative).unwrap_err().contains("TcpOutSegs is -5"));
     }
 
     #[test]

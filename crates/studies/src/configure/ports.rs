@@ -134,7 +134,7 @@ impl Listed {
 /// Whether a name can stand in every language.
 pub(super) fn is_plain(name: &str) -> bool {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./".contains(letter);
-    (1..=64).contains(&name.len()) && name.chars().all(is_plain)
+    (1..=64).contains(&name.len()) && name.chars().all(is_plain) && !name.starts_with('-')
 }
 
 /// Whether the system could have a port of this name; EOS and NX-OS take ranges.
@@ -194,6 +194,10 @@ fn of_linux(root: &Value, rate: u64) -> Result<Listed, String> {
         let word = |key: &str| link.get(key).and_then(Value::as_str);
         let name = word("ifname").ok_or("expected an ifname in each entry, as `ip -j link` has")?;
         let qdisc = word("qdisc").unwrap_or("noop");
+        // It is written into a rollback.
+        if !is_plain(qdisc) {
+            return Err(format!("qdisc {qdisc:?} of {name:?}: expected letters, digits and any of -_./"));
+        }
         let is_port = word("link_type") != Some("loopback") && qdisc != "noqueue";
         listed.take(name, is_port.then_some(rate));
         listed.qdiscs.insert(name.to_owned(), qdisc.to_owned());

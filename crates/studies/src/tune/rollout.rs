@@ -1,7 +1,8 @@
 //! What a roll-out does to whom, simulated share by share: all switches have their queues, and some hosts tag.
 //!
 //! Packets of hosts that do not tag are in one queue. In the top one they wait for none of the others, but those wait for
-//! them. In the lowest it is the other way round. Every share is compared with one queue, over the same flows.
+//! them. In the lowest it is the other way round. Every share is compared with today's network over the same flows, or with
+//! one queue where today's hosts have to change first.
 
 use super::Effort;
 use super::candidates::{Candidate, Kind};
@@ -30,7 +31,7 @@ pub struct Share {
     pub hosts: u32,
     /// Seeds.
     pub seeds: u64,
-    /// Flows from hosts that do not tag, over one queue.
+    /// Flows from hosts that do not tag, over today's network, or one queue if today's hosts have to change first.
     pub others: Option<Group>,
     /// Flows from hosts that do.
     pub tagging: Option<Group>,

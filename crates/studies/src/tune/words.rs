@@ -78,12 +78,12 @@ impl Tuned {
                 Some(measured) => {
                     let all = self.changes.last().and_then(|all| all.mean);
                     format!(
-                        "Keep one queue, as today: the best of the others, {}, changes the mean FCT of all flows by {}.",
+                        "Keep today's network as it is: the best of the others, {}, changes the mean FCT of all flows by {}.",
                         measured.with_marks(),
                         plus_minus(all)
                     )
                 }
-                None => "Keep one queue, as today: no other candidate differs from it.".to_owned(),
+                None => "Keep today's network as it is: no other candidate differs from it.".to_owned(),
             },
         };
         text += &self.of_k();
@@ -253,6 +253,12 @@ impl Tuned {
         text
     }
 
+    /// What a share of hosts that tag is compared with: today's network, unless its hosts have to change first.
+    fn base_of_rollout(&self) -> &'static str {
+        let is_todays = self.todays_hosts_are_dctcp || self.measured.as_ref().is_some_and(|of| of.as_today);
+        if is_todays { "today's network" } else { "one queue with DCTCP" }
+    }
+
     /// What a candidate costs more than the chosen one.
     fn cost_of(&self, other: &Compared) -> String {
         match other.cost {
@@ -323,9 +329,10 @@ impl Tuned {
                 "long mean",
             ];
             let queue = self.unmarked.unwrap_or_default();
+            let over = self.base_of_rollout();
             let _ = writeln!(
                 text,
-                "\nroll-out, FCTs over one queue; hosts that do not tag are in queue {queue} from the top:"
+                "\nroll-out, FCTs over {over}; hosts that do not tag are in queue {queue} from the top:"
             );
             let rows = [head.map(str::to_owned)].into_iter().chain(self.shares());
             text += &aligned(&rows.map(|row| row.to_vec()).collect::<Vec<_>>(), "  ");
@@ -358,10 +365,10 @@ impl Tuned {
             }
         }
         if !self.shares.is_empty() {
-            let queue = self.unmarked.unwrap_or_default();
+            let (queue, over) = (self.unmarked.unwrap_or_default(), self.base_of_rollout());
             let _ = write!(
                 text,
-                "\n## Roll-out\n\nAll switches have the queues, and this share of hosts tags. FCTs are over those of one queue, \
+                "\n## Roll-out\n\nAll switches have the queues, and this share of hosts tags. FCTs are over those of {over}, \
                      with the same flows. Packets without a mark are in queue {queue}, 0 being served first. The first three columns are of hosts that do not tag, the others of those that do.\n\n\
                      | hosts that tag | all flows, mean | short, mean | short, p99 | short, mean | short, p99 | long, mean |\n\
                      | --- | --- | --- | --- | --- | --- | --- |\n"
@@ -430,6 +437,10 @@ fn aligned(rows: &[Vec<String>], indent: &str) -> String {
 /// "1.2 ± 2.0 %".
 fn plus_minus(ratio: Option<Ratio>) -> String {
     match ratio.and_then(|ratio| Some((ratio.value, ratio.interval?))) {
+        // No time falls by more than all of it.
+        Some((_, (low, high))) if high - low > 1.0 => {
+            format!("{:+.0} to {:+.0} %", 100.0 * (low - 1.0), 100.0 * (high - 1.0))
+        }
         Some((value, (low, high))) => {
             format!("{:+.1} ± {:.1} %", 100.0 * (value - 1.0), 50.0 * (high - low))
         }
@@ -459,5 +470,6 @@ mod tests {
         assert_eq!(change(None), "too few flows to tell");
         assert_eq!(is_changed(ratio(0.79, 0.75, 0.83)), "is 21.0 % lower (17.0 to 25.0)");
         assert_eq!(plus_minus(ratio(1.01, 0.99, 1.03)), "+1.0 ± 2.0 %");
+        assert_eq!(plus_minus(ratio(0.95, 0.08, 11.73)), "-92 to +1073 %");
     }
 }

@@ -8,7 +8,7 @@ use flowsieve_agent::maps::RULE_NAMES;
 use flowsieve_agent::{Bins, Class, Device, Recording, Side};
 use flowsieve_experiment::Error;
 use flowsieve_experiment::bundle::{failed, write_text};
-use flowsieve_settings::files::{Existing, check_new};
+use flowsieve_settings::files::{Existing, check_named};
 use serde::Serialize;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -102,7 +102,7 @@ pub(super) fn record(args: &Record) -> Result<(), Error> {
     let names = names.flat_map(|name| [name.to_owned(), format!("{name}-requests")]);
     let files = names.map(|name| file_of(&args.out, &name)).chain([args.out.clone()]);
     for file in files {
-        check_new(&file, existing).map_err(failed(&file))?;
+        check_named(&file, existing).map_err(failed(&file))?;
     }
     let device = Device::find(&args.device).map_err(in_words_of)?;
     let ended = until()?;
