@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 static ENGINES: LazyLock<Engines> = LazyLock::new(built_in);
 
 fuzz_target!(|text: &str| {
-    if let Err(error) = document::parse(&ExperimentText::new("fuzz.toml", text), ENGINES.keys()) {
+    if let Err(error) = document::parse(&ExperimentText::new("fuzz.toml", text), &ENGINES) {
         assert!(!error.render(false).is_empty());
     }
 });

@@ -26,7 +26,7 @@ fn result() -> &'static (PathBuf, [Vec<u8>; 4]) {
         let folder = std::env::temp_dir().join(format!("flowsieve-fuzz-{}", std::process::id()));
         let source = Source::new(ExperimentText::new("fuzz.toml", EXPERIMENT), Folder::at(&folder));
         let plan = source.plan(&built_in()).unwrap();
-        let how = How { jobs: 1, fresh: false, replace: true };
+        let how = How { jobs: 1, threads: None, fresh: false, replace: true };
         execute(&plan, &built_in(), &folder, how, &|_| ControlFlow::Continue(())).unwrap();
         let mut files = FILES.map(|name| fs::read(folder.join(name)).unwrap());
         let manifest = String::from_utf8(files[3].clone()).unwrap();
