@@ -8,7 +8,7 @@ class Engine {
         this.open();
     }
 
-    /** Waits until it can be asked; what it is busy with, and nobody waits for any longer, is given up. */
+    /** Gives up what the worker is busy with, and waits until it takes questions. */
     async free() {
         if ([...this.waiting.values()].some(({ what }) => what !== "open")) this.open();
         return this.ready;

@@ -2,10 +2,12 @@
 
 import os
 import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from browser import Stalled
+from browser import Broken, Page, Stalled, opened
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -53,6 +55,17 @@ def made(flowsieve, tmp_path_factory):
 def quickstart(made):
     """The quickstart with fewer flows."""
     return made("quickstart", "--set", "flows=600", "--seeds", "3")
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory) -> Iterator[Page]:
+    """A browser with an empty profile, for the tests of a module."""
+    with ExitStack() as stack:
+        try:
+            page = stack.enter_context(opened(tmp_path_factory.mktemp("profile")))
+        except Broken as why:
+            pytest.skip(f"no page was opened: {why}")
+        yield page
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,6 @@ import io
 import json
 import re
 import subprocess
-from contextlib import ExitStack
 from itertools import product
 from pathlib import Path
 from urllib.parse import urlencode
@@ -22,23 +21,6 @@ if browser.found() is None:
     pytest.skip("no browser (chromium and chromedriver): the playground was not opened", allow_module_level=True)
 
 
-@pytest.fixture(scope="module")
-def built(playground):
-    """The page, as `make playground` builds it."""
-    return playground
-
-
-@pytest.fixture(scope="module")
-def page(tmp_path_factory):
-    with ExitStack() as stack:
-        try:
-            page = stack.enter_context(browser.opened(tmp_path_factory.mktemp("profile")))
-        except browser.Broken as why:
-            pytest.skip(f"the playground was not opened: {why}")
-        page.driver.set_script_timeout(120)
-        yield page
-
-
 def wait(page, until: str, *arguments: object):
     """Waits for a condition of the page; a page that stays as it is fails the test."""
     return page.driver.execute_async_script(
@@ -49,12 +31,13 @@ def wait(page, until: str, *arguments: object):
     )
 
 
-def opened(page, built, size=WIDE, style="light", **choices):
+def opened(page, playground, size=WIDE, style="light", **choices):
     """Opens it with these choices, and waits for what it has to say in the end."""
+    page.driver.set_script_timeout(120)
     page.size(*size)
     page.style(style)
     page.forget()
-    page.open(built, f"#{urlencode(choices)}")
+    page.open(playground, f"#{urlencode(choices)}")
     wait(page, "document.querySelector('#seeds').textContent.match(/(\\d+) of \\1 seed/) || document.querySelector('#answer').textContent.startsWith('This')")
     return page
 
@@ -119,9 +102,9 @@ LONG = own(["dctcp", "pias"], workload='sizes = "web-search"\nload = 0.5\nflows 
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_run__every_fct_is_the_commands(page, built, flowsieve, tmp_path, name):
+def test_run__every_fct_is_the_commands(page, playground, flowsieve, tmp_path, name):
     """Ten experiments in the page's worker and by the command, flow by flow, to the picosecond."""
-    opened(page, built, traffic="three", a="fifo", b="dctcp")
+    opened(page, playground, traffic="three", a="fifo", b="dctcp")
     text = EXPERIMENTS[name]
     here = page.driver.execute_async_script(
         """const done = arguments[arguments.length - 1];
@@ -153,8 +136,8 @@ def test_run__every_fct_is_the_commands(page, built, flowsieve, tmp_path, name):
     assert all(flows == traced for flows, traced in here.values())
 
 
-def test_page__is_whole_and_asks_for_nothing(page, built):
-    opened(page, built)
+def test_page__is_whole_and_asks_for_nothing(page, playground):
+    opened(page, playground)
     assert page.complaints() == []
     assert all(address.startswith(("file:", "data:", "blob:")) for address in page.requests())
     assert "PIAS" in said(page) and "5 seeds" in said(page)
@@ -162,9 +145,9 @@ def test_page__is_whole_and_asks_for_nothing(page, built):
     assert page.run("return document.querySelector('#toml').value.includes('seeds = 5')")
 
 
-def test_choices__each_scheme_runs_with_every_slider_at_both_ends(page, built):
+def test_choices__each_scheme_runs_with_every_slider_at_both_ends(page, playground):
     """Planned alone: what a scheme does not read is not in its text, which the engine would refuse."""
-    opened(page, built)
+    opened(page, playground)
     refused = page.driver.execute_async_script(
         """const done = arguments[arguments.length - 1];
         (async () => {
@@ -185,13 +168,13 @@ def test_choices__each_scheme_runs_with_every_slider_at_both_ends(page, built):
 
 
 @pytest.mark.parametrize("load", ["0.1", "0.99"])
-def test_load__at_its_ends_is_answered(page, built, load):
-    opened(page, built, load=load)
+def test_load__at_its_ends_is_answered(page, playground, load):
+    opened(page, playground, load=load)
     assert said(page).startswith("The mean FCT"), said(page)
 
 
-def test_text__that_is_no_experiment_or_too_large_is_a_sentence(page, built, tmp_path):
-    opened(page, built)
+def test_text__that_is_no_experiment_or_too_large_is_a_sentence(page, playground, tmp_path):
+    opened(page, playground)
     for text, says in [
         ("", "This does not run"),
         ("not a text of ours", "This does not run"),
@@ -214,8 +197,8 @@ def answered(page, text: str) -> list[list[str]]:
     return page.run("return [...document.querySelectorAll('#table tr')].map((row) => [...row.cells].map((cell) => cell.textContent))")
 
 
-def test_answer__of_ones_own_text_has_its_names_and_compares_what_is_alike(page, built):
-    opened(page, built, traffic="three")
+def test_answer__of_ones_own_text_has_its_names_and_compares_what_is_alike(page, playground):
+    opened(page, playground, traffic="three")
     # Names are the text's, also where the page has schemes of these names.
     table = answered(page, own(["fifo", "constructor"]) + '[schemes.fifo]\nbase = "pias"\n[schemes.constructor]\nbase = "dctcp"\n')
     assert [cell.split(",")[0] for cell in table[0][1:3]] == ["fifo", "constructor"]
@@ -231,8 +214,8 @@ def test_answer__of_ones_own_text_has_its_names_and_compares_what_is_alike(page,
     assert "first two of 3 points" in page.run("return document.querySelector('#warnings').textContent")
 
 
-def test_window__flows_keep_their_numbers(page, built):
-    opened(page, built, traffic="three")
+def test_window__flows_keep_their_numbers(page, playground):
+    opened(page, playground, traffic="three")
     given(page, own(["dctcp", "pias"], workload='sizes = "web-search"\nload = 0.5', run='measure = "window"\nwindow = ["1ms", "3ms"]'))
     first = page.run("return Number(document.querySelector('#flows button').dataset.flow)")
     assert first > 0
@@ -240,29 +223,29 @@ def test_window__flows_keep_their_numbers(page, built):
     assert " 0 packets sent" not in page.run("return document.querySelector('#said-0').textContent")
 
 
-def test_refusal__leaves_no_picture_of_what_was_before(page, built):
-    opened(page, built, traffic="three", a="fifo", b="pias")
+def test_refusal__leaves_no_picture_of_what_was_before(page, playground):
+    opened(page, playground, traffic="three", a="fifo", b="pias")
     assert "flow level" in given(page, own(["dctcp", "ps"], run='fidelity = "flow"'))
     assert page.run("return [sides.length, document.querySelectorAll('#flows tr').length]") == [0, 0]
 
 
-def test_choices__coflow_schemes_give_way_where_there_are_no_coflows(page, built):
-    opened(page, built, a="pcoflow-ecn", traffic="three", load="abc")
+def test_choices__coflow_schemes_give_way_where_there_are_no_coflows(page, playground):
+    opened(page, playground, a="pcoflow-ecn", traffic="three", load="abc")
     assert page.run("return [state.a, state.load]") == ["dctcp", "0.7"]
     assert said(page).startswith("The flow of 20 KB")
 
 
-def test_module__that_is_damaged_is_a_sentence(page, built, tmp_path):
+def test_module__that_is_damaged_is_a_sentence(page, playground, tmp_path):
     damaged = tmp_path / "damaged.html"
-    text = built.read_text()
+    text = playground.read_text()
     at = text.index('id="module">') + 2000
     damaged.write_text(text[:at] + "AAAA" + text[at + 4 :])
     page.open(damaged)
     wait(page, "document.querySelector('#answer').textContent.startsWith('The simulator does not')")
 
 
-def test_engine__that_stops_is_opened_anew(page, built):
-    opened(page, built)
+def test_engine__that_stops_is_opened_anew(page, playground):
+    opened(page, playground)
     answers = page.driver.execute_async_script(
         """const done = arguments[arguments.length - 1];
         (async () => {
@@ -280,10 +263,10 @@ LINKS = [(page, link) for page in LESSON for link in re.findall(r"index\.html#(\
 
 
 @pytest.mark.parametrize("lesson,link", LINKS, ids=[f"{page.stem} {link}" for page, link in LINKS])
-def test_lesson__shows_what_it_says(page, built, lesson, link):
+def test_lesson__shows_what_it_says(page, playground, lesson, link):
     """Each link sets what it names, and one of the page's numbers is the lesson's."""
     choices = dict(part.split("=") for part in link.split("&"))
-    opened(page, built, **choices)
+    opened(page, playground, **choices)
     assert page.run("return arguments[0].every(([name, value]) => state[name] === value)", list(choices.items()))
     rows = page.run("return [...document.querySelectorAll('#table tr')].map((row) => [...row.cells].map((cell) => cell.textContent))")
     text = " ".join(lesson.read_text().split())
@@ -300,9 +283,9 @@ def test_lesson__has_five_pages_that_lead_to_each_other():
     assert max(lengths) <= 420 and sum(lengths) <= 2000, lengths
 
 
-def test_run__that_takes_long_is_given_up_for_the_next_choice(page, built):
-    """Nothing waits behind a run that nobody waits for: the worker is another one."""
-    opened(page, built, traffic="three", a="fifo", b="dctcp")
+def test_run__that_takes_long_is_given_up_for_the_next_choice(page, playground):
+    """The next choice does not wait for the end of a run: it gets another worker."""
+    opened(page, playground, traffic="three", a="fifo", b="dctcp")
     page.run("window.earlier = pictures.worker")
     page.run("document.querySelector('#toml').value = arguments[0]; document.querySelector('#use').click()", LONG)
     wait(page, "document.querySelector('#answer').textContent.includes('about')")
@@ -311,8 +294,8 @@ def test_run__that_takes_long_is_given_up_for_the_next_choice(page, built):
     assert page.run("return document.querySelector('#name-1').textContent") == "homa"
 
 
-def test_pictures__move_and_steps_go_to_what_happens_next(page, built):
-    opened(page, built, a="fifo", b="pias", traffic="three", buffer="300")
+def test_pictures__move_and_steps_go_to_what_happens_next(page, playground):
+    opened(page, playground, a="fifo", b="pias", traffic="three", buffer="300")
     wait(page, "now > 4000 || playing")
     before, after = page.run("play(false); const before = now; step('times'); return [before, now];")
     assert after > before
@@ -325,8 +308,8 @@ def test_pictures__move_and_steps_go_to_what_happens_next(page, built):
     assert "20 KB: 57.9 us;" in right and "timer" not in right, right
 
 
-def test_keyboard__reaches_everything_in_order(page, built):
-    opened(page, built, traffic="three", a="fifo", b="dctcp")
+def test_keyboard__reaches_everything_in_order(page, playground):
+    opened(page, playground, traffic="three", a="fifo", b="dctcp")
     reached = set()
     for _ in range(60):
         page.driver.switch_to.active_element.send_keys(Keys.TAB)
@@ -337,16 +320,16 @@ def test_keyboard__reaches_everything_in_order(page, built):
 
 @pytest.mark.skipif(not AXE.exists(), reason="no axe-core, which `scripts/npm.sh python/analysis` installs")
 @pytest.mark.parametrize("size,style", list(product([NARROW, (1400, 900)], ["light", "dark"])))
-def test_axe__finds_nothing_serious(page, built, size, style):
-    opened(page, built, size, style, traffic="three", a="fifo", b="pias")
+def test_axe__finds_nothing_serious(page, playground, size, style):
+    opened(page, playground, size, style, traffic="three", a="fifo", b="pias")
     assert serious(page) == []
     # Nothing is wider than the screen.
     assert page.run("return document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_memory__does_not_grow_with_the_frames(page, built):
+def test_memory__does_not_grow_with_the_frames(page, playground):
     """Ten minutes of frames, as fast as they can be drawn: what is drawn at the end takes no more than at the beginning."""
-    opened(page, built, a="dctcp", b="pias")
+    opened(page, playground, a="dctcp", b="pias")
     grown = page.driver.execute_async_script(
         """const done = arguments[arguments.length - 1];
         play(false);
@@ -360,8 +343,8 @@ def test_memory__does_not_grow_with_the_frames(page, built):
     assert grown[1] <= grown[0]
 
 
-def test_browser__without_workers_is_told_so(page, built, tmp_path):
+def test_browser__without_workers_is_told_so(page, playground, tmp_path):
     bare = tmp_path / "bare.html"
-    bare.write_text(built.read_text().replace("<script>//", "<script>delete window.Worker; window.Worker = undefined;//", 1))
+    bare.write_text(playground.read_text().replace("<script>//", "<script>delete window.Worker; window.Worker = undefined;//", 1))
     page.open(bare)
     assert "cannot run in it" in said(page)

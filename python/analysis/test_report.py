@@ -2,7 +2,6 @@
 
 import json
 import math
-from contextlib import ExitStack
 from ctypes import byref, c_uint
 from collections import Counter
 from pathlib import Path
@@ -22,16 +21,6 @@ MARGIN = 33.0
 if browser.found() is None:
     why = "no browser (chromium and chromedriver, which `scripts/setup.sh test` installs as root): no report was opened"
     pytest.skip(why, allow_module_level=True)
-
-
-@pytest.fixture(scope="module")
-def page(tmp_path_factory):
-    with ExitStack() as stack:
-        try:
-            page = stack.enter_context(browser.opened(tmp_path_factory.mktemp("profile")))
-        except browser.Broken as why:
-            pytest.skip(f"no report was opened: {why}")
-        yield page
 
 
 def test_browser__that_is_damaged_is_told_from_a_report_that_is(monkeypatch, tmp_path):
@@ -264,7 +253,7 @@ AXE = Path(__file__).parent / "node_modules/axe-core/axe.min.js"
 
 
 def serious(page: Page) -> list:
-    """What axe finds that keeps somebody out."""
+    """The violations that axe calls serious or critical."""
     page.run(AXE.read_text() + "; window.axe = axe;")
     page.driver.set_script_timeout(120)
     found = page.driver.execute_async_script(

@@ -11,8 +11,9 @@ use crate::plan::{Changes, Plan};
 use crate::scale::Scale;
 use crate::source::Source;
 use flowsieve_results::{COMMIT, Digests, Experiment, PointInfo, ResultDir};
+use flowsieve_settings::files::builtin;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// An experiment with what its result has to be.
 #[derive(Debug)]
@@ -89,8 +90,16 @@ impl Verifiable {
     }
 }
 
-/// Plans the experiment of a result again. The files that it names are looked for from the current folder on.
+/// Plans the experiment of a result again. The files that it names are looked for from the current folder on, and of an
+/// experiment that is built in next to that.
 fn planned_again(result: &ResultDir, engines: &Engines) -> Result<Plan, Error> {
+    planned_in(PathBuf::new(), result, engines).or_else(|error| {
+        let builtin = builtin::folder_of_text(&result.manifest().experiment.text);
+        builtin.and_then(|folder| planned_in(folder, result, engines).ok()).ok_or(error)
+    })
+}
+
+fn planned_in(folder: PathBuf, result: &ResultDir, engines: &Engines) -> Result<Plan, Error> {
     let path = result.path();
     let cannot = |problem: String| Error::File { path: path.display().to_string(), problem };
     let found = &result.manifest().experiment;
@@ -99,7 +108,7 @@ fn planned_again(result: &ResultDir, engines: &Engines) -> Result<Plan, Error> {
     }
     let source = Source::new(
         ExperimentText::new("the result's experiment", &found.text),
-        Folder::at(Path::new("")).with_schemes(&found.scheme_files),
+        Folder::at(folder).with_schemes(&found.scheme_files),
     );
     let mut plan = source.with(&changes(found)).plan(engines)?;
     // Without a title of its own an experiment has that of its file's name, which a result does not hold.

@@ -158,6 +158,20 @@ fn follow__the_slowest_and_the_p99_of_the_scheme_that_is_asked_about() {
     assert!(wrong.status == 2 && wrong.err.contains("p99:0-100KB"), "{}", wrong.err);
 }
 
+/// The flow list of a built-in experiment lies next to it, wherever the result is.
+#[test]
+fn follow__and_verify_find_the_files_of_an_experiment_that_is_built_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = ["run", "three-flows", "--set", "scheme=fifo,pias", "--out", "result"];
+    assert_eq!(flowsieve(folder.path(), &run).status, 0);
+    let verified = flowsieve(folder.path(), &["verify", "result"]);
+    assert_eq!(verified.status, 0, "{}", verified.err);
+    let drawn = flowsieve(folder.path(), &["report", "result", "--follow-flow", "1"]);
+    assert_eq!(drawn.status, 0, "{}", drawn.err);
+    let page = std::fs::read_to_string(folder.path().join("result/report.html")).unwrap();
+    assert!(page.contains("Flow 1 under fifo") && page.contains("Flow 1 under pias"));
+}
+
 #[test]
 fn follow__draws_what_it_prints_and_replaces_no_file() {
     let folder = small_result();

@@ -188,7 +188,7 @@ seeds = 1
         };
         // 20 KB: the port's queue is full, has K bytes, or has nothing of its priority.
         assert!(fct_us("fifo", 2) > 2_000 && (150..250).contains(&fct_us("dctcp", 2)) && fct_us("pias", 2) < 60);
-        // 20 MB: nobody takes more from it than the others' 220 KB.
+        // 20 MB: the other flows' 220 KB delay it, and nothing else does.
         assert!(schemes.iter().all(|scheme| (16_600..16_700).contains(&fct_us(scheme, 0))));
     }
 

@@ -52,7 +52,7 @@ pub struct Crossing {
 /// Behind whose packets a packet waited: of those, most bytes were sent meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
-    /// Nobody's, or it was not kept.
+    /// None were sent meanwhile, or which is not known.
     Unknown,
     /// ACKs and other control packets.
     Control,

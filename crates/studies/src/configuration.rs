@@ -110,11 +110,18 @@ impl Ports {
         let port = |(name, bps): &(String, u64)| Port { name: name.clone(), rate_bps: *bps, marks_from_bytes: k(*bps) };
         let of_fabric = |port: &Port| port.marks_from_bytes > 0;
         let listed = self.of(system).map_or(&[][..], |list| &list.ports);
+        let mut ports: Vec<Port> = listed.iter().map(port).filter(of_fabric).collect();
+        if system == System::Nftables {
+            // Only names matter there.
+            let names = ports.iter().map(|port| &port.name);
+            let leaving = self.of(system).map_or(Vec::new(), |list| list.leaving(names));
+            ports = leaving.into_iter().map(|name| Port { name, rate_bps: 0, marks_from_bytes: 0 }).collect();
+        }
         Plan {
             dscps: dscps.to_vec(),
             thresholds_bytes: thresholds_bytes.to_vec(),
             unmarked,
-            ports: listed.iter().map(port).filter(of_fabric).collect(),
+            ports,
             queues_of_port: self.queues_of_port.clone(),
             marks,
             hosts_are_dctcp,
@@ -156,6 +163,13 @@ impl Ports {
     /// What is chosen, left out or not simulated.
     fn notes(&self, system: System, k: &dyn Fn(u64) -> u64) -> Vec<String> {
         let mut notes = Vec::new();
+        if let Some(list) = self.of(system).filter(|_| system == System::Nftables) {
+            let ports = || list.ports.iter().filter(|(_, bps)| k(*bps) > 0).map(|(name, _)| name);
+            let leaving = list.leaving(ports());
+            if !leaving.iter().eq(ports()) {
+                notes.push(format!("packets of this host leave by {}, where they are tagged", leaving.join(", ")));
+            }
+        }
         if let Some(list) = self.of(system).filter(|_| system != System::Nftables) {
             let off = list.ports.iter().filter(|(_, bps)| k(*bps) == 0).map(in_words);
             let left_out: Vec<String> = list.left_out.iter().cloned().chain(off).collect();

@@ -53,6 +53,13 @@ pub fn contents(path: &Path) -> Option<Vec<u8>> {
     snap::raw::Decoder::new().decompress_vec(find(path)?).ok()
 }
 
+/// Returns the folder of the built-in file that is this text.
+pub fn folder_of_text(text: &str) -> Option<PathBuf> {
+    let mut paths = FILES.iter().map(|(name, _)| Path::new(ROOT).join(name));
+    let path = paths.find(|path| contents(path).is_some_and(|bytes| bytes == text.as_bytes()))?;
+    path.parent().map(Path::to_owned)
+}
+
 /// Opens a regular file of at most [`MOST_BYTES`], or a built-in file.
 ///
 /// # Errors
@@ -139,6 +146,10 @@ mod tests {
             assert_eq!(contents(&path(none)), None, "{none}");
         }
         assert_eq!(contents(Path::new("quickstart.toml")), None);
+        let text = |name: &str| String::from_utf8(contents(&path(name)).unwrap()).unwrap();
+        assert_eq!(folder_of_text(&text("nos2/fig01.toml")), Some(path("nos2")));
+        assert_eq!(folder_of_text(&text("three-flows.toml")), Some(PathBuf::from(ROOT)));
+        assert_eq!(folder_of_text("title = 5"), None);
     }
 
     #[test]

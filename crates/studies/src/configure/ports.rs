@@ -33,9 +33,37 @@ pub struct Listed {
     pub database: Option<Value>,
     /// By port the root's queueing discipline.
     pub qdiscs: BTreeMap<String, String>,
+    /// By member the bond or bridge that has it.
+    pub masters: BTreeMap<String, String>,
+    /// By VLAN or the like the device below.
+    pub below: BTreeMap<String, String>,
 }
 
 impl Listed {
+    /// The devices by which a host's own packets leave through these ports, as nftables sees them: a bond instead of its
+    /// members, and VLANs above both.
+    pub fn leaving<'a>(&'a self, ports: impl Iterator<Item = &'a String>) -> Vec<String> {
+        let mut found: Vec<String> = Vec::new();
+        for port in ports {
+            let mut top = port;
+            // A list has no loops unless it is made up: there are no more steps than devices.
+            for _ in 0..self.masters.len() {
+                top = self.masters.get(top).unwrap_or(top);
+            }
+            if !found.contains(top) {
+                found.push(top.clone());
+            }
+        }
+        let mut at = 0;
+        while at < found.len() {
+            let above = self.below.iter().filter(|(_, below)| **below == found[at]).map(|(name, _)| name.clone());
+            let above: Vec<String> = above.filter(|name| !found.contains(name)).collect();
+            found.extend(above);
+            at += 1;
+        }
+        found
+    }
+
     /// Takes a list.
     ///
     /// # Errors
@@ -201,6 +229,11 @@ fn of_linux(root: &Value, rate: u64) -> Result<Listed, String> {
         let is_port = word("link_type") != Some("loopback") && qdisc != "noqueue";
         listed.take(name, is_port.then_some(rate));
         listed.qdiscs.insert(name.to_owned(), qdisc.to_owned());
+        for (key, into) in [("master", &mut listed.masters), ("link", &mut listed.below)] {
+            if let Some(other) = word(key).filter(|other| is_plain(name) && is_plain(other)) {
+                into.insert(name.to_owned(), other.to_owned());
+            }
+        }
     }
     Ok(listed)
 }

@@ -127,6 +127,8 @@ impl Tuning<'_> {
             if shares.last().is_some_and(|last| last.hosts == hosts) {
                 continue;
             }
+            // What is simulated is what is said: a quarter of two hosts is one, and so a half.
+            let per_cent = (100 * hosts + self.ground.hosts / 2) / self.ground.hosts;
             let partly = Partly { of: candidate.clone(), unmarked, hosts };
             match self.share(per_cent, &partly)? {
                 Some(share) => shares.push(share),

@@ -263,7 +263,16 @@ impl Tuned {
     fn cost_of(&self, other: &Compared) -> String {
         match other.cost {
             None => "flows did not finish".to_owned(),
-            Some(Ratio { interval: Some((1.0, 1.0)), .. }) => "chosen".to_owned(),
+            Some(Ratio { interval: Some((1.0, 1.0)), .. }) => {
+                let is_measured = self.measured.as_ref().is_some_and(|of| of.name == other.name);
+                let words = match other.name == self.recommended.name {
+                    true => "chosen",
+                    // Today's network stays, as this one is not told from it.
+                    false if is_measured => "the others over this",
+                    false => "as much",
+                };
+                words.to_owned()
+            }
             cost => change(cost),
         }
     }

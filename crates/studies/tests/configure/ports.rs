@@ -137,6 +137,23 @@ fn read__what_each_system_says() {
     assert!(linux.left_out.iter().all(|name| !name.contains('\n')), "{:?}", linux.left_out);
 }
 
+/// tc needs the members of a bond, and nftables what is above them.
+#[test]
+fn read__packets_leave_by_the_bond_of_its_ports_and_by_vlans() {
+    let links = r#"[{"ifname": "eth0", "qdisc": "mq", "link_type": "ether", "master": "bond0"},
+                    {"ifname": "eth1", "qdisc": "mq", "link_type": "ether", "master": "bond0"},
+                    {"ifname": "eth2", "qdisc": "mq", "link_type": "ether"},
+                    {"ifname": "bond0", "qdisc": "noqueue", "link_type": "ether"},
+                    {"ifname": "bond0.100", "link": "bond0", "qdisc": "noqueue", "link_type": "ether"}]"#;
+    let linux = Listed::read(links, Some(G25)).unwrap();
+    assert_eq!(ports(&linux), [("eth0", 25), ("eth1", 25), ("eth2", 25)]);
+    let leaving = |of: &Listed| of.leaving(of.ports.iter().map(|(name, _)| name));
+    assert_eq!(leaving(&linux), ["bond0", "eth2", "bond0.100"]);
+    // A list that is made up has an end, too.
+    let loops = r#"[{"ifname": "a", "qdisc": "mq", "master": "b"}, {"ifname": "b", "qdisc": "mq", "master": "a", "link": "a"}]"#;
+    assert!(!leaving(&Listed::read(loops, Some(G25)).unwrap()).is_empty());
+}
+
 #[test]
 fn read__refuses_in_one_line() {
     let head = "Port Name Status Vlan Duplex Speed Type\n";
