@@ -111,11 +111,10 @@ impl Ports {
         let of_fabric = |port: &Port| port.marks_from_bytes > 0;
         let listed = self.of(system).map_or(&[][..], |list| &list.ports);
         let mut ports: Vec<Port> = listed.iter().map(port).filter(of_fabric).collect();
-        if system == System::Nftables {
+        if let (System::Nftables, Some(list), Some(first)) = (system, self.of(system), ports.first().cloned()) {
             // Only names matter there.
-            let names = ports.iter().map(|port| &port.name);
-            let leaving = self.of(system).map_or(Vec::new(), |list| list.leaving(names));
-            ports = leaving.into_iter().map(|name| Port { name, rate_bps: 0, marks_from_bytes: 0 }).collect();
+            let leaving = list.leaving(ports.iter().map(|port| &port.name));
+            ports = leaving.into_iter().map(|name| Port { name, ..first.clone() }).collect();
         }
         Plan {
             dscps: dscps.to_vec(),
