@@ -1,6 +1,8 @@
 // The page: the two pictures in step, the flows, and what was asked for.
 const ROWS = 400_000;
 const MOST_HOPS = 40e6; // of a run: some ten seconds
+/** A longer list holds the page up, and is not read. */
+const MOST_LISTED = 500;
 const HOPS_A_SECOND = { here: 5e6, command: 25e6 };
 /** From here on the queue of the enlarged port is seen to grow, in us. */
 const BEFORE_FULLEST = 400;
@@ -121,7 +123,8 @@ async function answer(mine, text, { points }) {
 function listFlows() {
     const [left, right] = sides.map((side) => side.trace.flows);
     const us = (time) => (time === null || time === undefined ? "–" : `${inUs(time / 1e6)} us`);
-    const rows = left.map(([bytes, start, fct], flow) => {
+    const listed = left.flatMap((of, flow) => (of ? [[of, flow]] : []));
+    const rows = listed.slice(0, MOST_LISTED).map(([[bytes, start, fct], flow]) => {
         const button = document.createElement("button");
         button.type = "button";
         button.textContent = `flow ${flow}`;
@@ -134,6 +137,7 @@ function listFlows() {
         return [button, size(bytes), us(fct), us(right[flow]?.[2])];
     });
     fill($("flows"), ["flow", "size", "FCT left", "FCT right"], rows);
+    if (listed.length > MOST_LISTED) $("flows").append(`The first ${MOST_LISTED} of ${listed.length.toLocaleString("en")} flows.`);
 }
 
 function play(on) {

@@ -16,22 +16,16 @@ RUSTFLAGS='--cfg getrandom_backend="unsupported"' cargo build --locked --profile
 out=${CARGO_TARGET_DIR:-target}/playground
 mkdir -p "$out"
 module=$built/$target/page/flowsieve_playground.wasm
-if command -v wasm-opt >/dev/null 2>&1; then
-    wasm-opt -Oz --all-features "$module" -o "$out/module.wasm"
-else
-    cp "$module" "$out/module.wasm"
-fi
-python3 - "$out" <<'END'
+python3 - "$module" "$out" <<'END'
 import base64, gzip, pathlib, sys
 
-out = pathlib.Path(sys.argv[1])
+module, out = map(pathlib.Path, sys.argv[1:])
 page = pathlib.Path("playground")
 read = lambda name: (page / name).read_text()
-module = base64.b64encode(gzip.compress((out / "module.wasm").read_bytes(), 9, mtime=0)).decode()
+module = base64.b64encode(gzip.compress(module.read_bytes(), 9, mtime=0)).decode()
 script = "\n".join(read(name) for name in ("experiment.js", "engine.js", "trace.js", "answer.js", "side.js", "page.js"))
 data = f'<script type="text/plain" id="worker">{read("worker.js")}</script>\n<script type="application/octet-stream" id="module">{module}</script>\n'
 text = read("index.html").replace("/*STYLE*/", read("style.css")).replace("<script>/*SCRIPT*/</script>", data + f"<script>{script}</script>")
 (out / "index.html").write_text(text)
-(out / "module.wasm").unlink()
 print(f"{out / 'index.html'}: {len(text) / 1e6:.2f} MB, {len(gzip.compress(text.encode(), 9)) / 1e6:.2f} MB gzipped")
 END

@@ -209,6 +209,10 @@ def test_answer__of_ones_own_text_has_its_names_and_compares_what_is_alike(page,
     mixed = own(["dctcp", "pias"], workload='sizes = "fb-hadoop"\nload = 0.3\nqueries = 20\nquery_servers = 4\nquery_client = 0\nquery_sizes = "fixed(20KB)"')
     assert [row[0] for row in answered(page, mixed)[1:]] == ["all coflows"]
     assert float(page.run("return document.querySelectorAll('#table td')[1].textContent").replace(",", "")) < 1_000
+    # A long list would hold the page up.
+    given(page, own(["dctcp", "pias"], workload='sizes = "fixed(100B)"\nload = 0.3\nflows = 3000'))
+    listed = page.run("return [document.querySelectorAll('#flows button').length, document.querySelector('#flows').textContent]")
+    assert listed[0] == 500 and listed[1].endswith("The first 500 of 3,000 flows.")
     # More points than two are said.
     given(page, own(["dctcp", "pias", "homa"]))
     assert "first two of 3 points" in page.run("return document.querySelector('#warnings').textContent")
