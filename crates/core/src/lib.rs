@@ -24,6 +24,8 @@ pub mod controllers;
 pub mod discipline;
 pub mod fifo;
 pub mod hash;
+pub mod hop;
+pub mod hops;
 mod intake;
 pub mod marker;
 pub mod message;

@@ -97,6 +97,12 @@ pub trait PortScheduler: Send {
     /// Returns the packet that leaves next, out of every list; `None` if nothing is queued. Work-conserving.
     fn dequeue(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>) -> Option<u32>;
 
+    /// As [`PortScheduler::dequeue`], from no queue of `held`, a bit for each. Without code of its own, a port sends nothing
+    /// while any is held.
+    fn dequeue_unheld(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>, held: u64) -> Option<u32> {
+        if held == 0 { self.dequeue(metas, context) } else { None }
+    }
+
     /// Returns its limit, if it is the crate's own.
     fn limits(&self) -> Option<&Limits> {
         None
@@ -147,6 +153,11 @@ macro_rules! pass_on {
             $to.dequeue(metas, context)
         }
     };
+    (@dequeue_unheld $self:ident, $to:expr) => {
+        fn dequeue_unheld(&mut $self, metas: &mut [Meta], context: &mut PortContext<'_>, held: u64) -> Option<u32> {
+            $to.dequeue_unheld(metas, context, held)
+        }
+    };
     (@limits $self:ident, $to:expr) => {
         fn limits(&$self) -> Option<&$crate::admission::Limits> { $to.limits() }
     };
@@ -167,7 +178,7 @@ macro_rules! pass_on {
 pub(crate) use pass_on;
 
 impl<P: PortScheduler + ?Sized> PortScheduler for Box<P> {
-    pass_on!(self, **self => enqueue, dequeue, limits, reserve, bypass_bytes, backlog_bytes, waiting_in);
+    pass_on!(self, **self => enqueue, dequeue, dequeue_unheld, limits, reserve, bypass_bytes, backlog_bytes, waiting_in);
     pass_on!(self, **self => observe, on_table, queues);
 }
 

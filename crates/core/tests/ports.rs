@@ -32,6 +32,23 @@ fn strict_priority__high_first_fifo_within() {
 }
 
 #[test]
+fn held_queues__send_nothing_and_the_last_stands_for_those_beyond() {
+    let mut port = bank(3, Discipline::StrictPriority);
+    for priority in [0, 1, 2] {
+        port.send(data(0, priority, 0, 1500));
+    }
+    let unheld = |port: &mut Bench, held| port.call(|port, metas, context| port.dequeue_unheld(metas, context, held));
+    assert_eq!(unheld(&mut port, 0b111), None);
+    assert_eq!(unheld(&mut port, 0b001), Some(1));
+    // Queue 7 of a switch with eight: the third is the last one here.
+    assert_eq!([unheld(&mut port, 1 << 7), unheld(&mut port, 1 << 7)], [Some(0), None]);
+    assert_eq!(unheld(&mut port, 0b011), Some(2));
+    let mut all = bank(64, Discipline::StrictPriority);
+    all.send(data(0, 63, 0, 1500));
+    assert_eq!([unheld(&mut all, 1 << 63), unheld(&mut all, u64::MAX >> 1)], [None, Some(0)]);
+}
+
+#[test]
 fn weighted_round_robin__packets_by_weight() {
     let mut port = bank(2, Discipline::WeightedRoundRobin { weights: vec![2, 1] });
     for priority in [0, 0, 0, 0, 1, 1, 1] {

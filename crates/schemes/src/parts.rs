@@ -134,6 +134,7 @@ pub fn build(context: &Context<'_>, own: Own) -> Result<Scheme, SettingsError> {
         ports,
         balancers,
         shared_buffer: if shares { scope.read(&port::SHARED_BUFFER)? } else { 0 },
+        on_hop: Vec::new(),
         controllers: Vec::new(),
     };
     if !has_tagger {
@@ -154,6 +155,7 @@ pub fn packet_facts(
         header,
         packets_per_answer,
         hears_departures: false,
+        reads_trims: false,
         acknowledges: packets_per_answer.is_some(),
         sets_priorities: false,
     })

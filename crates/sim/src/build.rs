@@ -14,6 +14,7 @@ use rand_core::Rng;
 
 use crate::cut::{Cut, Halves, Stage};
 use crate::event::{Key, WinnerTree};
+use crate::hops;
 use crate::hosts::{Host, Hosts, Rules, Side, sides};
 use crate::link::{ClassCount, Endpoint, LinkState, Port};
 use crate::network::{Beyond, Crossing, GROUP, LOCAL, Network, SwitchState};
@@ -124,8 +125,11 @@ impl<K: Key> Built<K> {
             let packet = if from == to_thread {
                 packet
             } else {
+                let trail = self.slabs[from].take_trail(packet);
                 let (meta, body) = self.slabs[from].take_parts(packet);
-                self.slabs[to_thread].insert(meta, body)
+                let packet = self.slabs[to_thread].insert(meta, body);
+                self.slabs[to_thread].give_trail(packet, trail);
+                packet
             };
             self.partitions[to as usize].network.cross(&mut self.slabs[to_thread].metas, link, packet, at);
         }
@@ -165,13 +169,14 @@ pub(crate) fn networks<K: Key>(run_spec: &RunSpec<'_>) -> Result<Networks<K>, Si
 
     // Programs may have timers.
     let timed = Place::ALL.iter().any(|&place| scheme.balancers.at(place).is_program());
+    let pausing = hops::pauses(&scheme.on_hop);
     let least_delay = fabric.links.iter().map(|link| link.delay).min().unwrap_or(Time::ZERO);
     let hear = hears_departures(scheme);
     let ways_home: Arc<[(u32, u32)]> = ways_home(fabric, racks, &placement).into();
     let mut networks = Vec::with_capacity(count);
     for partition in 0..count {
         let programs = if timed { switches_in[partition] } else { 0 };
-        let sources = Sources::new(arrivals_in[partition], hosts_in[partition], hear, programs);
+        let sources = Sources::new(arrivals_in[partition], hosts_in[partition], hear, programs, pausing);
         if sources.count() > K::SOURCES {
             return Err(SimError::KeyTooNarrow);
         }
@@ -208,6 +213,7 @@ pub(crate) fn networks<K: Key>(run_spec: &RunSpec<'_>) -> Result<Networks<K>, Si
             crossings: Vec::new(),
             departures: Vec::new(),
             waiting: Vec::new(),
+            hops: None,
             events_handled: 0,
             events_without_arrival: 0,
             overflows: false,
@@ -243,6 +249,7 @@ pub(crate) fn networks<K: Key>(run_spec: &RunSpec<'_>) -> Result<Networks<K>, Si
         }
         programs[halves.up.0 as usize].push(program);
     }
+    hops::add(&mut networks, &scheme.on_hop, fabric, &sites, &placement);
     let programs = programs.into_iter().map(Programs::new).collect();
     Ok(Networks { networks, programs, cut, placement, outages })
 }
@@ -278,7 +285,7 @@ pub(crate) fn build<K: Key>(run_spec: &RunSpec<'_>) -> Result<Built<K>, SimError
     }
     let mut built = Built {
         pace: Pace::new(threads, cut.worth),
-        slabs: (0..if is_cut { threads } else { 0 }).map(|_| Slab::default()).collect(),
+        slabs: (0..if is_cut { threads } else { 0 }).map(|_| Slab::with_trails(!scheme.on_hop.is_empty())).collect(),
         reached: vec![Time::ZERO; cut.stages.len()],
         stages: cut.stages,
         threads: cut.threads,

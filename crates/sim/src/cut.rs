@@ -18,6 +18,7 @@ use flowsieve_core::Time;
 use flowsieve_core::site::Racks;
 use flowsieve_settings::Place;
 
+use crate::hops;
 use crate::run_spec::{NoStages, Partitioning, RunSpec};
 use crate::scheme::Scheme;
 use crate::topology::{Fabric, Link, Node};
@@ -82,6 +83,7 @@ impl Cut {
         let RunSpec { fabric, scheme, .. } = *run_spec;
         match run_spec.partitioning {
             Partitioning::Whole => Cut::whole(fabric),
+            Partitioning::Racks if hops::pauses(&scheme.on_hop) => Cut::whole(fabric),
             Partitioning::Racks => Cut::by_racks(fabric),
             Partitioning::Stages { groups, threads, worth } => {
                 let tiers = refuse_parts(fabric, scheme).and_then(|()| Tiers::new(fabric, racks));
@@ -216,6 +218,9 @@ fn refuse_parts(fabric: &Fabric, scheme: &Scheme) -> Result<(), NoStages> {
     }
     if places().any(|place| scheme.balancers.at(place).is_program()) {
         return Err(NoStages::Programs);
+    }
+    if hops::pauses(&scheme.on_hop) {
+        return Err(NoStages::Pauses);
     }
     if fabric.links.iter().any(|link| link.cut_through) {
         return Err(NoStages::CutThrough);

@@ -8,7 +8,7 @@
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
 
-use flowsieve_core::{NONE, Time};
+use flowsieve_core::{NONE, PortScheduler, Time};
 use flowsieve_record::PacketEvent;
 use rand_core::Rng;
 
@@ -29,15 +29,25 @@ impl<K: Key> Network<K> {
             let (start, metas) = (state.busy_until, self.slab.metas.as_mut_slice());
             let shares = port.features.shares;
             let pool = if shares { &mut self.pools[port.owner as usize] } else { &mut self.own_pool };
-            let Some(packet) = port.dequeue(metas, start, pool, &mut self.victims) else {
-                debug_assert!(false, "a port of {} packets has none to send", state.queued);
-                return;
+            let next = if port.features.holds {
+                port.dequeue_unheld(metas, start, pool, &mut self.victims)
+            } else {
+                port.dequeue(metas, start, pool, &mut self.victims)
+            };
+            let Some(packet) = next else {
+                debug_assert!(port.held != 0, "a port of {} packets has none to send", state.queued);
+                port.most_backlog = port.most_backlog.max(port.scheduler.backlog_bytes());
+                (port.free_at, state.busy_until) = (start, Time::NEVER);
+                break;
             };
             state.queued -= 1;
             if shares {
                 pool.give(metas[packet as usize].len);
             }
             self.put_on_line_with_features(link, packet, start, false);
+        }
+        if self.ports[link as usize].features.eager {
+            self.schedule_with_features(link);
         }
     }
 
@@ -85,6 +95,9 @@ impl<K: Key> Network<K> {
         }
         self.trace_sent(link, packet, start, bypassed);
         self.note_departure(link, packet, start);
+        if self.ports[link as usize].features.hears.departures {
+            self.at_hop(link, packet, start, |own, meta, hop| own.on_departure(meta, hop));
+        }
         let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
         let (features, meta) = (port.features, &self.slab.metas[packet as usize]);
         let on_wire = u32::from(meta.len) + self.overhead;
@@ -114,9 +127,15 @@ impl<K: Key> Network<K> {
     /// Handles a packet that joined the queue of a port whose departures matter elsewhere. Such a port must be looked
     /// at without an event of its own.
     #[inline(never)]
-    pub(crate) fn queued_with_features(&mut self, link: u32) {
+    pub(crate) fn queued_with_features(&mut self, link: u32, packet: u32) {
+        if self.ports[link as usize].features.hears.queued {
+            self.at_hop(link, packet, self.now, |own, meta, hop| own.on_queued(meta, hop));
+        }
+        if self.ports[link as usize].features.holds {
+            self.try_again(link);
+        }
         let (port, state) = (&mut self.ports[link as usize], &self.links[link as usize]);
-        let Features { crosses, forwards_after, tells_departures, .. } = port.features;
+        let Features { crosses, forwards_after, tells_departures, eager, .. } = port.features;
         if state.busy_until <= self.now {
             return; // it is sent at once
         }
@@ -124,7 +143,7 @@ impl<K: Key> Network<K> {
             port.due = true;
             self.waiting.push(link);
         }
-        if forwards_after.is_some() && !crosses {
+        if (forwards_after.is_some() || eager) && !crosses {
             self.schedule_with_features(link);
         }
         if tells_departures {
@@ -201,13 +220,18 @@ impl<K: Key> Network<K> {
     pub(crate) fn arrive_with_features(&mut self, link: u32) -> Option<(u32, Endpoint)> {
         let features = self.ports[link as usize].features;
         let (state, metas) = (&mut self.links[link as usize], self.slab.metas.as_slice());
-        let early = features.forwards_after.is_some();
+        let early = features.forwards_after.is_some() || features.eager;
         if early && state.next_arrival > self.now {
             self.schedule_with_features(link);
             self.events_without_arrival += 1;
             return None;
         }
         let (packet, to) = (state.pop(metas), state.to);
+        if features.holds
+            && let Some(trails) = &mut self.slab.trails
+        {
+            trails[packet as usize].ingress = self.ports[link as usize].back;
+        }
         self.schedule_with_features(link);
         let port = &mut self.ports[link as usize];
         if features.loss > 0 && port.loss_random.next_u32() < features.loss {
@@ -224,14 +248,10 @@ impl<K: Key> Network<K> {
 
     /// Schedules the link's next event: an arrival, or the next departure if all sent packets have arrived although the
     /// line is still busy (cut-through).
-    fn schedule_with_features(&mut self, link: u32) {
-        let (state, crosses) = (&self.links[link as usize], self.ports[link as usize].features.crosses);
-        match state.next_arrival {
-            Time::NEVER if state.queued > 0 && !crosses => {
-                self.events.set(link, K::new(state.busy_until, link));
-            }
-            Time::NEVER => self.events.set(link, K::NEVER),
-            at => self.events.set(link, K::new(at, link)),
-        }
+    pub(crate) fn schedule_with_features(&mut self, link: u32) {
+        let (state, features) = (&self.links[link as usize], &self.ports[link as usize].features);
+        let departs = state.queued > 0 && !features.crosses && (features.eager || state.next_arrival == Time::NEVER);
+        let at = if departs { state.next_arrival.min(state.busy_until) } else { state.next_arrival };
+        self.events.set(link, if at == Time::NEVER { K::NEVER } else { K::new(at, link) });
     }
 }

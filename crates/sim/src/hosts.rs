@@ -8,10 +8,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use flowsieve_core::controller::{HostEvent, Published};
+use flowsieve_core::hop::Trail;
 use flowsieve_core::message::Held;
 use flowsieve_core::steps::StepTimes;
 use flowsieve_core::tagger::FlowEvent;
-use flowsieve_core::{Message, PortScheduler, Tagger, Time};
+use flowsieve_core::{Kind, Message, PortScheduler, Tagger, Time};
 use flowsieve_transport::endpoint::BaseRoundTrips;
 use flowsieve_transport::{Effects, Handled, HostEndpoint, Out, Packet, Timer, TransportFacts, Turn};
 use flowsieve_workload::{Flow, Predict};
@@ -197,10 +198,36 @@ impl<K: Key> Out for Port<'_, K> {
     }
 }
 
+/// The same while the host handles a packet with a trail.
+struct TrailPort<'a, K> {
+    port: Port<'a, K>,
+    trail: Trail,
+}
+
+impl<K: Key> Out for TrailPort<'_, K> {
+    fn send(&mut self, packet: Packet) {
+        let Port { network, host, class, nic } = &mut self.port;
+        let (meta, body) = pack(&packet, *host, *class);
+        let answers = packet.kind != Kind::Data;
+        let packet = network.slab.insert(meta, body);
+        if answers {
+            network.slab.give_trail(packet, Some(self.trail.clone()));
+        }
+        network.enqueue(*nic, packet);
+    }
+
+    fn trail(&self) -> Option<&Trail> {
+        Some(&self.trail)
+    }
+}
+
 impl<K: Key> Ends<K> for Hosts {
     #[inline(always)]
     fn on_packet(&mut self, network: &mut Network<K>, host: u32, packet: u32) {
         network.last_arrival = network.now;
+        if network.hops.is_some() {
+            return self.on_packet_with_trail(network, host, packet);
+        }
         if network.slab.metas[packet as usize].dst == SWITCH {
             return network.remove_of_program(packet); // from a switch's program, which hosts do not hear
         }
@@ -219,6 +246,11 @@ impl<K: Key> Ends<K> for Hosts {
             Source::Messages => self.begin_messages(network),
             Source::Departure(host) => self.on_departures(network, host),
             Source::Host(host) => self.on_host_timer(network, host),
+            Source::Pauses => {
+                while let Some(host) = network.on_pause() {
+                    self.pump(network, host);
+                }
+            }
             Source::Program(_) => debug_assert!(false, "switches have theirs"),
         }
     }
@@ -338,6 +370,26 @@ impl Hosts {
         self.upcoming.take_first()
     }
 
+    /// Handles a packet that arrives where switches write into packets.
+    #[inline(never)]
+    fn on_packet_with_trail<K: Key>(&mut self, network: &mut Network<K>, host: u32, packet: u32) {
+        let trail = network.slab.take_trail(packet).unwrap_or_default();
+        if network.slab.metas[packet as usize].dst == SWITCH {
+            return network.remove_of_program(packet);
+        }
+        let class = usize::from(network.slab.bodies[packet as usize].class);
+        if trail.trimmed && !self.rules.transports[class].reads_trims {
+            return network.discard(packet);
+        }
+        let (state, at) = (&mut self.hosts[host as usize], host as usize * self.rules.transports.len() + class);
+        let (side, now) = (&mut self.sides[at], network.now);
+        let out = &mut TrailPort { port: state.port(network, class), trail };
+        match side.endpoint.receive(now, &mut side.tagger, out, |out| out.port.network.slab.take(packet)) {
+            Handled::Nothing { timer } => state.wake_at(network, timer),
+            Handled::Asks(effects) => self.carry_out(network, (host, class), effects),
+        }
+    }
+
     /// Tells endpoints what has left a host's port at this instant.
     fn on_departures<K: Key>(&mut self, network: &mut Network<K>, host: u32) {
         let (nic, now) = (self.hosts[host as usize].nic, network.now);
@@ -419,6 +471,9 @@ impl Hosts {
             let line = &network.links[state.nic as usize];
             let backlog = network.ports[state.nic as usize].scheduler.backlog_bytes();
             if backlog >= limit {
+                if line.busy_until == Time::NEVER {
+                    break; // paused: the host goes on when the pause ends
+                }
                 // Half of the backlog has left by then: the line never runs dry, and the host is not woken for each
                 // packet.
                 let surplus = backlog - limit / 2;

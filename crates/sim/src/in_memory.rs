@@ -141,8 +141,9 @@ impl Ends<u128> for Arrivals {
         self.0.push(Arrived { packet, host, at: network.now });
     }
 
-    fn on_timer(&mut self, _: &mut Network<u128>, source: Source) {
-        debug_assert!(false, "{source:?}: there are no endpoints");
+    fn on_timer(&mut self, network: &mut Network<u128>, source: Source) {
+        debug_assert_eq!(source, Source::Pauses, "there are no endpoints");
+        while network.on_pause().is_some() {}
     }
 }
 
@@ -220,6 +221,7 @@ impl InMemory {
     pub fn release(&mut self, packet: u32) {
         debug_assert!(self.claimed > 0, "packet {packet} is given back twice");
         self.claimed -= 1;
+        self.partition.network.slab.take_trail(packet);
         self.partition.network.slab.remove(packet);
     }
 

@@ -18,6 +18,7 @@ pub mod event;
 mod features;
 pub mod fluid;
 mod following;
+mod hops;
 mod hosts;
 pub mod ideal;
 pub mod ideal_cct;

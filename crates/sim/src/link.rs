@@ -4,6 +4,7 @@
 //! out all packets that are due ([`crate::network::Network::advance`]).
 
 use flowsieve_core::admission::Pool;
+use flowsieve_core::hop::Hears;
 use flowsieve_core::meta::Held;
 use flowsieve_core::{ByteTime, Meta, NONE, PortContext, PortScheduler, Scheduler, Time, Verdict, Victims};
 use flowsieve_record::Drops;
@@ -95,6 +96,9 @@ pub(crate) struct Port {
     pub(crate) cut_short: Time,
     /// Its link's place among arrivals of one instant is drawn from this.
     pub(crate) salt: u64,
+    /// Queues that send nothing, and when the line came free if all that waits is in them.
+    pub(crate) held: u64,
+    pub(crate) free_at: Time,
 }
 
 /// Features that few links have.
@@ -114,6 +118,14 @@ pub(crate) struct Features {
     pub(crate) counts: bool,
     /// Arrivals of chosen flows are reported.
     pub(crate) tells_arrivals: bool,
+    /// What its switch hears of each packet.
+    pub(crate) hears: Hears,
+    /// The far end may pause it.
+    pub(crate) holds: bool,
+    /// Each departure is an event.
+    pub(crate) eager: bool,
+    /// It is a host's, which a pause keeps from sending.
+    pub(crate) from_host: bool,
     /// The endpoints of its host hear what leaves the port.
     pub(crate) tells_departures: bool,
     /// What happens to its packets is recorded, under this index in [`crate::trace::Tracing::links`].
@@ -144,6 +156,10 @@ impl Port {
                 counts: false,
                 tells_departures: false,
                 tells_arrivals: false,
+                hears: Hears::NOTHING,
+                holds: false,
+                eager: false,
+                from_host: matches!(link.from, topology::Node::Host(_)),
                 traced: None,
             },
             random: stream(seed, Purpose::Marking, number.into()),
@@ -158,6 +174,8 @@ impl Port {
             sent_bytes: 0,
             cut_short: Time::ZERO,
             salt: stream(seed, Purpose::Ties, number.into()).next_u64(),
+            held: 0,
+            free_at: Time::ZERO,
         }
     }
 }
@@ -198,6 +216,21 @@ impl Port {
     }
 }
 
+impl Port {
+    /// Calls [`PortScheduler::dequeue_unheld`] with the port's own context.
+    pub(crate) fn dequeue_unheld(
+        &mut self,
+        metas: &mut [Meta],
+        now: Time,
+        pool: &mut Pool,
+        victims: &mut Victims,
+    ) -> Option<u32> {
+        let (random, marks) = (&mut self.random, &mut self.marks);
+        let context = &mut PortContext { now, pool, victims, random, marks };
+        self.scheduler.dequeue_unheld(metas, context, self.held)
+    }
+}
+
 impl LinkState {
     /// Builds the link of a fabric behind a port.
     pub(crate) fn new(link: &topology::Link, port: &Port, to: Endpoint) -> LinkState {
@@ -226,6 +259,16 @@ impl LinkState {
     pub(crate) fn add_feature(&mut self) {
         self.has_features = true;
         self.only_crosses = false;
+    }
+
+    /// Has every packet join a queue.
+    pub(crate) fn never_bypass(&mut self) {
+        self.bypass_bytes = 0;
+    }
+
+    /// Returns the delay of the line.
+    pub(crate) fn delay(&self) -> Time {
+        self.delay
     }
 
     /// Returns whether a packet that waits at the port is due.

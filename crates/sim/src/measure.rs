@@ -193,7 +193,7 @@ pub(crate) fn result<K: Key>(
     };
     // Flows that were to start at or after the end of the run offered no load.
     let arrived = ended.map_or(flows, |end| &flows[..flows.partition_point(|flow| flow.start_ps < end.0)]);
-    let observed = Observations::of_parts(&built);
+    let (observed, ring_of_pauses) = (Observations::of_parts(&built), built.ring_of_pauses(run_spec.fabric));
     let mut result = PointResult {
         links: links(run_spec, &built, arrived, arrivals_end),
         periodic: observed.periodic(&built, simulated),
@@ -231,6 +231,7 @@ pub(crate) fn result<K: Key>(
         result.warnings = warnings(&result);
     }
     result.warnings.extend(observed.warnings());
+    result.warnings.extend(ring_of_pauses);
     if given_up > 0 {
         let (s, were) = if given_up == 1 { ("", "was") } else { ("s", "were") };
         result.warnings.push(format!(

@@ -16,6 +16,7 @@ use flowsieve_record::PacketEvent;
 use flowsieve_workload::random::Xoshiro256PlusPlus;
 
 use crate::event::{Key, WinnerTree};
+use crate::hops::Hops;
 use crate::link::{ClassCount, Endpoint, LinkState, Port};
 use crate::prefetch_queue::PrefetchQueue;
 use crate::programs::Programs;
@@ -120,6 +121,8 @@ pub(crate) struct Network<K> {
     pub(crate) departures: Vec<Departure>,
     /// Ports to other partitions at which packets wait.
     pub(crate) waiting: Vec<u32>,
+    /// What switches do at their ports, if anything.
+    pub(crate) hops: Option<Box<Hops>>,
     /// Events handled.
     pub(crate) events_handled: u64,
     /// Events at which no packet arrived.
@@ -356,8 +359,8 @@ impl<K: Key> Network<K> {
     #[inline(always)]
     fn enqueue_waiting<const SHARES: bool>(&mut self, link: u32, packet: u32) {
         let now = self.now;
-        if self.links[link as usize].has_features && self.ports[link as usize].features.down {
-            return self.lose_at_dead_port(link, packet, None);
+        if self.links[link as usize].has_features && !self.may_join(link, packet) {
+            return;
         }
         // The arrival must see every departure up to now as done.
         self.advance(link, now);
@@ -385,7 +388,7 @@ impl<K: Key> Network<K> {
             self.occupy_memory(link, packet);
         }
         if has_features {
-            self.queued_with_features(link);
+            self.queued_with_features(link, packet);
             return self.send_or_wait(link);
         }
         if joined(&mut self.ports[link as usize], &mut self.links[link as usize], now) {
@@ -413,23 +416,32 @@ impl<K: Key> Network<K> {
             }
             let queue = self.slab.metas[victim as usize].queue;
             self.trace(link, victim, self.now, PacketEvent::DroppedEvicted, Some(queue));
+            self.lost_at_hop(link, victim);
             self.discard(victim);
         }
-        let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
         if !verdict.is_accepted() {
-            port.drops.buffer += 1;
-            self.trace(link, packet, self.now, PacketEvent::DroppedBuffer, None);
-            return self.discard(packet);
+            return self.turn_away(link, packet);
         }
+        let state = &mut self.links[link as usize];
         state.queued += 1;
         let has_features = state.has_features;
         if state.shares {
             self.occupy_memory(link, packet);
         }
         if has_features {
-            self.queued_with_features(link);
+            self.queued_with_features(link, packet);
         }
         self.send_or_wait(link);
+    }
+
+    /// Handles a packet that may not join a port.
+    pub(crate) fn turn_away(&mut self, link: u32, packet: u32) {
+        if self.ports[link as usize].features.hears.turned_away && self.is_trimmed(link, packet) {
+            return self.enqueue(link, packet);
+        }
+        self.ports[link as usize].drops.buffer += 1;
+        self.trace(link, packet, self.now, PacketEvent::DroppedBuffer, None);
+        self.discard(packet);
     }
 
     /// Returns the place of a link among those at which packets arrive now.
@@ -469,6 +481,7 @@ impl<K: Key> Network<K> {
         if self.slab.metas[packet as usize].dst == SWITCH {
             return self.remove_of_program(packet);
         }
+        self.slab.take_trail(packet);
         self.slab.remove(packet);
     }
 
@@ -483,6 +496,7 @@ impl<K: Key> Network<K> {
 
     /// Frees the slot and the place of a packet of a switch's program.
     pub(crate) fn remove_of_program(&mut self, packet: u32) {
+        self.slab.take_trail(packet);
         self.slab.remove(packet);
         if let Some(places) = &mut self.program_places {
             *places += 1;

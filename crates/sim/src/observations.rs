@@ -26,6 +26,9 @@ impl Observations {
         for link in 0..built.placement.from.len() {
             built.port(link).scheduler.observe(&mut |reading| observed.take(reading));
         }
+        for hops in built.partitions.iter().filter_map(|partition| partition.network.hops.as_ref()) {
+            hops.own().for_each(|own| own.observe(&mut |reading| observed.take(reading)));
+        }
         for side in built.partitions.iter().flat_map(|partition| &partition.hosts.sides) {
             side.tagger.observe(&mut |reading| observed.take(reading));
             side.endpoint.readings(&mut |reading| observed.take(reading));

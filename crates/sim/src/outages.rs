@@ -182,6 +182,7 @@ impl<K: Key> Network<K> {
             }
             self.links[link as usize].queued -= 1;
             let queue = self.slab.metas[packet as usize].queue;
+            self.lost_at_hop(link, packet);
             self.lose_at_dead_port(link, packet, Some(queue));
         }
         let port = &mut self.ports[link as usize];

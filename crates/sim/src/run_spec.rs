@@ -183,6 +183,9 @@ pub enum NoStages {
     /// A departure is an event of the link's far end.
     #[error("switches cut through")]
     CutThrough,
+    /// A pause acts on both ends of a line.
+    #[error("switches pause lines")]
+    Pauses,
     /// There is nothing between the hosts.
     #[error("the fabric has no switch")]
     NoSwitch,

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use flowsieve_core::admission::Admission;
+use flowsieve_core::hop::HopSpec;
 use flowsieve_core::marker::Marker;
 use flowsieve_core::scheduler::{Line, PortSite};
 use flowsieve_core::{
@@ -29,6 +30,8 @@ pub struct Scheme {
     pub balancers: ByPlace<BalancerSpec>,
     /// Bytes of a switch's memory, if its ports share one.
     pub shared_buffer: u64,
+    /// What switches do at their ports beyond queueing, in the order in which they do it. At most one of them pauses.
+    pub on_hop: Vec<HopSpec>,
     /// The controllers, in the order in which they decide at one instant.
     pub controllers: Vec<ControllerSpec>,
 }

@@ -1,6 +1,7 @@
 //! The packets of a partition. Two arrays hold what ports read and what only the ends of a packet read, so that a hop
 //! inside the network touches half a cache line.
 
+use flowsieve_core::hop::Trail;
 use flowsieve_core::{Kind, Meta, NONE, ProgramPacket, Tag};
 use flowsieve_transport::Packet;
 
@@ -76,17 +77,24 @@ pub(crate) fn unpack_program_packet(meta: &Meta, body: &Body, port: u16) -> Prog
 pub(crate) struct Slab {
     pub(crate) metas: Vec<Meta>,
     pub(crate) bodies: Vec<Body>,
+    /// By packet, if switches write into packets. That of a free slot is empty.
+    pub(crate) trails: Option<Vec<Trail>>,
     /// Head of the list of free slots, linked through [`Meta::next`], or [`NONE`].
     free: u32,
 }
 
 impl Default for Slab {
     fn default() -> Slab {
-        Slab { metas: Vec::new(), bodies: Vec::new(), free: NONE }
+        Slab { metas: Vec::new(), bodies: Vec::new(), trails: None, free: NONE }
     }
 }
 
 impl Slab {
+    /// Builds an empty one; `trails`: switches write into packets.
+    pub(crate) fn with_trails(trails: bool) -> Slab {
+        Slab { trails: trails.then(Vec::new), ..Slab::default() }
+    }
+
     /// Takes a slot for a packet.
     #[inline(always)]
     pub(crate) fn insert(&mut self, meta: Meta, body: Body) -> u32 {
@@ -117,6 +125,21 @@ impl Slab {
         self.free = self.metas.len() as u32;
         self.metas.push(Meta { next: NONE, ..Meta::default() });
         self.bodies.push(Body::default());
+        if let Some(trails) = &mut self.trails {
+            trails.push(Trail::default());
+        }
+    }
+
+    /// Takes a packet's trail, and leaves an empty one.
+    pub(crate) fn take_trail(&mut self, packet: u32) -> Option<Trail> {
+        self.trails.as_mut().map(|trails| std::mem::take(&mut trails[packet as usize]))
+    }
+
+    /// Gives a packet a trail.
+    pub(crate) fn give_trail(&mut self, packet: u32, trail: Option<Trail>) {
+        if let (Some(trails), Some(trail)) = (&mut self.trails, trail) {
+            trails[packet as usize] = trail;
+        }
     }
 
     /// Frees a packet's slot.

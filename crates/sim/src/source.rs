@@ -2,7 +2,7 @@
 //!
 //! Each source has at most one event. Of events at one instant, the one with the least number runs first, so the
 //! numbers are part of the model. The order is: arrivals by link, messages that begin, departures that hosts hear, the
-//! timers of hosts, those of switches' programs.
+//! timers of hosts, those of switches' programs, pauses.
 
 /// A source other than a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub(crate) enum Source {
     Host(u32),
     /// The timer of a switch's program.
     Program(u32),
+    /// The pauses that arrive.
+    Pauses,
 }
 
 /// The numbers of all sources. A link's number is its index, so that an arrival needs no arithmetic.
@@ -28,18 +30,21 @@ pub(crate) struct Sources {
     hosts: u32,
     /// The number of the first program's timer.
     programs: u32,
+    /// The number of pauses.
+    pauses: u32,
     /// How many there are.
     count: u32,
 }
 
 impl Sources {
     /// Numbers the sources of this many links, hosts and programs. `hear`: endpoints hear departures.
-    pub(crate) fn new(links: u32, hosts: u32, hear: bool, programs: u32) -> Sources {
+    pub(crate) fn new(links: u32, hosts: u32, hear: bool, programs: u32, pausing: bool) -> Sources {
         let departures = links + 1;
         let first_host = departures + if hear { hosts } else { 0 };
         let first_program = first_host + hosts;
-        let count = first_program + programs;
-        Sources { messages: links, departures, hosts: first_host, programs: first_program, count }
+        let pauses = first_program + programs;
+        let count = pauses + u32::from(pausing);
+        Sources { messages: links, departures, hosts: first_host, programs: first_program, pauses, count }
     }
 
     /// Returns how many there are.
@@ -55,6 +60,7 @@ impl Sources {
             Source::Departure(host) => self.departures + host,
             Source::Host(host) => self.hosts + host,
             Source::Program(switch) => self.programs + switch,
+            Source::Pauses => self.pauses,
         }
     }
 
@@ -73,8 +79,10 @@ impl Sources {
             Source::Departure(number - self.departures)
         } else if number < self.programs {
             Source::Host(number - self.hosts)
-        } else {
+        } else if number < self.pauses {
             Source::Program(number - self.programs)
+        } else {
+            Source::Pauses
         }
     }
 }
@@ -98,8 +106,8 @@ mod tests {
     fn source__numbers_in_the_order_of_one_instant() {
         let departures = [Source::Departure(0), Source::Departure(1)];
         let timers = [Source::Host(0), Source::Host(1), Source::Program(0)];
-        assert_eq!(all(Sources::new(2, 2, true, 1)), [&[Source::Messages][..], &departures, &timers].concat());
-        let sources = Sources::new(2, 2, false, 1);
+        assert_eq!(all(Sources::new(2, 2, true, 1, false)), [&[Source::Messages][..], &departures, &timers].concat());
+        let sources = Sources::new(2, 2, false, 1, false);
         assert_eq!(all(sources), [&[Source::Messages][..], &timers].concat());
         assert_eq!([0, 1, 2].map(|number| sources.is_link(number)), [true, true, false]);
     }

@@ -13,6 +13,7 @@ mod faults;
 mod fluid;
 mod fruitless;
 mod homa;
+mod hops;
 mod hula;
 mod names;
 mod nos2;

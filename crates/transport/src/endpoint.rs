@@ -28,6 +28,7 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
+use flowsieve_core::hop::Trail;
 use flowsieve_core::readings::Reading;
 use flowsieve_core::tagger::FlowEvent;
 use flowsieve_core::{Message, Site, Tagger, Time};
@@ -89,6 +90,13 @@ pub enum Turn {
 pub trait Out {
     /// Takes a packet.
     fn send(&mut self, packet: Packet);
+
+    /// Returns what switches have written into the packet that is being handled, or into that which it answers
+    /// ([`flowsieve_core::hop`]); `None`: no switch writes anything.
+    #[inline(always)]
+    fn trail(&self) -> Option<&Trail> {
+        None
+    }
 }
 
 /// The site of an endpoint.
@@ -175,6 +183,9 @@ pub struct TransportFacts {
     pub packets_per_answer: Option<NonZeroU32>,
     /// Whether its endpoints hear when a packet of theirs leaves the host's port.
     pub hears_departures: bool,
+    /// Whether its endpoints know a packet whose payload a switch has cut off ([`flowsieve_core::hop::Trail::trimmed`]). For
+    /// others the host takes such a packet as lost.
+    pub reads_trims: bool,
     /// Whether data is acknowledged as it arrives, so that a flow may end with its last ACK. If not, a sender learns of the
     /// arrival much later, or not at all.
     pub acknowledges: bool,

@@ -199,6 +199,18 @@ impl PortScheduler for FifoBank {
         self.dequeue_from(index, metas)
     }
 
+    fn dequeue_unheld(&mut self, metas: &mut [Meta], _: &mut PortContext<'_>, held: u64) -> Option<u32> {
+        // A queue that is held and that it does not have stands for its last one.
+        let last = self.queues.len().saturating_sub(1);
+        let folded = u64::from(held.checked_shr(last as u32 + 1).unwrap_or(0) != 0) << last;
+        let free = self.occupied & !(held | folded);
+        if free == 0 {
+            return None;
+        }
+        let index = self.turn.next(free, &self.queues, metas);
+        self.dequeue_from(index, metas)
+    }
+
     fn limits(&self) -> Option<&Limits> {
         Some(&self.limits)
     }

@@ -157,6 +157,10 @@ impl PortScheduler for Scheduler {
         }
     }
 
+    fn dequeue_unheld(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>, held: u64) -> Option<u32> {
+        each!(part self, port => port.dequeue_unheld(metas, context, held))
+    }
+
     fn limits(&self) -> Option<&Limits> {
         each!(part self, port => port.limits())
     }

@@ -122,6 +122,7 @@ impl<K: Key> Run<'_, '_, K> {
         let fullest = (0..fabric.links.len()).rev().max_by_key(held);
         let port = fullest
             .map(|link| format!("the fullest port, {}, holds {} bytes", fabric.link_name(link as u32), held(&link)));
-        flow.into_iter().chain(port).chain(timers.map(str::to_owned)).collect::<Vec<_>>().join("; ")
+        let ring = self.built.ring_of_pauses(fabric);
+        flow.into_iter().chain(port).chain(timers.map(str::to_owned)).chain(ring).collect::<Vec<_>>().join("; ")
     }
 }

@@ -13,6 +13,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use flowsieve_core::hop::Trail;
 use flowsieve_core::{Meta, Time};
 
 use super::barrier::{Barrier, Broken};
@@ -32,6 +33,7 @@ struct Parcel {
     at: Time,
     meta: Meta,
     body: Body,
+    trail: Option<Box<Trail>>,
 }
 
 /// What threads share.
@@ -363,9 +365,10 @@ impl<K: Key> Worker<'_, '_, K> {
             if thread as usize == self.thread {
                 self.own[partition as usize].network.cross(&mut self.slab.metas, link, packet, at);
             } else {
+                let trail = self.slab.take_trail(packet).map(Box::new);
                 let (meta, body) = self.slab.take_parts(packet);
                 self.first_sent = self.first_sent.min(at);
-                self.outgoing[thread as usize].push(Parcel { partition, link, at, meta, body });
+                self.outgoing[thread as usize].push(Parcel { partition, link, at, meta, body, trail });
             }
         }
         let network = &mut self.own[index].network;
@@ -392,8 +395,9 @@ impl<K: Key> Worker<'_, '_, K> {
     }
 
     fn receive(&mut self, parcels: &mut Vec<Parcel>) {
-        for Parcel { partition, link, at, meta, body } in parcels.drain(..) {
+        for Parcel { partition, link, at, meta, body, trail } in parcels.drain(..) {
             let packet = self.slab.insert(meta, body);
+            self.slab.give_trail(packet, trail.map(|trail| *trail));
             self.own[partition as usize].network.cross(&mut self.slab.metas, link, packet, at);
         }
     }

@@ -30,6 +30,7 @@ impl TransportRules for OpenLoopRules {
             header,
             packets_per_answer: None,
             hears_departures: false,
+            reads_trims: false,
             acknowledges: false,
             sets_priorities: false,
         }

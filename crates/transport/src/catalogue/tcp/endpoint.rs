@@ -111,6 +111,9 @@ impl TcpEndpoint {
         let AckHeader { cumulative, block, marked, duplicate, gap } = header;
         let round_trip = Time(u64::from(stamp(now).wrapping_sub(beside.stamp)) * 1_000);
         let ack = Ack { cumulative, block, marked, duplicate, gap, round_trip };
+        if let Some(trail) = out.trail() {
+            connection.tcp.on_trail(trail);
+        }
         connection.tcp.on_ack(now, &ack, &self.rules.params);
         let mut events = false;
         if connection.tcp.is_due() {

@@ -59,6 +59,7 @@ impl TransportRules for TcpRules {
             header: self.header,
             packets_per_answer: Some(NonZeroU32::new(self.params.ack_every).unwrap_or(NonZeroU32::MIN)),
             hears_departures: false,
+            reads_trims: false,
             acknowledges: true,
             sets_priorities: false,
         }

@@ -22,6 +22,7 @@
 mod polling;
 mod repair;
 
+use flowsieve_core::hop::Trail;
 use flowsieve_core::steps::{StepTimes, Steps};
 use flowsieve_core::{Message, Time};
 
@@ -276,6 +277,13 @@ impl TcpSender {
         self.deadline = Time::NEVER;
         self.silent_timeouts = 0;
         self.rto.settle();
+    }
+
+    /// Hears what switches wrote into the packet that the next ACK is for.
+    pub(crate) fn on_trail(&mut self, trail: &Trail) {
+        if let Some(own) = self.congestion.own() {
+            own.on_trail(trail);
+        }
     }
 
     /// Handles an ACK. An ACK for segments that were never sent is ignored.

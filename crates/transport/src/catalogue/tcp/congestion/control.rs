@@ -20,6 +20,7 @@
 use std::num::NonZeroU64;
 
 use flowsieve_core::Time;
+use flowsieve_core::hop::Trail;
 
 use crate::endpoint::Observed;
 use crate::tcp::messages::Messages;
@@ -83,6 +84,10 @@ pub struct Sent {
 
 /// The congestion control of one connection. See the module for when the sender calls each method.
 pub trait CongestionControl: Send {
+    /// Hears what switches wrote into the packet that the ACK is for, before [`CongestionControl::on_ack`]. Called only where
+    /// switches write.
+    fn on_trail(&mut self, _trail: &Trail) {}
+
     /// Handles an ACK.
     fn on_ack(&mut self, ack: &Acked<'_>, params: &TcpParams);
 

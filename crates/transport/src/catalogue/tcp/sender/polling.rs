@@ -159,9 +159,12 @@ impl TcpSender {
         Some(Emission::Segment { seq, retransmission: true })
     }
 
-    #[inline]
+    #[inline(always)]
     fn allows(&self, seq: u32, params: &TcpParams) -> bool {
-        let window = self.falling.as_ref().map_or_else(|| self.congestion.window(params), |falling| falling.window());
+        let window = match &self.falling {
+            Some(falling) => falling.window(),
+            None => self.congestion.window(params),
+        };
         match params.window {
             WindowRule::FromCumulative if !matches!(self.recovery, Recovery::Fast(_)) => seq - self.board.una < window,
             _ => self.in_flight() < window,

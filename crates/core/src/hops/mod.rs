@@ -1,0 +1,5 @@
+//! What switches can do at their ports, beyond queueing: the built-in [`OnHop`](crate::hop::OnHop)s.
+
+pub mod pfc;
+pub mod stamps;
+pub mod trim;
