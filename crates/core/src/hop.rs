@@ -62,8 +62,6 @@ pub struct Trail {
     pub hops: u8,
     /// Whether a switch has cut its payload off.
     pub trimmed: bool,
-    /// For a part's own use.
-    pub note: u64,
     /// Telemetry.
     pub stamps: ArrayVec<Stamp, MOST_STAMPS>,
 }

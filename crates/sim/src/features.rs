@@ -29,12 +29,7 @@ impl<K: Key> Network<K> {
             let (start, metas) = (state.busy_until, self.slab.metas.as_mut_slice());
             let shares = port.features.shares;
             let pool = if shares { &mut self.pools[port.owner as usize] } else { &mut self.own_pool };
-            let next = if port.features.holds {
-                port.dequeue_unheld(metas, start, pool, &mut self.victims)
-            } else {
-                port.dequeue(metas, start, pool, &mut self.victims)
-            };
-            let Some(packet) = next else {
+            let Some(packet) = port.dequeue_unheld(metas, start, pool, &mut self.victims) else {
                 debug_assert!(port.held != 0, "a port of {} packets has none to send", state.queued);
                 port.most_backlog = port.most_backlog.max(port.scheduler.backlog_bytes());
                 (port.free_at, state.busy_until) = (start, Time::NEVER);
@@ -228,9 +223,9 @@ impl<K: Key> Network<K> {
         }
         let (packet, to) = (state.pop(metas), state.to);
         if features.holds
-            && let Some(trails) = &mut self.slab.trails
+            && let (Some(trails), Some(hops)) = (&mut self.slab.trails, &self.hops)
         {
-            trails[packet as usize].ingress = self.ports[link as usize].back;
+            trails[packet as usize].ingress = hops.ingress[link as usize];
         }
         self.schedule_with_features(link);
         let port = &mut self.ports[link as usize];

@@ -28,6 +28,8 @@ pub(crate) struct Hops {
     lines: Vec<Vec<(u32, u32)>>,
     /// By link: the number of its port at the switch that sends on it.
     numbers: Vec<u16>,
+    /// By link: the number of the port at the far switch that is the other direction of it.
+    pub(crate) ingress: Vec<u16>,
     /// Bytes of a pause on the line.
     pause_bytes: u32,
     /// Pauses under way: when each acts, its number, the link that holds, and the queues.
@@ -99,6 +101,7 @@ pub(crate) fn add<K: Key>(
             own: network.switches.iter().map(|_| Vec::new()).collect(),
             lines: vec![Vec::new(); network.switches.len()],
             numbers: vec![Trail::FROM_HERE; network.links.len()],
+            ingress: vec![Trail::FROM_HERE; network.links.len()],
             pause_bytes: specs.iter().find_map(|spec| spec.pauses).unwrap_or(0),
             ..Hops::default()
         }));
@@ -109,8 +112,9 @@ pub(crate) fn add<K: Key>(
             change(hops, index as usize);
         }
     };
-    let between: BTreeMap<(Node, Node), u32> =
-        (0..).zip(&fabric.links).map(|(at, link)| ((link.from, link.to), at)).collect();
+    // Parallel links are told apart by their place in the bundle.
+    let between: BTreeMap<(Node, Node, u32), u32> =
+        (0..).zip(&fabric.links).map(|(at, link)| ((link.from, link.to, u32::from(link.nth)), at)).collect();
     for (number, &halves) in (0u32..).zip(&placement.switches) {
         let site = sites.program(number);
         for half in [Some(halves.up), halves.differ().then_some(halves.down)].into_iter().flatten() {
@@ -121,7 +125,8 @@ pub(crate) fn add<K: Key>(
         }
         let Halves { up, .. } = halves;
         let lines = fabric.ports[number as usize].iter().map(|&out| {
-            let into = between.get(&(fabric.links[out as usize].to, Node::Switch(number)));
+            let link = &fabric.links[out as usize];
+            let into = between.get(&(link.to, Node::Switch(number), u32::from(link.nth)));
             (placement.from[out as usize].1, into.map_or(u32::MAX, |&into| placement.from[into as usize].1))
         });
         let lines: Vec<_> = lines.collect();
@@ -140,6 +145,11 @@ pub(crate) fn add<K: Key>(
             if hears.arrivals || hears.queued {
                 state.never_bypass();
             }
+        }
+        if let (Node::Switch(switch), Some(hops)) = (link.to, &mut network.hops) {
+            let back = between.get(&(link.to, link.from, u32::from(link.nth)));
+            let back = fabric.ports[switch as usize].iter().position(|out| Some(out) == back);
+            hops.ingress[index as usize] = back.map_or(Trail::FROM_HERE, |back| back as u16);
         }
         port.features.holds = pauses && matches!(link.to, Node::Switch(_));
         port.features.eager = pauses && (port.features.holds || matches!(link.from, Node::Switch(_)));

@@ -236,6 +236,22 @@ fn pauses__in_a_ring_are_named() {
     assert!(ended.contains("deadlock): s0 to s1, s1 to s2, s2 to s3, s3 to s4, s4 to s0"), "{ended}");
 }
 
+/// Each line of a bundle counts for itself, and is paused for itself: one packet passes `xoff`, and one more is on that line.
+#[test]
+fn pauses__tell_parallel_lines_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let hosts = [(0, 0), (1, 0), (2, 1)].map(|(host, switch)| format!("host{host},s{switch},10Gbps,200ns,1"));
+    let list = format!("from,to,rate,delay,bundle\ns0,s1,10Gbps,200ns,4\n{}", hosts.join("\n"));
+    std::fs::write(folder.path().join("bundle.csv"), list).unwrap();
+    let settings = settings("custom").with(None, "file", "bundle.csv").with(None, "load_balancing", "spray");
+    let (settings, heard) = (settings.with(None, "buffer", "4MB"), Arc::default());
+    let scheme = windows(&settings, &heard, vec![pfc(30_000, 15_000, 3_000)]);
+    let fabric = Fabric::from_settings_in(&settings, folder.path()).expect("a fabric");
+    let trial = Trial { fabric, ..Trial::new(&rack(3), scheme) };
+    let result = trial.run_as(&[flow(0, (0, 2), 400), flow(1, (1, 2), 400)], Partitioning::Whole);
+    assert_eq!((drops(&result), count(&result, "pauses") > 8), (0, true), "{:?}", result.counts);
+}
+
 /// Pauses go against the order in which parts of a fabric run, so such a run is not cut.
 #[test]
 fn pauses__keep_the_fabric_whole() {

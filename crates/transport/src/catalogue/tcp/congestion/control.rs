@@ -4,6 +4,7 @@
 //!
 //! | the sender calls | when |
 //! | --- | --- |
+//! | [`CongestionControl::on_trail`] | just before `on_ack`, where switches write into packets |
 //! | [`CongestionControl::on_ack`] | an ACK arrives on an open connection, marked or not |
 //! | [`CongestionControl::on_loss`] | a loss comes to light before the timer, at most once a window of data |
 //! | [`CongestionControl::on_timeout`] | the retransmission timer fires |
