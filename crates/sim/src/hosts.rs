@@ -248,7 +248,8 @@ impl<K: Key> Ends<K> for Hosts {
             Source::Host(host) => self.on_host_timer(network, host),
             Source::Pauses => {
                 while let Some(host) = network.on_pause() {
-                    self.pump(network, host);
+                    // What endpoints set in their turns, such as paces, are timers of the host.
+                    self.carry_out(network, (host, 0), Effects { turns: true, ..Effects::NONE });
                 }
             }
             Source::Program(_) => debug_assert!(false, "switches have theirs"),

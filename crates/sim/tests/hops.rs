@@ -236,6 +236,21 @@ fn pauses__in_a_ring_are_named() {
     assert!(ended.contains("deadlock): s0 to s1, s1 to s2, s2 to s3, s3 to s4, s4 to s0"), "{ended}");
 }
 
+/// Homa paces its turns by a timer, which it also sets in the turn that the end of a pause brings. Were the host not woken then,
+/// the line would stand still until another packet came.
+#[test]
+fn pauses__end_with_a_turn_that_sets_a_timer() {
+    let settings = rack(3).with(None, "rtt_bytes", "100kB").with(None, "queues", 3);
+    let settings = settings.with(None, "thresholds", &["100KB"][..]).with(None, "nic", "backpressure");
+    let homa = scheme("homa", &settings);
+    let trial = Trial::new(&settings, Scheme { on_hop: vec![pfc(3_000, 1_500, 30_000)], ..homa });
+    let flows = [flow(0, (0, 2), 60), flow(1, (1, 2), 60)];
+    let result = trial.run_as(&flows, Partitioning::Whole);
+    assert!(count(&result, "pauses") > 10 && count(&result, "homa_resends") == 0, "{:?}", result.counts);
+    // The line to host 2 is never without a packet: the last of 120 is there 120 * 1.2 + 1.4 + 0.2 us after the first began.
+    assert_eq!(fcts(&result).into_iter().max(), Some(145_600 * NS));
+}
+
 /// Each line of a bundle counts for itself, and is paused for itself: one packet passes `xoff`, and one more is on that line.
 #[test]
 fn pauses__tell_parallel_lines_apart() {
