@@ -54,7 +54,7 @@ pub struct Stamp {
 }
 
 /// What switches write into a packet.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trail {
     /// The port by which it came to the switch that holds it; kept where lines are paused.
     pub ingress: u16,
@@ -62,6 +62,8 @@ pub struct Trail {
     pub hops: u8,
     /// Whether a switch has cut its payload off.
     pub trimmed: bool,
+    /// The way through those switches: equal for equal ways, and hardly ever for others (HPCC's exclusive-or of switches).
+    pub way: u16,
     /// Telemetry.
     pub stamps: ArrayVec<Stamp, MOST_STAMPS>,
 }
@@ -69,6 +71,12 @@ pub struct Trail {
 impl Trail {
     /// The ingress of a packet that no line brought.
     pub const FROM_HERE: u16 = u16::MAX;
+}
+
+impl Default for Trail {
+    fn default() -> Trail {
+        Trail { ingress: Trail::FROM_HERE, hops: 0, trimmed: false, way: 0, stamps: ArrayVec::new() }
+    }
 }
 
 /// A pause: from when this reaches the far end of a port's link, these queues there send nothing; 0: all may.

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use crate::units::Rate;
+use crate::units::{Rate, Time};
 
 /// One end of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,6 +54,8 @@ pub struct SitePort {
     pub place: Place,
     /// The link's rate.
     pub rate: Rate,
+    /// The link's propagation delay, with that of a host at an end of it.
+    pub delay: Time,
 }
 
 /// The hosts of a fabric by rack: the hosts of one switch are a rack. Hosts without a switch are one rack together.
@@ -143,8 +145,8 @@ mod tests {
     /// A leaf with hosts 2 and 3 of four behind its ports 0 and 1, and two spines behind ports 2 and 3.
     fn leaf() -> Site {
         let rate = Rate::new(10_000_000_000).unwrap();
-        let host = |number| SitePort { behind: Node::Host(number), place: Place::Nic, rate };
-        let spine = |number| SitePort { behind: Node::Switch(number), place: Place::Spine, rate };
+        let host = |number| SitePort { behind: Node::Host(number), place: Place::Nic, rate, delay: Time::ZERO };
+        let spine = |number| SitePort { behind: Node::Switch(number), place: Place::Spine, rate, delay: Time::ZERO };
         Site {
             node: Node::Switch(1),
             place: Place::Leaf,

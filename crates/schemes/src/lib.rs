@@ -38,6 +38,8 @@ pub const SETTINGS: &[&[&flowsieve_settings::Key]] = &[
     parts::SETTINGS,
     parts::BALANCING_SETTINGS,
     parts::SENDING_SETTINGS,
+    parts::CONTROL_SETTINGS,
+    parts::LOSSLESS_SETTINGS,
     parts::HOST_PORT_SETTINGS,
     parts::REPAIR_SETTINGS,
     messages::SETTINGS,

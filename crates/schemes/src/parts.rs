@@ -24,7 +24,9 @@ macro_rules! names {
 }
 
 mod balancing;
+mod controls;
 mod host_port;
+mod lossless;
 mod port;
 mod repair;
 mod sending;
@@ -38,7 +40,11 @@ use flowsieve_transport::{TransportFacts, TransportSpec};
 
 pub(crate) use balancing::SETTINGS as BALANCING_SETTINGS;
 pub use balancing::{BalancingName, LOAD_BALANCING};
+use controls::Reads;
+pub(crate) use controls::SETTINGS as CONTROL_SETTINGS;
 pub(crate) use host_port::SETTINGS as HOST_PORT_SETTINGS;
+pub(crate) use lossless::SETTINGS as LOSSLESS_SETTINGS;
+use port::Limits;
 pub use port::QUEUES;
 pub(crate) use port::SETTINGS as PORT_SETTINGS;
 pub use port::{AdmissionName, DisciplineName, MarkingName};
@@ -92,7 +98,18 @@ pub fn build(context: &Context<'_>, own: Own) -> Result<Scheme, SettingsError> {
     let fabric = context.workload.fabric();
     let splits = |place| balancers.at(place).splits_flows() && fabric.is_none_or(|fabric| fabric.has_choice(place));
     let sprayed = [Place::Leaf, Place::Spine, Place::Core].into_iter().any(splits);
-    let transport = sending::transport(scope, &own, set, sprayed)?;
+    let transport = sending::transport(context, &own, set, sprayed)?;
+    let reads = match own.transport.is_none() && own.congestion.is_none() {
+        true => scope.read(&TRANSPORT)?.reads(),
+        false => Reads::Nothing,
+    };
+    let sprays = |place| {
+        matches!(balancers.at(place), BalancerSpec::SprayRoundRobin(_) | BalancerSpec::SprayRandom(_))
+            && fabric.is_none_or(|fabric| fabric.has_choice(place))
+    };
+    lossless::refuse_spray(scope, reads, [Place::Leaf, Place::Spine, Place::Core].into_iter().any(sprays))?;
+    let on_hop = lossless::on_hop(context, reads)?;
+    let limits = if lossless::is_lossless(scope)? { Limits::Marks } else { Limits::Buffer };
     let sets_priorities = transport.facts().sets_priorities;
     let nic = host_port::nic(scope, &transport)?;
     let order = coflows::order(scope, &own)?;
@@ -102,8 +119,10 @@ pub fn build(context: &Context<'_>, own: Own) -> Result<Scheme, SettingsError> {
     let sorts = host_port::sorts_host_ports(scope, nic)?;
     let ports = ByPlace::at_places(there, |place| match (place, nic) {
         (Place::Nic, _) if sorts => Ok(PortSpec::unlimited(PortKind::Pifo(PifoRules { fifo_from: None }))),
-        (Place::Nic, Nic::Backpressure { .. }) => port::port(scope, (place, fabric), own.port.as_ref(), false, reacts),
-        _ => port::port(scope, (place, fabric), own.port.as_ref(), true, reacts),
+        (Place::Nic, Nic::Backpressure { .. }) => {
+            port::port(scope, (place, fabric), own.port.as_ref(), Limits::Nothing, reacts)
+        }
+        _ => port::port(scope, (place, fabric), own.port.as_ref(), limits, reacts),
     })?;
     let shares = Place::ALL.iter().any(|&place| ports.at(place).shares_memory());
     // Ports read tags, and so do receivers that compare priorities.
@@ -134,7 +153,7 @@ pub fn build(context: &Context<'_>, own: Own) -> Result<Scheme, SettingsError> {
         ports,
         balancers,
         shared_buffer: if shares { scope.read(&port::SHARED_BUFFER)? } else { 0 },
-        on_hop: Vec::new(),
+        on_hop,
         controllers: Vec::new(),
     };
     if !has_tagger {
@@ -174,7 +193,7 @@ pub(crate) fn refuse_unsaid(scope: &Scope<'_>, scheme: &Scheme) -> Result<(), Se
         return refuse("transport", "`transport`");
     }
     let brings_congestion = |class: &Class| match &class.transport {
-        TransportSpec::Tcp(rules) => matches!(rules.params.congestion, CongestionSpec::Custom(_)),
+        TransportSpec::Tcp(rules) => matches!(&rules.params.congestion, CongestionSpec::Custom(own) if own.is_users()),
         _ => false,
     };
     if every(brings_congestion) && scope.has_read(&sending::TRANSPORT) {

@@ -61,6 +61,10 @@ const PACKETS: &[(&str, &str)] = files![
     "pcoflow-drop",
     "pcoflow-move",
     "pcoflow-sp-pifo",
+    "hpcc",
+    "swift",
+    "dcqcn",
+    "timely",
 ];
 
 /// Those of the schemes that have rates alone.

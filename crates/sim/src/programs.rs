@@ -1,6 +1,5 @@
 //! Custom programs of switches: what they are told, and how they see and use their switch's ports.
 
-use flowsieve_core::hop::Trail;
 use flowsieve_core::program::Watches;
 use flowsieve_core::{PortScheduler, ProgramPacket, Site, SwitchPorts, SwitchProgram, Time};
 
@@ -156,7 +155,6 @@ impl<K: Key> SwitchPorts for Ports<'_, K> {
         }
         let (meta, body) = pack_program_packet(&packet);
         let sent = self.network.slab.insert(meta, body);
-        self.network.slab.give_trail(sent, Some(Trail { ingress: Trail::FROM_HERE, ..Trail::default() }));
         self.network.enqueue(self.links[usize::from(packet.port)], sent);
     }
 

@@ -7,7 +7,11 @@ use crate::by_hand::{Trial, fcts, flow, rack, scheme, sent, settings, with_run_s
 use crate::common::outage::outage_case;
 use crate::common::{self, Case, case};
 use flowsieve_core::hop::{Hears, Hop, HopSpec, OnHop, Stamp, Trail};
-use flowsieve_core::hops::{pfc::Pfc, stamps::Stamps, trim::Trim};
+use flowsieve_core::hops::{
+    pfc::{Headroom, Pfc, Threshold},
+    stamps::Stamps,
+    trim::Trim,
+};
 use flowsieve_core::{Meta, Time};
 use flowsieve_record::PointResult;
 use flowsieve_schemes::bare::Facts;
@@ -57,8 +61,12 @@ fn stamps() -> HopSpec {
     Stamps { telemetry: true }.spec()
 }
 
+fn lossless(xoff: u64, xon: u64, headroom: u64, lossless: u8) -> HopSpec {
+    Pfc { threshold: Threshold::Bytes { xoff, xon }, headroom: Headroom::Bytes(headroom), lossless }.spec()
+}
+
 fn pfc(xoff: u64, xon: u64, headroom: u64) -> HopSpec {
-    Pfc { xoff, xon, headroom, lossless: 0xff }.spec()
+    lossless(xoff, xon, headroom, 0xff)
 }
 
 fn drops(result: &PointResult) -> u64 {
@@ -134,7 +142,7 @@ fn pauses__act_after_the_packet_on_the_line() {
     assert_eq!(lines[0], [0, 1_200, 2_400, 3_600, 4_800, 6_000, 7_200, 13_667]);
     assert_eq!(lines[1], [0, 1_200, 2_400, 3_600, 4_800, 6_000, 12_467, 13_667]);
     let result = trial.run_as(&flows, Partitioning::Whole);
-    assert_eq!((count(&result, "pauses"), drops(&result)), (2, 0));
+    assert_eq!((count(&result, "pfc_pauses"), drops(&result)), (2, 0));
     // The line to host 2 is never without a packet: the last of sixteen is there 16 * 1.2 + 1.4 + 0.2 us after the first began.
     assert_eq!(fcts(&result).into_iter().max(), Some(20_800 * NS - 1));
 }
@@ -156,7 +164,7 @@ fn pauses__of_one_instant_act_in_their_order() {
     let (settings, heard) = (rack(2), Arc::default());
     let trial = Trial::new(&settings, windows(&settings, &heard, vec![pfc(0, 0, 3_000)]));
     let result = trial.run_as(&[flow(0, (0, 1), 4)], Partitioning::Whole);
-    assert_eq!((fcts(&result), count(&result, "pauses")), (vec![(2_800 + 3 * 1_200) * NS], 8));
+    assert_eq!((fcts(&result), count(&result, "pfc_pauses")), (vec![(2_800 + 3 * 1_200) * NS], 8));
 }
 
 /// Lines of 2 us. Packet j of host 1 leaves the switch at 4.4 + 2.4 j us, that of host 0 1.2 us earlier. Host 1 is paused at 8 us,
@@ -186,11 +194,11 @@ fn headroom__is_exact_to_the_packet() {
     };
     let (enough, less) = (result(7_500), result(6_000));
     assert_eq!((drops(&enough), enough.retransmissions, enough.timeouts), (0, 0, 0));
-    assert_eq!(count(&enough, "bytes of lossless packets left"), 0);
-    let lost = count(&less, "packets lost beyond the headroom");
+    assert_eq!(count(&enough, "pfc_bytes_left"), 0);
+    let lost = count(&less, "pfc_packets_lost");
     assert!(lost > 0 && lost == drops(&less), "{lost} of {}", drops(&less));
     // Lost or not, what joined has left.
-    assert_eq!(count(&less, "bytes of lossless packets left"), 0);
+    assert_eq!(count(&less, "pfc_bytes_left"), 0);
 }
 
 /// All but a flow's first packet are in priority 1. Where that is paused, a message in priority 0 leaves the host at once; where
@@ -200,14 +208,14 @@ fn pauses__hold_a_queue_of_the_sender() {
     let settings =
         rack(4).with(None, "queues", 2).with(None, "thresholds", &["1460B"][..]).with(None, "initial_window", 90);
     let fct = |lossless| {
-        let on_hop = vec![Pfc { xoff: 3_000, xon: 1_500, headroom: 90_000, lossless }.spec()];
+        let on_hop = vec![self::lossless(3_000, 1_500, 90_000, lossless)];
         let trial = Trial::new(&settings, Scheme { on_hop, ..scheme("pias", &settings) });
         let flows = [flow(0, (0, 2), 60), flow(1, (1, 2), 60), flow(40_000 * NS, (0, 3), 1)];
         // Nothing of host 0 is on the line when the message begins.
         let line = sent_at(&trial, &flows, "host0 to switch0", 0);
         let idle = !line.iter().any(|&at| (38_800..40_000).contains(&at));
         let result = trial.run_as(&flows, Partitioning::Whole);
-        assert!(drops(&result) == 0 && count(&result, "pauses") > 0);
+        assert!(drops(&result) == 0 && count(&result, "pfc_pauses") > 0);
         (idle, fcts(&result)[2])
     };
     assert_eq!(fct(0b10), (true, 2_800 * NS));
@@ -246,7 +254,7 @@ fn pauses__end_with_a_turn_that_sets_a_timer() {
     let trial = Trial::new(&settings, Scheme { on_hop: vec![pfc(3_000, 1_500, 30_000)], ..homa });
     let flows = [flow(0, (0, 2), 60), flow(1, (1, 2), 60)];
     let result = trial.run_as(&flows, Partitioning::Whole);
-    assert!(count(&result, "pauses") > 10 && count(&result, "homa_resends") == 0, "{:?}", result.counts);
+    assert!(count(&result, "pfc_pauses") > 10 && count(&result, "homa_resends") == 0, "{:?}", result.counts);
     // The line to host 2 is never without a packet: the last of 120 is there 120 * 1.2 + 1.4 + 0.2 us after the first began.
     assert_eq!(fcts(&result).into_iter().max(), Some(145_600 * NS));
 }
@@ -264,7 +272,7 @@ fn pauses__tell_parallel_lines_apart() {
     let fabric = Fabric::from_settings_in(&settings, folder.path()).expect("a fabric");
     let trial = Trial { fabric, ..Trial::new(&rack(3), scheme) };
     let result = trial.run_as(&[flow(0, (0, 2), 400), flow(1, (1, 2), 400)], Partitioning::Whole);
-    assert_eq!((drops(&result), count(&result, "pauses") > 8), (0, true), "{:?}", result.counts);
+    assert_eq!((drops(&result), count(&result, "pfc_pauses") > 8), (0, true), "{:?}", result.counts);
 }
 
 /// Pauses go against the order in which parts of a fabric run, so such a run is not cut.
@@ -338,7 +346,8 @@ proptest! {
         prop_assume!(case.max_time.is_none_or(|stop| without.simulated_ps < stop.0), "perhaps not drained");
         let calls: Arc<Mutex<Calls>> = Arc::default();
         let counting = Arc::clone(&calls);
-        case.scheme.on_hop = vec![HopSpec::new("counting", move |_| Counting(Arc::clone(&counting))), stamps()];
+        // What its own parts do goes on, and a part behind them looks.
+        case.scheme.on_hop.push(HopSpec::new("counting", move |_| Counting(Arc::clone(&counting))));
         let with = result(&case);
         let fcts = |result: &PointResult| result.flows.iter().map(|row| row.fct_ps).collect::<Vec<_>>();
         prop_assert_eq!(fcts(&with), fcts(&without));
@@ -358,11 +367,11 @@ proptest! {
     fn pauses__account_for_every_byte(
         mut case in prop_oneof![4 => case(60), 1 => outage_case(60)], xoff in 1_500u64..40_000, stamped: bool) {
         case.partitioning = Partitioning::Whole;
-        case.scheme.on_hop = vec![Pfc { xoff, xon: xoff / 2, headroom: 10_000_000, lossless: 0xff }.spec()];
+        case.scheme.on_hop = vec![pfc(xoff, xoff / 2, 10_000_000)];
         case.scheme.on_hop.extend(stamped.then(stamps));
         let result = result(&case);
         prop_assume!(case.max_time.is_none_or(|stop| result.simulated_ps < stop.0), "perhaps not drained");
-        prop_assert_eq!(count(&result, "bytes of lossless packets left"), 0);
-        prop_assert_eq!(count(&result, "packets lost beyond the headroom"), 0);
+        prop_assert_eq!(count(&result, "pfc_bytes_left"), 0);
+        prop_assert_eq!(count(&result, "pfc_packets_lost"), 0);
     }
 }

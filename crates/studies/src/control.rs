@@ -83,7 +83,7 @@ impl Controls {
         let racks = Arc::new(Racks::new(vec![0; rates_bps.len()]));
         let site = |(host, bps): (u32, &u64)| {
             let rate = Rate::new(*bps)?;
-            let port = SitePort { behind: Node::Switch(0), place: Place::Leaf, rate };
+            let port = SitePort { behind: Node::Switch(0), place: Place::Leaf, rate, delay: Time::ZERO };
             Some(Site {
                 node: Node::Host(host),
                 place: Place::Nic,

@@ -58,7 +58,7 @@ impl Host {
         let site = Site {
             node: Node::Host(number.into()),
             place: Place::Nic,
-            ports: [SitePort { behind: Node::Switch(0), place: Place::Leaf, rate }].into(),
+            ports: [SitePort { behind: Node::Switch(0), place: Place::Leaf, rate, delay: Time::ZERO }].into(),
             port: None,
             groups: [].into(),
             next: [].into(),

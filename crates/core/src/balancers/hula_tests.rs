@@ -25,6 +25,7 @@ fn site(place: Place, places: &[Place], ways: [&[u16]; 4]) -> Site {
         behind: if place == Place::Nic { Node::Host(number) } else { Node::Switch(number) },
         place,
         rate: rate(),
+        delay: Time::ZERO,
     };
     Site {
         node: Node::Switch(9),

@@ -2,6 +2,7 @@
 
 use crate::hop::{Hears, Hop, HopSpec, OnHop};
 use crate::meta::{Kind, Meta};
+use crate::site::Node;
 
 /// What is written. Swift needs the hops alone, HPCC the stamps.
 #[derive(Clone, Copy, Debug)]
@@ -13,11 +14,22 @@ pub struct Stamps {
 impl Stamps {
     /// Returns what switches do.
     pub fn spec(self) -> HopSpec {
-        HopSpec::new(self, move |_| self)
+        HopSpec::new(self, move |site| Stamping {
+            rules: self,
+            switch: match site.node {
+                Node::Switch(switch) | Node::Host(switch) => switch,
+            },
+        })
     }
 }
 
-impl OnHop for Stamps {
+/// A switch that writes.
+struct Stamping {
+    rules: Stamps,
+    switch: u32,
+}
+
+impl OnHop for Stamping {
     fn hears(&self) -> Hears {
         Hears { departures: true, ..Hears::NOTHING }
     }
@@ -25,7 +37,10 @@ impl OnHop for Stamps {
     fn on_departure(&mut self, packet: &mut Meta, hop: &mut Hop<'_>) {
         if packet.kind == Kind::Data {
             hop.trail.hops = hop.trail.hops.saturating_add(1);
-            if self.telemetry {
+            // Two ways differ in one switch or port at least; which of them is first matters not.
+            let port = (self.switch << 6).wrapping_add(u32::from(hop.egress)).wrapping_mul(0x9e37_79b1);
+            hop.trail.way ^= (port >> 16) as u16;
+            if self.rules.telemetry {
                 hop.stamp();
             }
         }

@@ -177,13 +177,23 @@ pub(super) fn buffer(scope: &Scope<'_>) -> Result<u64, SettingsError> {
     Ok(bytes)
 }
 
-/// Builds a port at one place of a fabric; `own`: the scheme's; `limited`: with its buffer and marks;
-/// `reacts`: some transport may react to marks.
+/// What a port does to what waits too long or too much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Limits {
+    /// Nothing.
+    Nothing,
+    /// It marks, and takes everything: what sends to it is paused.
+    Marks,
+    /// It marks, and has a buffer.
+    Buffer,
+}
+
+/// Builds a port at one place of a fabric; `own`: the scheme's; `reacts`: some transport may react to marks.
 pub(super) fn port(
     scope: &Scope<'_>,
     (place, fabric): (Place, Option<&Fabric>),
     own: Option<&PortKind>,
-    limited: bool,
+    limits: Limits,
     reacts: bool,
 ) -> Result<PortSpec, SettingsError> {
     let scope = &scope.at(place);
@@ -191,16 +201,18 @@ pub(super) fn port(
         Some(own) => own.clone(),
         None => scope.read(&DISCIPLINE)?.make(&PortSettings { scope })?,
     };
-    if !limited {
+    let pool = matches!(kind, PortKind::Pfabric(_));
+    if limits == Limits::Nothing || pool && limits == Limits::Marks {
         return Ok(PortSpec::unlimited(kind));
     }
-    if let PortKind::Pfabric(_) = kind {
+    if pool {
         // A pool evicts by rank, within the port's buffer, and marks nothing.
         let limit = buffer(scope)?;
         return Ok(PortSpec { admission: Admission::PerPort { limit }, ..PortSpec::unlimited(kind) });
     }
     let (marker, marker_at) = if reacts { marker(scope, (place, fabric))? } else { (Marker::Off, Vec::new()) };
-    Ok(PortSpec { kind, admission: admission(scope, place)?, marker, marker_at })
+    let admission = if limits == Limits::Marks { Admission::Unlimited } else { admission(scope, place)? };
+    Ok(PortSpec { kind, admission, marker, marker_at })
 }
 
 /// Returns whether a port has queues by priority.
@@ -369,6 +381,9 @@ fn thresholds_at(scope: &Scope<'_>, mtu: u64, fabric: Option<&Fabric>) -> Result
             return Err(scope.invalid(&ECN_THRESHOLD_AT, "each rate once"));
         }
         if let Some(fabric) = fabric.filter(|fabric| fabric.links.iter().all(|link| link.rate != rate)) {
+            if !scope.is_given(&ECN_THRESHOLD_AT) {
+                continue; // a scheme's file has rates for many fabrics
+            }
             let mut rates: Vec<u64> = fabric.links.iter().map(|link| link.rate.bps()).collect();
             rates.sort_unstable();
             rates.dedup();

@@ -14,7 +14,8 @@ use flowsieve_transport::tcp::params::{Gaps, LossDetection, MOST_DOUBLINGS, Rest
 use flowsieve_transport::tcp::{CongestionSpec, Connections, Handshake, TcpParams, TcpRules};
 
 use super::repair::{self, Repair};
-use super::{Own, port};
+use super::{Own, controls, port};
+use crate::entry::Context;
 use crate::parameters::{ack_every, header, segment};
 use crate::sets::{Losses, ParameterSet};
 use flowsieve_settings::declare;
@@ -31,6 +32,14 @@ pub enum TransportName {
     D2tcp,
     /// CUBIC.
     Cubic,
+    /// HPCC.
+    Hpcc,
+    /// Swift.
+    Swift,
+    /// DCQCN.
+    Dcqcn,
+    /// TIMELY.
+    Timely,
     /// pFabric's, with probes.
     Pfabric,
     /// Everything at once.
@@ -77,6 +86,10 @@ declare! {
             ("dctcp", TransportName::Dctcp),
             ("d2tcp", TransportName::D2tcp),
             ("cubic", TransportName::Cubic),
+            ("hpcc", TransportName::Hpcc),
+            ("swift", TransportName::Swift),
+            ("dcqcn", TransportName::Dcqcn),
+            ("timely", TransportName::Timely),
             ("pfabric", TransportName::Pfabric),
             ("open-loop", TransportName::OpenLoop),
         ],
@@ -89,7 +102,7 @@ declare! {
         Section::Transport, "max_window", 1, 1_000_000,
         "largest congestion window in packets; at least `initial_window`",
     )
-    .computed("4096; with ns2 a packet less than the buffer; at least `initial_window`");
+    .computed("4096; with ns2 a packet less than the buffer; 65536 if flows begin at line rate; at least `initial_window`");
     static MIN_WINDOW: Setting<u64> = Setting::count(
         Section::Transport, "min_window", 1, 1_000_000,
         "smallest congestion window in packets that marks leave; not given: 2, as in Linux; \"ns2\": 1",
@@ -192,16 +205,17 @@ declare! {
     static ECN: Setting<bool> = Setting::flag(
         Section::Transport, "ecn", "whether the transport reacts to marks",
     )
-    .computed("true, but not with `transport = \"pfabric\"`");
+    .computed("true, but not with `transport` = \"pfabric\", \"hpcc\", \"swift\" or \"timely\"");
 }
 
 /// Builds the transport. `sprayed`: a flow's packets may overtake one another.
 pub(super) fn transport(
-    scope: &Scope<'_>,
+    context: &Context<'_>,
     own: &Own,
     set: &ParameterSet,
     sprayed: bool,
 ) -> Result<TransportSpec, SettingsError> {
+    let scope = &context.scope;
     if let Some(own) = &own.transport {
         return Ok(own.clone());
     }
@@ -225,10 +239,18 @@ pub(super) fn transport(
         TransportName::Cubic => CongestionSpec::Cubic(CubicRules),
         TransportName::Dctcp => CongestionSpec::Dctcp(dctcp(scope)?),
         TransportName::D2tcp => CongestionSpec::D2tcp(D2tcpRules(dctcp(scope)?)),
+        TransportName::Hpcc => controls::hpcc(context)?,
+        TransportName::Swift => controls::swift(context)?,
+        TransportName::Dcqcn => controls::dcqcn(context)?,
+        TransportName::Timely => controls::timely(context)?,
     };
+    if name.begins_at_line_rate() && scope.is_given(&INITIAL_WINDOW) {
+        return Err(scope.invalid(&INITIAL_WINDOW, "none: flows of this transport begin at the rate of their line"));
+    }
     let initial_window = scope.read(&INITIAL_WINDOW)?;
     let largest = match scope.usual(&MAX_WINDOW)? {
         Some(own) => own,
+        None if name.begins_at_line_rate() => 65_536,
         None if silent.fits_buffer && !scope.is_given(&MAX_WINDOW) => {
             (port::buffer(scope)? / scope.read(&MTU)?).saturating_sub(1)
         }
@@ -238,7 +260,7 @@ pub(super) fn transport(
     if max_window < initial_window {
         return Err(scope.invalid(&MAX_WINDOW, format!("at least `initial_window`, {initial_window} packets")));
     }
-    let ecn = scope.read_or(&ECN, name != TransportName::Pfabric)?;
+    let ecn = scope.read_or(&ECN, name.reads_marks())?;
     let min_window = min_window(scope, ecn && silent.keeps_two, max_window)?;
     let growth = growth(scope, &congestion)?;
     let loss_detection = loss_detection(scope, silent.losses, sprayed)?;

@@ -10,7 +10,7 @@ use flowsieve_core::site::{Racks, SitePort};
 use flowsieve_workload::random::{Purpose, stream};
 use rand_core::Rng;
 
-use super::{Fabric, Node};
+use super::{Fabric, Link, Node};
 
 /// The sites of a fabric in a run.
 pub struct Sites<'a> {
@@ -117,7 +117,13 @@ impl<'a> Sites<'a> {
 
     fn ports(&self, links: &[u32]) -> Arc<[SitePort]> {
         let links = links.iter().map(|&link| &self.fabric.links[link as usize]);
-        links.map(|link| SitePort { behind: link.to, place: self.fabric.place_of(link.to), rate: link.rate }).collect()
+        let port = |link: &Link| SitePort {
+            behind: link.to,
+            place: self.fabric.place_of(link.to),
+            rate: link.rate,
+            delay: link.delay,
+        };
+        links.map(port).collect()
     }
 }
 

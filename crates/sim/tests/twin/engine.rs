@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use flowsieve_core::admission::Pool;
 use flowsieve_core::balancer::BalancerSite;
 use flowsieve_core::hash::mix;
+use flowsieve_core::hop::Trail;
 use flowsieve_core::scheduler::Line;
 use flowsieve_core::{Balancer, Message, Meta, PortContext, PortScheduler, Scheduler, SwitchProgram, Time, Victims};
 use flowsieve_record::{Drops, QuantileSketch};
@@ -23,6 +24,7 @@ use flowsieve_workload::{ClosedLoop, Flow, Queries};
 use rand_core::Rng;
 
 use crate::twin::controllers::{Kind, kinds};
+use crate::twin::hops::Hops;
 use crate::twin::hosts::{Alarm, Host, Record};
 use crate::twin::programs::programs;
 use crate::twin::steps::Seen;
@@ -59,6 +61,12 @@ pub(crate) enum Event {
     Program {
         switch: usize,
     },
+    /// From now on a link's sender holds these queues.
+    Pause {
+        nth: u64,
+        link: usize,
+        held: u64,
+    },
 }
 
 /// Where programs go on, the end of the run is looked for at the last start, and as often from there.
@@ -82,6 +90,8 @@ pub(crate) struct Port {
     random: Xoshiro256PlusPlus,
     loss: Xoshiro256PlusPlus,
     shares: bool,
+    /// Queues that send nothing.
+    pub(crate) held: u64,
 }
 
 /// What is counted of a class of links.
@@ -114,6 +124,8 @@ pub(crate) struct Twin<'a> {
     pools: Vec<Pool>,
     pub(crate) switches: Vec<(Balancer, Xoshiro256PlusPlus)>,
     pub(crate) programs: Vec<Option<Box<dyn SwitchProgram>>>,
+    /// What switches do beyond queueing.
+    pub(crate) beyond: Hops,
     pub(crate) hosts: Vec<Host>,
     pub(crate) controllers: Vec<Kind>,
     /// By kind of controllers: how many tables are on their way or have arrived.
@@ -177,6 +189,7 @@ pub(crate) fn run<'a>(run_spec: &RunSpec<'a>) -> Twin<'a> {
             random: stream(run_spec.seed, Purpose::Marking, number as u64),
             loss: stream(run_spec.seed, Purpose::Loss, number as u64),
             shares: place != Place::Nic && spec.shares_memory(),
+            held: 0,
         }
     };
     let programs = programs(run_spec, &sites);
@@ -199,6 +212,7 @@ pub(crate) fn run<'a>(run_spec: &RunSpec<'a>) -> Twin<'a> {
         pools: vec![Pool::new(run_spec.scheme.shared_buffer); fabric.switches.len()],
         switches: (0..fabric.switches.len()).map(switch).collect(),
         programs,
+        beyond: Hops::new(run_spec, &sites),
         hosts: (0..fabric.hosts).map(|host| Host::new(run_spec, host, &sites)).collect(),
         controllers: kinds(run_spec, &sites),
         tables_sent: vec![0; run_spec.scheme.controllers.len()],
@@ -340,6 +354,7 @@ impl<'a> Twin<'a> {
                 }
                 Event::Timer { host, alarm } => self.on_timer(host, alarm),
                 Event::Program { switch } => self.on_program(switch),
+                Event::Pause { link, held, .. } => self.on_pause(link, held),
                 Event::Controllers { kind } => self.on_controllers(kind),
                 Event::Table { kind, nth } => self.on_table(kind, nth),
             }
@@ -370,6 +385,7 @@ impl<'a> Twin<'a> {
     pub(crate) fn new_packet(&mut self, meta: Meta, body: Body) -> u32 {
         self.metas.push(meta);
         self.bodies.push(body);
+        self.beyond.trails.push(Trail::default());
         self.metas.len() as u32 - 1
     }
 
@@ -377,8 +393,17 @@ impl<'a> Twin<'a> {
         self.metas[packet as usize]
     }
 
+    pub(crate) fn set_meta(&mut self, packet: u32, meta: Meta) {
+        self.metas[packet as usize] = meta;
+    }
+
     /// A packet arrives at a port.
     pub(crate) fn enqueue(&mut self, link: usize, packet: u32) {
+        let mut admitted = true;
+        self.at_hop(link, packet, |part, meta, hop| admitted &= part.admits(meta, hop));
+        if !admitted {
+            return self.turn_away(link, packet);
+        }
         let meta = self.metas[packet as usize];
         let mut victims = Victims::default();
         let verdict = self
@@ -392,21 +417,29 @@ impl<'a> Twin<'a> {
             self.counts_of(link).drops.evicted += 1;
             self.last_arrival = self.now;
             self.leave_memory(link, victim);
+            self.at_hop(link, victim, |part, meta, hop| part.on_lost(meta, hop));
         }
         if !verdict.is_accepted() {
-            self.counts_of(link).drops.buffer += 1;
-            self.last_arrival = self.now;
-            return;
+            return self.turn_away(link, packet);
         }
         if let (true, Node::Switch(switch)) = (self.ports[link].shares, self.run_spec.fabric.links[link].from) {
             self.pools[switch as usize].take(self.metas[packet as usize].len);
         }
+        self.at_hop(link, packet, |part, meta, hop| part.on_queued(meta, hop));
         if !self.ports[link].busy {
             return self.send_next(link);
         }
         let backlog = self.ports[link].scheduler.backlog_bytes();
         let count = self.counts_of(link);
         count.most_backlog = count.most_backlog.max(backlog);
+    }
+
+    fn turn_away(&mut self, link: usize, packet: u32) {
+        if self.is_trimmed(link, packet) {
+            return self.enqueue(link, packet);
+        }
+        self.counts_of(link).drops.buffer += 1;
+        self.last_arrival = self.now;
     }
 
     fn with_scheduler<R>(
@@ -447,12 +480,19 @@ impl<'a> Twin<'a> {
     }
 
     /// The line is free: the scheduler's next packet goes on it.
-    fn send_next(&mut self, link: usize) {
+    pub(crate) fn send_next(&mut self, link: usize) {
+        let held = self.ports[link].held;
         let next = self.with_scheduler(link, &mut Victims::default(), |scheduler, metas, context| {
-            scheduler.dequeue(metas, context)
+            scheduler.dequeue_unheld(metas, context, held)
         });
-        let Some(packet) = next else { return };
+        let Some(packet) = next else {
+            let backlog = self.ports[link].scheduler.backlog_bytes();
+            let count = self.counts_of(link);
+            count.most_backlog = count.most_backlog.max(backlog);
+            return;
+        };
         self.leave_memory(link, packet);
+        self.at_hop(link, packet, |part, meta, hop| part.on_departure(meta, hop));
         let about = self.run_spec.fabric.links[link];
         let meta = self.metas[packet as usize];
         let on_wire = u32::from(meta.len) + u32::from(self.run_spec.wire_overhead);
@@ -486,12 +526,20 @@ impl<'a> Twin<'a> {
         }
         match about.to {
             Node::Host(host) => self.on_packet(host as usize, packet),
-            Node::Switch(switch) => match self.bodies[packet as usize] {
-                Body::OfSwitch { payload } => {
-                    self.on_program_packet(switch as usize, about.from, &self.meta(packet), payload);
-                }
-                Body::OfHost { .. } => self.forward(switch as usize, about.from, packet),
-            },
+            Node::Switch(switch) if self.beyond.are_any() => {
+                self.note_ingress(switch, link, packet);
+                self.go_on(switch, about.from, packet);
+            }
+            Node::Switch(switch) => self.go_on(switch, about.from, packet),
+        }
+    }
+
+    fn go_on(&mut self, switch: u32, from: Node, packet: u32) {
+        match self.bodies[packet as usize] {
+            Body::OfSwitch { payload } => {
+                self.on_program_packet(switch as usize, from, &self.meta(packet), payload);
+            }
+            Body::OfHost { .. } => self.forward(switch as usize, from, packet),
         }
     }
 

@@ -6,9 +6,10 @@
 use std::collections::VecDeque;
 
 use flowsieve_core::controller::Published;
+use flowsieve_core::hop::Trail;
 use flowsieve_core::message::{Bounds, Effort, Held};
 use flowsieve_core::tagger::FlowEvent;
-use flowsieve_core::{Message, Meta, PortScheduler, Tagger, Time};
+use flowsieve_core::{Kind, Message, Meta, PortScheduler, Tagger, Time};
 use flowsieve_schemes::scheme::Nic;
 use flowsieve_sim::round_trip::Exchange;
 use flowsieve_sim::topology::Sites;
@@ -81,11 +82,15 @@ pub(crate) struct Record {
 
 /// What an endpoint sends in a call.
 #[derive(Default)]
-struct Sent(Vec<Packet>);
+struct Sent(Vec<Packet>, Option<Trail>);
 
 impl Out for Sent {
     fn send(&mut self, packet: Packet) {
         self.0.push(packet);
+    }
+
+    fn trail(&self) -> Option<&Trail> {
+        self.1.as_ref()
     }
 }
 
@@ -101,14 +106,29 @@ impl Twin<'_> {
         class: usize,
         call: impl FnOnce(&mut HostEndpoint, &mut Tagger, &mut Sent) -> R,
     ) -> R {
-        let mut sent = Sent::default();
+        self.call_with(host, class, None, call)
+    }
+
+    /// While an endpoint handles a packet with a trail: answers go on with it.
+    fn call_with<R>(
+        &mut self,
+        host: usize,
+        class: usize,
+        trail: Option<Trail>,
+        call: impl FnOnce(&mut HostEndpoint, &mut Tagger, &mut Sent) -> R,
+    ) -> R {
+        let mut sent = Sent(Vec::new(), trail);
         let state = &mut self.hosts[host];
         let result = call(&mut state.endpoints[class], &mut state.taggers[class], &mut sent);
-        sent.0.into_iter().for_each(|packet| self.emit(host, class, packet));
+        let Sent(packets, trail) = sent;
+        for packet in packets {
+            let of_answer = trail.clone().filter(|_| packet.kind != Kind::Data);
+            self.emit(host, class, packet, of_answer.unwrap_or_default());
+        }
         result
     }
 
-    fn emit(&mut self, src: usize, class: usize, packet: Packet) {
+    fn emit(&mut self, src: usize, class: usize, packet: Packet, trail: Trail) {
         let meta = Meta {
             flow: packet.flow,
             coflow: packet.coflow,
@@ -120,6 +140,7 @@ impl Twin<'_> {
             ..Meta::default()
         };
         let packet = self.new_packet(meta, Body::OfHost { src, class, packet });
+        self.beyond.trails[packet as usize] = trail;
         self.enqueue(self.run_spec.fabric.host_uplink[src] as usize, packet);
     }
 
@@ -158,7 +179,15 @@ impl Twin<'_> {
         if let Said::Ack { segment, .. } = self.hosts[host].endpoints[class].describe(&arrived) {
             self.seen.acknowledge(now.0, arrived.flow, segment);
         }
-        let handled = self.call(host, class, |endpoint, tagger, out| endpoint.receive(now, tagger, out, |_| arrived));
+        let trail = std::mem::take(&mut self.beyond.trails[packet as usize]);
+        if trail.trimmed && !self.run_spec.scheme.classes[class].transport.facts().reads_trims {
+            return; // as good as lost
+        }
+        let trail = self.beyond.are_any().then_some(trail);
+        let receive = |endpoint: &mut HostEndpoint, tagger: &mut Tagger, out: &mut Sent| {
+            endpoint.receive(now, tagger, out, |_| arrived)
+        };
+        let handled = self.call_with(host, class, trail, receive);
         self.settle(host, handled.effects().turns);
     }
 
@@ -184,7 +213,7 @@ impl Twin<'_> {
     }
 
     /// What an endpoint asks for, and also everything that the contract allows after a call.
-    fn settle(&mut self, host: usize, turns: bool) {
+    pub(crate) fn settle(&mut self, host: usize, turns: bool) {
         let classes = self.hosts[host].endpoints.len();
         (0..classes).for_each(|class| self.note_events(host, class));
         // At a port that never pauses no endpoint waits.
@@ -261,6 +290,10 @@ impl Twin<'_> {
             let Some(&class) = state.ring.front() else { return };
             let port = &self.ports[uplink];
             let backlog = port.scheduler.backlog_bytes();
+            if backlog >= limit && !port.busy {
+                // All that waits there is paused.
+                return;
+            }
             if backlog >= limit {
                 let surplus = (backlog - limit / 2) as u32;
                 let at = port.busy_until + self.run_spec.fabric.links[uplink].rate.serialise(surplus);

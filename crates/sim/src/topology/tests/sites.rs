@@ -21,9 +21,11 @@ fn sites__of_a_fabric_of_two_racks() {
     assert_eq!((leaf.node, leaf.place, leaf.port, leaf.rack()), (Node::Switch(1), Place::Leaf, None, Some(1)));
     assert_eq!(behind(&fabric, &leaf), ["host2", "host3", "spine0", "spine1"]);
     let rate = |bps| Rate::new(bps).unwrap();
+    // Beside the line's, a host has a delay of its own.
+    let delay = |link: usize| fabric.links[fabric.ports[1][link] as usize].delay;
     let (host, spine) = (rate(10_000_000_000), rate(40_000_000_000));
-    assert_eq!(leaf.ports[1], SitePort { behind: Node::Host(3), place: Place::Nic, rate: host });
-    assert_eq!(leaf.ports[2], SitePort { behind: Node::Switch(2), place: Place::Spine, rate: spine });
+    assert_eq!(leaf.ports[1], SitePort { behind: Node::Host(3), place: Place::Nic, rate: host, delay: delay(1) });
+    assert_eq!(leaf.ports[2], SitePort { behind: Node::Switch(2), place: Place::Spine, rate: spine, delay: delay(2) });
     assert_eq!([0, 1, 2, 3].map(|host| leaf.ways_to(host)), [&[2, 3][..], &[2, 3], &[0], &[1]]);
     assert_eq!(leaf.ways_to_rack(0), [2, 3]);
 

@@ -13,7 +13,8 @@
 //! | [`CongestionControl::on_lost_handshake`] | the connection opens, and its first SYN was not answered in time |
 //! | [`CongestionControl::on_restart`] | a message begins after an idle time longer than the timeout |
 //! | [`CongestionControl::on_sent`] | a segment leaves |
-//! | [`CongestionControl::window`], [`CongestionControl::pacing_rate`] | the sender decides whether a segment may leave |
+//! | [`CongestionControl::on_time`] | the sender is about to decide whether a segment may leave |
+//! | [`CongestionControl::window`], [`CongestionControl::pacing_rate`] | it decides |
 //!
 //! Windows count segments, times are picoseconds, rates are bits per second, all integers. The built-in controls keep
 //! fractions of a segment internally, as RFC 5681 needs them.
@@ -114,11 +115,18 @@ pub trait CongestionControl: Send {
     /// Handles a segment that leaves.
     fn on_sent(&mut self, _sent: &Sent, _params: &TcpParams) {}
 
+    /// Catches up with the clock. Returns when the pace next changes by itself; a segment that waits for its pace is looked at
+    /// again then.
+    fn on_time(&mut self, _now: Time) -> Time {
+        Time::NEVER
+    }
+
     /// Returns how many segments may be in the network. The sender uses at least 1 and at most [`TcpParams::max_window`].
     fn window(&self) -> u32;
 
     /// Returns the rate in bit/s at which payload may leave. After a segment, the next one leaves no earlier than the
-    /// segment's bytes take at this rate. `None`: only the window decides.
+    /// segment's bytes take at this rate; if the rate changes meanwhile, that holds with the new one. `None`: only the window
+    /// decides.
     fn pacing_rate(&self) -> Option<NonZeroU64> {
         None
     }

@@ -5,24 +5,31 @@
 //! | [`control`] | the contract between a sender and its congestion control |
 //! | `window` | the window that the built-in controls share |
 //! | [`new_reno`], [`dctcp`], [`d2tcp`], [`cubic`] | how each of them reacts to marks, and grows |
+//! | [`hpcc`], [`swift`], [`dcqcn`], [`timely`] | controls with a pace, by telemetry, delay or marks |
 //! | `pacing` | when the segments of a paced control leave |
 //!
-//! This file is the one list of them. A new one is a file here and a line in the list.
+//! This file is the one list of those that share a window. A new one is a file here and a line in the list. A control with a pace
+//! is a [`CongestionControl`] behind a pointer, as those of users are.
 
 pub mod control;
 pub mod cubic;
 pub mod d2tcp;
+pub mod dcqcn;
 pub mod dctcp;
+pub mod hpcc;
 pub mod new_reno;
 mod pacing;
+pub mod swift;
 #[cfg(test)]
 mod tests;
+pub mod timely;
 mod window;
 
+use std::fmt;
 use std::sync::Arc;
 
 use flowsieve_core::Time;
-use flowsieve_core::catalogue::{Custom, catalogue};
+use flowsieve_core::catalogue::catalogue;
 
 pub use control::{ALPHA, Acked, CongestionControl, Lost, Sent, WINDOW};
 
@@ -39,7 +46,7 @@ catalogue! {
     pub CongestionSpec =>
     /// Every congestion control as one type, so that a sender calls it without indirection. Only custom ones can be paced.
     pub(crate) Congestion
-    Custom(Custom<MakeCongestion>) => Paced;
+    Custom(CustomCongestion) => Paced;
     /// NewReno: a mark counts as a loss (RFC 3168 §6.1.2).
     NewReno(new_reno::NewReno) => Additive<new_reno::NewReno>;
     /// DCTCP (RFC 8257): cut by half the smoothed marked fraction.
@@ -53,17 +60,51 @@ catalogue! {
 /// Builds the custom congestion control of a connection.
 pub type MakeCongestion = dyn Fn(&TcpParams) -> Box<dyn CongestionControl> + Send + Sync;
 
+/// A congestion control behind a pointer.
+#[derive(Clone)]
+pub struct CustomCongestion {
+    make: Arc<MakeCongestion>,
+    /// Its rules as text; empty: it is a user's own.
+    rules: String,
+}
+
+impl CustomCongestion {
+    /// Returns whether it is a user's own, and no setting has built it.
+    pub fn is_users(&self) -> bool {
+        self.rules.is_empty()
+    }
+}
+
+impl fmt::Debug for CustomCongestion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.is_users() { "custom" } else { &self.rules })
+    }
+}
+
 impl CongestionSpec {
     /// Wraps a custom control; `make` builds that of each connection.
     pub fn custom<C: CongestionControl + 'static>(
         make: impl Fn(&TcpParams) -> C + Send + Sync + 'static,
     ) -> CongestionSpec {
-        CongestionSpec::Custom(Custom(Arc::new(move |params| Box::new(make(params)))))
+        CongestionSpec::Custom(CustomCongestion {
+            make: Arc::new(move |params| Box::new(make(params))),
+            rules: String::new(),
+        })
+    }
+
+    /// Wraps a control of this house, with its rules.
+    pub(crate) fn ruled<R, C>(rules: R, make: impl Fn(R, &TcpParams) -> C + Send + Sync + 'static) -> CongestionSpec
+    where
+        R: fmt::Debug + Copy + Send + Sync + 'static,
+        C: CongestionControl + 'static,
+    {
+        let make = Arc::new(move |params: &TcpParams| -> Box<dyn CongestionControl> { Box::new(make(rules, params)) });
+        CongestionSpec::Custom(CustomCongestion { make, rules: format!("{rules:?}") })
     }
 
     /// Builds the congestion control of a new connection.
     pub(crate) fn build(&self, params: &TcpParams) -> Congestion {
-        each!(make self, rules => rules.build(params), own => Paced::new((own.0)(params)))
+        each!(make self, rules => rules.build(params), own => Paced::new((own.make)(params)))
     }
 }
 

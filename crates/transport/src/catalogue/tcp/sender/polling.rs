@@ -96,6 +96,7 @@ impl TcpSender {
     /// Does the same with a custom congestion control, which may pace segments and hears of those that leave.
     #[inline(never)]
     fn poll_own(&mut self, now: Time, params: &TcpParams) -> Option<Emission> {
+        self.congestion.own()?.on_time(now);
         let may_send = self.may_send(params);
         if self.congestion.own()?.holds_back(now, may_send) {
             // In this case the window does not limit the sender.
