@@ -244,10 +244,7 @@ pub(super) fn transport(
         TransportName::Dcqcn => controls::dcqcn(context)?,
         TransportName::Timely => controls::timely(context)?,
     };
-    if name.begins_at_line_rate() && scope.is_given(&INITIAL_WINDOW) {
-        return Err(scope.invalid(&INITIAL_WINDOW, "none: flows of this transport begin at the rate of their line"));
-    }
-    let initial_window = scope.read(&INITIAL_WINDOW)?;
+    let initial_window = if name.begins_at_line_rate() { 1 } else { scope.read(&INITIAL_WINDOW)? };
     let largest = match scope.usual(&MAX_WINDOW)? {
         Some(own) => own,
         None if name.begins_at_line_rate() => 65_536,
