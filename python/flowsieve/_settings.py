@@ -113,6 +113,15 @@ class Settings(TypedDict, total=False):
     hula_age: Any
     hula_memory: Any
     hula_probe_priority: Any
+    pfc: Any
+    pfc_classes: Any
+    pfc_xoff: Any
+    pfc_xon: Any
+    pfc_alpha: Any
+    pfc_headroom: Any
+    pfc_headroom_rule: Any
+    pfc_cell: Any
+    pfc_small: Any
     nic: Any
     nic_backlog: Any
     nic_order: Any
@@ -143,6 +152,29 @@ class Settings(TypedDict, total=False):
     handshake: Any
     connections: Any
     ecn: Any
+    hpcc_target: Any
+    hpcc_stages: Any
+    hpcc_flows: Any
+    hpcc_round_trip: Any
+    hpcc_least: Any
+    swift_target: Any
+    swift_hop: Any
+    swift_range: Any
+    swift_range_from: Any
+    swift_range_to: Any
+    swift_additive: Any
+    swift_beta: Any
+    swift_decrease: Any
+    swift_least: Any
+    dcqcn_gain: Any
+    dcqcn_alpha_timer: Any
+    dcqcn_notify: Any
+    dcqcn_timer: Any
+    dcqcn_bytes: Any
+    dcqcn_recoveries: Any
+    dcqcn_additive: Any
+    dcqcn_hyper: Any
+    dcqcn_least: Any
     halves: Any
     reduction: Any
     whole_windows: Any

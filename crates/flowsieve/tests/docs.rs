@@ -43,7 +43,7 @@ load = 0.1
 [sweep]
 kind = ["leaf-spine", "fat-tree", "three-tier"]
 parameters = ["ns2", "rfc"]
-scheme = ["dctcp", "pias", "pfabric", "dupack", "delaying", "shared", "red", "flowlet", "hula", "qc-las", "qc-srpt", "nos2", "awafs", "idle", "qclimb", "pfabric-predicted"]
+scheme = ["dctcp", "pias", "pfabric", "dupack", "delaying", "shared", "red", "flowlet", "hula", "qc-las", "qc-srpt", "nos2", "awafs", "idle", "qclimb", "pfabric-predicted", "hpcc", "swift", "dcqcn", "lossless"]
 [schemes.dupack]
 base = "dctcp"
 loss_detection = "dupack"
@@ -57,6 +57,9 @@ admission = "shared"
 [schemes.red]
 base = "dctcp"
 marking = "red"
+[schemes.lossless]
+base = "dcqcn"
+pfc_headroom_rule = "sonic"
 [schemes.idle]
 base = "awafs"
 flow_ends = "idle"

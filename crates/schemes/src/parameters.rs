@@ -34,6 +34,11 @@ pub fn ack_every(scope: &Scope<'_>) -> Result<u32, SettingsError> {
     Ok(u32::try_from(scope.read(&ACK_EVERY)?).unwrap_or(u32::MAX))
 }
 
+/// Reads the same for a transport that needs an answer to each packet, and has it unless another number is given.
+pub(crate) fn answers_each(scope: &Scope<'_>) -> Result<u32, SettingsError> {
+    Ok(u32::try_from(scope.given_or(&ACK_EVERY, 1)?).unwrap_or(u32::MAX))
+}
+
 /// Reads the bytes that a packet takes on the wire in addition to its length.
 pub fn wire_overhead(scope: &Scope<'_>) -> Result<u16, SettingsError> {
     Ok(u16::try_from(scope.read(&WIRE_OVERHEAD)?).unwrap_or(u16::MAX))

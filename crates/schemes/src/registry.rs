@@ -64,7 +64,6 @@ const PACKETS: &[(&str, &str)] = files![
     "hpcc",
     "swift",
     "dcqcn",
-    "timely",
 ];
 
 /// Those of the schemes that have rates alone.

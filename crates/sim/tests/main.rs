@@ -15,6 +15,7 @@ mod fruitless;
 mod homa;
 mod hops;
 mod hula;
+mod lossless;
 mod names;
 mod nos2;
 mod own_congestion;

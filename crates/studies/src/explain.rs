@@ -410,9 +410,9 @@ mod tests {
         );
         assert!(!fact(fct, "metrics").contains("slowdown"), "{}", fct.text());
         assert!(fact(&of("p99")[0], "metrics").contains("p99 slowdown"));
-        assert_eq!((&*of("pfc")[0].kind, &*of("HPCC")[0].kind), ("not modelled", "not modelled"));
+        assert_eq!((&*of("roce")[0].kind, &*of("PowerTCP")[0].kind), ("not modelled", "not modelled"));
         assert!(fact(&of("ndp")[0], "source").contains("limits.md"));
-        assert!(fact(&of("swift")[0], "nearest").ends_with("; to write one: docs/extend/transport.md"));
+        assert!(fact(&of("timely")[0], "nearest").ends_with("; to write one: docs/extend/transport.md"));
     }
 
     /// The day on which one of these names comes to be something, its row has to go.

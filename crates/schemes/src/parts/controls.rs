@@ -6,7 +6,6 @@ use flowsieve_transport::tcp::CongestionSpec;
 use flowsieve_transport::tcp::congestion::dcqcn::DcqcnRules;
 use flowsieve_transport::tcp::congestion::hpcc::HpccRules;
 use flowsieve_transport::tcp::congestion::swift::SwiftRules;
-use flowsieve_transport::tcp::congestion::timely::TimelyRules;
 
 use super::TransportName;
 use crate::entry::Context;
@@ -40,9 +39,14 @@ impl TransportName {
         matches!(self, Tcp | Dctcp | D2tcp | Cubic | Dcqcn | OpenLoop)
     }
 
+    /// Returns whether it needs an answer to each packet: it measures each, or counts their marks.
+    pub(super) fn measures_each_packet(self) -> bool {
+        self.reads() != Reads::Nothing || self == TransportName::Dcqcn
+    }
+
     /// Returns whether a flow begins at the rate of its line.
     pub(super) fn begins_at_line_rate(self) -> bool {
-        matches!(self, TransportName::Hpcc | TransportName::Dcqcn | TransportName::Timely)
+        matches!(self, TransportName::Hpcc | TransportName::Dcqcn)
     }
 }
 
@@ -77,7 +81,7 @@ declare! {
     static SWIFT_HOP: Setting<u64> = Setting::time(
         Section::Transport, "swift_hop", 0, MAX_TIME_PS, "Swift: what each switch adds to the target",
     )
-    .computed("`swift_target`/6.55, as in htsim");
+    .computed("as in htsim, `swift_target`/6.55");
     static SWIFT_RANGE: Setting<u64> = Setting::time(
         Section::Transport, "swift_range", 0, MAX_TIME_PS, "Swift: the most that many flows add to the target",
     )
@@ -142,35 +146,6 @@ declare! {
         Section::Transport, "dcqcn_least", 0.0, 1.0, "DCQCN: least rate as a share of the host's",
     )
     .with_default(0.001);
-    static TIMELY_LOW: Setting<u64> = Setting::time(
-        Section::Transport, "timely_low", 0, MAX_TIME_PS, "TIMELY: round trip below which the rate rises",
-    )
-    .with_default(Time::from_us(50).0);
-    static TIMELY_HIGH: Setting<u64> = Setting::time(
-        Section::Transport, "timely_high", 1, MAX_TIME_PS, "TIMELY: round trip above which the rate falls",
-    )
-    .with_default(Time::from_us(500).0);
-    static TIMELY_ROUND_TRIP: Setting<u64> = Setting::time(
-        Section::Transport, "timely_round_trip", 1, MAX_TIME_PS, "TIMELY: round trip by which the gradient is measured",
-    )
-    .with_default(Time::from_us(20).0);
-    static TIMELY_WEIGHT: Setting<f64> = Setting::number_above(
-        Section::Transport, "timely_weight", 0.0, 1.0, "TIMELY: weight of the newest difference of round trips",
-    )
-    .with_default(0.875);
-    static TIMELY_BETA: Setting<f64> = Setting::number_above(
-        Section::Transport, "timely_beta", 0.0, 1.0, "TIMELY: beta, how strongly the rate falls",
-    )
-    .with_default(0.8);
-    static TIMELY_ADDITIVE: Setting<f64> = Setting::number_above(
-        Section::Transport, "timely_additive", 0.0, 1.0, "TIMELY: what is added, as a share of the host's rate; 10 Mbit/s at 10 Gbit/s",
-    )
-    .with_default(0.001);
-    static TIMELY_HYPER: Setting<f64> = Setting::number_above(
-        Section::Transport, "timely_hyper", 0.0, 1.0,
-        "TIMELY: what is added after five round trips without a rise, as a share of the host's rate",
-    )
-    .with_default(0.005);
 }
 
 pub(super) fn hpcc(context: &Context<'_>) -> Result<CongestionSpec, SettingsError> {
@@ -232,26 +207,6 @@ pub(super) fn dcqcn(context: &Context<'_>) -> Result<CongestionSpec, SettingsErr
         additive: line * scope.read(&DCQCN_ADDITIVE)?,
         hyper: line * scope.read(&DCQCN_HYPER)?,
         least: line * scope.read(&DCQCN_LEAST)?,
-    };
-    Ok(rules.spec())
-}
-
-pub(super) fn timely(context: &Context<'_>) -> Result<CongestionSpec, SettingsError> {
-    let (scope, (line, payload_share)) = (&context.scope, line(context)?);
-    let between = (Time(scope.read(&TIMELY_LOW)?), Time(scope.read(&TIMELY_HIGH)?));
-    if between.0 > between.1 {
-        return Err(scope.invalid(&TIMELY_LOW, "at most `timely_high`"));
-    }
-    let rules = TimelyRules {
-        line,
-        payload_share,
-        weight: scope.read(&TIMELY_WEIGHT)?,
-        beta: scope.read(&TIMELY_BETA)?,
-        between,
-        base_round_trip: Time(scope.read(&TIMELY_ROUND_TRIP)?),
-        additive: line * scope.read(&TIMELY_ADDITIVE)?,
-        hyper: (5, line * scope.read(&TIMELY_HYPER)?),
-        least: line / 1_000.0,
     };
     Ok(rules.spec())
 }

@@ -16,7 +16,7 @@ use flowsieve_transport::tcp::{CongestionSpec, Connections, Handshake, TcpParams
 use super::repair::{self, Repair};
 use super::{Own, controls, port};
 use crate::entry::Context;
-use crate::parameters::{ack_every, header, segment};
+use crate::parameters::{Reference, ack_every, answers_each, header, segment};
 use crate::sets::{Losses, ParameterSet};
 use flowsieve_settings::declare;
 use flowsieve_settings::{Key, MAX_TIME_PS, MTU, Scope, Section, Setting, SettingsError};
@@ -38,8 +38,6 @@ pub enum TransportName {
     Swift,
     /// DCQCN.
     Dcqcn,
-    /// TIMELY.
-    Timely,
     /// pFabric's, with probes.
     Pfabric,
     /// Everything at once.
@@ -89,7 +87,6 @@ declare! {
             ("hpcc", TransportName::Hpcc),
             ("swift", TransportName::Swift),
             ("dcqcn", TransportName::Dcqcn),
-            ("timely", TransportName::Timely),
             ("pfabric", TransportName::Pfabric),
             ("open-loop", TransportName::OpenLoop),
         ],
@@ -205,7 +202,7 @@ declare! {
     static ECN: Setting<bool> = Setting::flag(
         Section::Transport, "ecn", "whether the transport reacts to marks",
     )
-    .computed("true, but not with `transport` = \"pfabric\", \"hpcc\", \"swift\" or \"timely\"");
+    .computed("true, but not with `transport` = \"pfabric\", \"hpcc\" or \"swift\"");
 }
 
 /// Builds the transport. `sprayed`: a flow's packets may overtake one another.
@@ -242,9 +239,11 @@ pub(super) fn transport(
         TransportName::Hpcc => controls::hpcc(context)?,
         TransportName::Swift => controls::swift(context)?,
         TransportName::Dcqcn => controls::dcqcn(context)?,
-        TransportName::Timely => controls::timely(context)?,
     };
-    let initial_window = if name.begins_at_line_rate() { 1 } else { scope.read(&INITIAL_WINDOW)? };
+    let initial_window = match name.begins_at_line_rate() {
+        true => Reference::read(context)?.bdp_bytes().div_ceil(scope.read(&MTU)?).clamp(1, 65_536),
+        false => scope.read(&INITIAL_WINDOW)?,
+    };
     let largest = match scope.usual(&MAX_WINDOW)? {
         Some(own) => own,
         None if name.begins_at_line_rate() => 65_536,
@@ -267,7 +266,7 @@ pub(super) fn transport(
     let (connections, handshake) = (scope.read(&CONNECTIONS)?, scope.read(&HANDSHAKE)?);
     // A connection of one flow is never idle before it ends.
     let restarts = connections != Connections::PerFlow && scope.read(&SLOW_START_RESTART)?;
-    let (ack_every, delayed_ack) = acks(scope)?;
+    let (ack_every, delayed_ack) = acks(scope, name)?;
     let probe_after = if name == TransportName::Pfabric { scope.read(&PROBE_AFTER)? as u32 } else { 0 };
     let repair = Repair::read(scope, set, &congestion)?;
     let params = TcpParams {
@@ -321,8 +320,8 @@ fn growth(scope: &Scope<'_>, congestion: &CongestionSpec) -> Result<Option<f64>,
 }
 
 /// Reads how many data packets an ACK answers, and how long it may wait for them.
-fn acks(scope: &Scope<'_>) -> Result<(u32, Time), SettingsError> {
-    let every = ack_every(scope)?;
+fn acks(scope: &Scope<'_>, name: TransportName) -> Result<(u32, Time), SettingsError> {
+    let every = if name.measures_each_packet() { answers_each(scope)? } else { ack_every(scope)? };
     let delay = if every == 1 { 0 } else { scope.read(&DELAYED_ACK)? };
     Ok((every, Time(delay)))
 }

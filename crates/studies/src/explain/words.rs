@@ -11,24 +11,11 @@ use super::{Explained, METRICS_PAGE, metric};
 ///
 /// Pages bind their sentences of absence to these names (`crates/flowsieve/tests/absent.rs`). If a name comes to be a
 /// setting, a value, a scheme or a fabric, tests ask for its row, and for those sentences, to go.
-const ABSENT: [(&[&str], &str, &str); 19] = [
-    (
-        &["pfc", "pause", "lossless", "headroom"],
-        "priority flow control, with which a switch pauses its neighbour",
-        "switches drop",
-    ),
-    (&["roce", "rdma"], "remote memory access over Ethernet", "messages over TCP, DCTCP or pFabric's transport"),
-    (
-        &["swift", "timely", "vegas"],
-        "a congestion control by delay",
-        "`transport = \"dctcp\"`; docs/extend/transport.md",
-    ),
-    (
-        &["hpcc", "powertcp", "telemetry"],
-        "a congestion control by what switches write into packets",
-        "`transport = \"dctcp\"`",
-    ),
-    (&["dcqcn", "bbr"], "a congestion control by rates and timers", "`transport = \"dctcp\"` or `\"cubic\"`"),
+const ABSENT: [(&[&str], &str, &str); 17] = [
+    (&["roce", "rdma"], "remote memory access over Ethernet", "`dcqcn`: messages at its rates, over `pfc`"),
+    (&["timely", "vegas"], "a congestion control by delay", "`swift`; docs/extend/transport.md"),
+    (&["powertcp"], "a congestion control by what switches write into packets", "`hpcc`"),
+    (&["bbr"], "a congestion control by rates and timers", "`transport = \"cubic\"` or `\"dcqcn\"`"),
     (&["phost", "dcpim", "expresspass"], "a transport driven by its receivers", "`homa`; docs/extend/transport.md"),
     (&["ndp", "eqds", "trimming"], "a transport whose packets switches trim", "`homa`, `pfabric`"),
     (&["fastpass", "arbiter"], "a central arbiter of every packet", "`coordinator` schemes order coflows, not packets"),
@@ -41,7 +28,6 @@ const ABSENT: [(&[&str], &str, &str); 19] = [
     (&["mptcp", "multipath"], "a transport over several paths", "`load_balancing = \"spray\"`"),
     (&["pie", "codel", "fq-codel"], "active queue management by delay", "`marking = \"red\"`"),
     (&["lstf"], "packets in the order of their slack", "`pfabric-edf`; docs/extend/scheme.md"),
-    (&["pacing"], "packets that a host spaces out", "docs/extend/transport.md"),
     (&["qos", "shaping", "policer", "token-bucket"], "rates for tenants", "`min_rate` of `qc-min-rate`"),
     (
         &["dragonfly", "bcube", "camcube", "multi-homed", "valiant"],

@@ -5,7 +5,7 @@
 //! | [`control`] | the contract between a sender and its congestion control |
 //! | `window` | the window that the built-in controls share |
 //! | [`new_reno`], [`dctcp`], [`d2tcp`], [`cubic`] | how each of them reacts to marks, and grows |
-//! | [`hpcc`], [`swift`], [`dcqcn`], [`timely`] | controls with a pace, by telemetry, delay or marks |
+//! | [`hpcc`], [`swift`], [`dcqcn`] | controls with a pace, by telemetry, delay or marks |
 //! | `pacing` | when the segments of a paced control leave |
 //!
 //! This file is the one list of those that share a window. A new one is a file here and a line in the list. A control with a pace
@@ -22,7 +22,6 @@ mod pacing;
 pub mod swift;
 #[cfg(test)]
 mod tests;
-pub mod timely;
 mod window;
 
 use std::fmt;
