@@ -39,6 +39,7 @@ const SETTINGS_PAGES: [(&str, &str); 7] = [
     page!("settings-network.md"),
     page!("settings-transport.md"),
     page!("settings-schemes.md"),
+    page!("settings-lossless.md"),
     page!("coflows.md"),
     page!("sieve.md"),
 ];
