@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use flowsieve_core::admission::Pool;
 use flowsieve_core::balancer::BalancerSite;
 use flowsieve_core::hash::mix;
+use flowsieve_core::hop::{OnHop, Trail};
 use flowsieve_core::scheduler::Line;
 use flowsieve_core::{Balancer, Message, Meta, PortContext, PortScheduler, Scheduler, SwitchProgram, Time, Victims};
 use flowsieve_record::{Drops, QuantileSketch};
@@ -23,6 +24,7 @@ use flowsieve_workload::{ClosedLoop, Flow, Queries};
 use rand_core::Rng;
 
 use crate::twin::controllers::{Kind, kinds};
+use crate::twin::hops::parts;
 use crate::twin::hosts::{Alarm, Host, Record};
 use crate::twin::programs::programs;
 use crate::twin::steps::Seen;
@@ -79,7 +81,7 @@ pub(crate) struct Port {
     /// With what is on the line, and with preambles and gaps.
     pub(crate) sent_bytes: u64,
     pub(crate) busy_until: Time,
-    random: Xoshiro256PlusPlus,
+    pub(crate) random: Xoshiro256PlusPlus,
     loss: Xoshiro256PlusPlus,
     shares: bool,
 }
@@ -107,8 +109,12 @@ pub(crate) struct Twin<'a> {
     queue: BinaryHeap<Reverse<(Time, Event)>>,
     /// How many of them are no controller's doings: a controller may ask every few microseconds for as long as a run goes on.
     others: usize,
-    metas: Vec<Meta>,
+    pub(crate) metas: Vec<Meta>,
     pub(crate) bodies: Vec<Body>,
+    /// What switches wrote into packets.
+    pub(crate) trails: Vec<Trail>,
+    /// By switch: what it does at its ports.
+    pub(crate) parts: Vec<Vec<Box<dyn OnHop>>>,
     pub(crate) ports: Vec<Port>,
     /// By switch.
     pools: Vec<Pool>,
@@ -195,6 +201,8 @@ pub(crate) fn run<'a>(run_spec: &RunSpec<'a>) -> Twin<'a> {
         others: 0,
         metas: Vec::new(),
         bodies: Vec::new(),
+        trails: Vec::new(),
+        parts: parts(run_spec, &sites),
         ports: (0..fabric.links.len()).map(port).collect(),
         pools: vec![Pool::new(run_spec.scheme.shared_buffer); fabric.switches.len()],
         switches: (0..fabric.switches.len()).map(switch).collect(),
@@ -370,6 +378,7 @@ impl<'a> Twin<'a> {
     pub(crate) fn new_packet(&mut self, meta: Meta, body: Body) -> u32 {
         self.metas.push(meta);
         self.bodies.push(body);
+        self.trails.push(Trail::default());
         self.metas.len() as u32 - 1
     }
 
@@ -394,6 +403,9 @@ impl<'a> Twin<'a> {
             self.leave_memory(link, victim);
         }
         if !verdict.is_accepted() {
+            if self.lives_on(link, packet) {
+                return;
+            }
             self.counts_of(link).drops.buffer += 1;
             self.last_arrival = self.now;
             return;
@@ -429,7 +441,7 @@ impl<'a> Twin<'a> {
         &mut self.counts[usize::from(self.run_spec.fabric.links[link].class)]
     }
 
-    fn leave_memory(&mut self, link: usize, packet: u32) {
+    pub(crate) fn leave_memory(&mut self, link: usize, packet: u32) {
         if let (true, Node::Switch(switch)) = (self.ports[link].shares, self.run_spec.fabric.links[link].from) {
             self.pools[switch as usize].give(self.metas[packet as usize].len);
         }
@@ -495,7 +507,7 @@ impl<'a> Twin<'a> {
         }
     }
 
-    fn forward(&mut self, switch: usize, from: Node, packet: u32) {
+    pub(crate) fn forward(&mut self, switch: usize, from: Node, packet: u32) {
         let meta = self.metas[packet as usize];
         let routes = &self.run_spec.fabric.routes[switch];
         let ways = routes.towards(u32::from(meta.dst));

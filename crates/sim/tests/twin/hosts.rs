@@ -6,9 +6,10 @@
 use std::collections::VecDeque;
 
 use flowsieve_core::controller::Published;
+use flowsieve_core::hop::Trail;
 use flowsieve_core::message::{Bounds, Effort, Held};
 use flowsieve_core::tagger::FlowEvent;
-use flowsieve_core::{Message, Meta, PortScheduler, Tagger, Time};
+use flowsieve_core::{Kind, Message, Meta, PortScheduler, Tagger, Time};
 use flowsieve_schemes::scheme::Nic;
 use flowsieve_sim::round_trip::Exchange;
 use flowsieve_sim::topology::Sites;
@@ -79,13 +80,17 @@ pub(crate) struct Record {
     pub(crate) steps: Option<[u64; 5]>,
 }
 
-/// What an endpoint sends in a call.
+/// What an endpoint sends in a call, and the trail of the packet that it handles.
 #[derive(Default)]
-struct Sent(Vec<Packet>);
+struct Sent(Vec<Packet>, Option<Trail>);
 
 impl Out for Sent {
     fn send(&mut self, packet: Packet) {
         self.0.push(packet);
+    }
+
+    fn trail(&self) -> Option<&Trail> {
+        self.1.as_ref()
     }
 }
 
@@ -101,14 +106,26 @@ impl Twin<'_> {
         class: usize,
         call: impl FnOnce(&mut HostEndpoint, &mut Tagger, &mut Sent) -> R,
     ) -> R {
-        let mut sent = Sent::default();
+        self.call_with(host, class, None, call)
+    }
+
+    /// The same while it handles a packet with a trail, which goes on with the answers.
+    fn call_with<R>(
+        &mut self,
+        host: usize,
+        class: usize,
+        trail: Option<Trail>,
+        call: impl FnOnce(&mut HostEndpoint, &mut Tagger, &mut Sent) -> R,
+    ) -> R {
+        let mut sent = Sent(Vec::new(), trail);
         let state = &mut self.hosts[host];
         let result = call(&mut state.endpoints[class], &mut state.taggers[class], &mut sent);
-        sent.0.into_iter().for_each(|packet| self.emit(host, class, packet));
+        let Sent(packets, trail) = sent;
+        packets.into_iter().for_each(|packet| self.emit(host, class, packet, trail.as_ref()));
         result
     }
 
-    fn emit(&mut self, src: usize, class: usize, packet: Packet) {
+    fn emit(&mut self, src: usize, class: usize, packet: Packet, trail: Option<&Trail>) {
         let meta = Meta {
             flow: packet.flow,
             coflow: packet.coflow,
@@ -119,7 +136,9 @@ impl Twin<'_> {
             ecn: packet.ecn,
             ..Meta::default()
         };
+        let goes_on = trail.filter(|_| packet.kind != Kind::Data).cloned().unwrap_or_default();
         let packet = self.new_packet(meta, Body::OfHost { src, class, packet });
+        self.trails[packet as usize] = goes_on;
         self.enqueue(self.run_spec.fabric.host_uplink[src] as usize, packet);
     }
 
@@ -153,12 +172,18 @@ impl Twin<'_> {
         let Body::OfHost { src, class, packet: sent } = self.bodies[packet as usize] else {
             return; // from a switch's program
         };
-        let (now, ecn) = (self.now, self.meta(packet).ecn);
-        let arrived = Packet { peer: src as u16, ecn, ..sent };
+        let (now, Meta { ecn, len, kind, tag, .. }) = (self.now, self.meta(packet));
+        let arrived = Packet { peer: src as u16, ecn, len, kind, tag, ..sent };
+        let trail = (!self.run_spec.scheme.on_hop.is_empty()).then(|| self.trails[packet as usize].clone());
         if let Said::Ack { segment, .. } = self.hosts[host].endpoints[class].describe(&arrived) {
             self.seen.acknowledge(now.0, arrived.flow, segment);
         }
-        let handled = self.call(host, class, |endpoint, tagger, out| endpoint.receive(now, tagger, out, |_| arrived));
+        let reads_trims = self.run_spec.scheme.classes[class].transport.facts().reads_trims;
+        if trail.as_ref().is_some_and(|trail| trail.trimmed) && !reads_trims {
+            return;
+        }
+        let handled =
+            self.call_with(host, class, trail, |endpoint, tagger, out| endpoint.receive(now, tagger, out, |_| arrived));
         self.settle(host, handled.effects().turns);
     }
 

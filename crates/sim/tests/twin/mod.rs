@@ -2,6 +2,7 @@
 
 mod controllers;
 mod engine;
+mod hops;
 mod hosts;
 mod programs;
 mod steps;
