@@ -319,7 +319,7 @@ mod tests {
             }
         }
         let own = registry::all().filter(|scheme| scheme.own.is_some()).count();
-        assert_eq!((registry::all().count(), own), (50, 19), "31 need no Rust of their own");
+        assert_eq!((registry::all().count(), own), (51, 20), "31 need no Rust of their own");
     }
 
     #[test]

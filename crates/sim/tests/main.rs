@@ -16,6 +16,7 @@ mod homa;
 mod hops;
 mod hula;
 mod names;
+mod ndp;
 mod nos2;
 mod own_congestion;
 mod own_parts;

@@ -411,7 +411,7 @@ mod tests {
         assert!(!fact(fct, "metrics").contains("slowdown"), "{}", fct.text());
         assert!(fact(&of("p99")[0], "metrics").contains("p99 slowdown"));
         assert_eq!((&*of("pfc")[0].kind, &*of("HPCC")[0].kind), ("not modelled", "not modelled"));
-        assert!(fact(&of("ndp")[0], "source").contains("limits.md"));
+        assert!(fact(&of("eqds")[0], "source").contains("limits.md"));
         assert!(fact(&of("swift")[0], "nearest").ends_with("; to write one: docs/extend/transport.md"));
     }
 

@@ -30,7 +30,7 @@ const ABSENT: [(&[&str], &str, &str); 19] = [
     ),
     (&["dcqcn", "bbr"], "a congestion control by rates and timers", "`transport = \"dctcp\"` or `\"cubic\"`"),
     (&["phost", "dcpim", "expresspass"], "a transport driven by its receivers", "`homa`; docs/extend/transport.md"),
-    (&["ndp", "eqds", "trimming"], "a transport whose packets switches trim", "`homa`, `pfabric`"),
+    (&["eqds"], "a transport with credits whose packets switches trim", "`ndp`"),
     (&["fastpass", "arbiter"], "a central arbiter of every packet", "`coordinator` schemes order coflows, not packets"),
     (&["conga", "drill"], "load balancing by congestion", "`load_balancing = \"hula\"`; docs/extend/controller.md"),
     (
