@@ -5,7 +5,8 @@
 //! simulations (§3.1: the same memory for both). The first is served strictly before the second, as in effect in the authors'
 //! simulator; the paper's 10 to 1 is `discipline = "wrr"` with `weights = [10, 1]`.
 //!
-//! The initial window follows fig. 17: 30 packets of 1,500 bytes fill a fabric of 10 Gbit/s; of 9,000 bytes, 15 to 30 do.
+//! The initial window follows fig. 17: 30 packets of 1,500 bytes fill a fabric of 10 Gbit/s; of 9,000 bytes, 15 to 30 do. A fabric
+//! whose base round trip carries more needs more, or a message alone would not fill its line.
 
 use std::num::NonZeroU32;
 
@@ -13,6 +14,7 @@ use flowsieve_core::Time;
 use flowsieve_core::hops::trim::{Trim, Victim};
 use flowsieve_settings::declare;
 use flowsieve_settings::{Place, Section, Setting, SettingsError};
+use flowsieve_sim::round_trip::{Exchange, RoundTrip};
 use flowsieve_sim::scheme::Scheme;
 use flowsieve_transport::ndp::{NdpEndpoint, NdpRules};
 use flowsieve_transport::{Amount, Awaits, Constants, HostSite, Named, TransportFacts, TransportSpec, Wait};
@@ -25,9 +27,9 @@ use crate::parts::{self, Own, QUEUES, RTO_MIN};
 declare! {
     static NDP_WINDOW: Setting<u64> = Setting::count(
         Section::Transport, "ndp_window", 1, 1_000_000,
-        "NDP: packets of a message that are sent without a PULL, at the rate of the host's line",
+        "NDP: packets of a message that are sent without a PULL, at the line's rate",
     )
-    .with_default(30);
+    .computed("30; more if a base round trip carries more");
     static PULL_RATE: Setting<f64> = Setting::number_above(
         Section::Transport, "pull_rate", 0.0, 1.0,
         "NDP: PULLs of a host as a share of those that would fill its line with full packets",
@@ -66,15 +68,15 @@ pub(crate) fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
         sets_priorities: true,
         ..parts::packet_facts(scope, Some(NonZeroU32::MIN))?
     };
-    let count = |setting| Ok::<_, SettingsError>(u32::try_from(scope.read(setting)?).unwrap_or(u32::MAX));
+    let overhead = wire_overhead(scope)?;
     let rules = NdpRules {
         segment: facts.segment,
         header,
-        overhead: wire_overhead(scope)?,
-        window: count(&NDP_WINDOW)?,
+        overhead,
+        window: u32::try_from(scope.read_or(&NDP_WINDOW, usual_window(context, facts, overhead))?).unwrap_or(u32::MAX),
         pull_rate: scope.read(&PULL_RATE)?,
         rto: Time(scope.read(&RTO_MIN)?),
-        nic_packets: count(&NIC_PACKETS)?,
+        nic_packets: u32::try_from(scope.read(&NIC_PACKETS)?).unwrap_or(u32::MAX),
     };
     let make = move |site: &HostSite<'_>| NdpEndpoint::new(rules, site);
     let transport = TransportSpec::custom(facts, constants(&rules), make);
@@ -86,6 +88,20 @@ pub(crate) fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
     }
     let trim = Trim { header, victim: scope.read(&TRIM_VICTIM)?, returns };
     Ok(Scheme { on_hop: vec![trim.spec()], ..scheme })
+}
+
+/// Returns the paper's window, or the full packets that the longest base round trip of the fabric carries, if they are more.
+fn usual_window(context: &Context<'_>, facts: TransportFacts, overhead: u16) -> u64 {
+    const OF_THE_PAPER: u64 = 30;
+    let Some(fabric) = context.workload.fabric() else { return OF_THE_PAPER };
+    let exchange = Exchange::new(facts.segment, facts.header, overhead);
+    let full = u128::from(facts.segment) + u128::from(facts.header) + u128::from(overhead);
+    let packets = |from, to| {
+        let RoundTrip { time, rate } = fabric.round_trip(from, to, exchange);
+        (u128::from(rate.bps()) * u128::from(time.0)).div_ceil(8_000_000_000_000 * full)
+    };
+    let most = fabric.reaches().iter().map(|reach| packets(reach.from, reach.to)).max().unwrap_or(0);
+    u64::try_from(most).unwrap_or(u64::MAX).clamp(OF_THE_PAPER, 1_000_000)
 }
 
 /// Returns the constants that have to fit the fabric. What senders send at once may be more than ports hold: it is cut, and not lost.
@@ -109,7 +125,6 @@ fn constants(rules: &NdpRules) -> Constants {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::bare::{Facts, none_given, scheme};
     use flowsieve_settings::Settings;
 
