@@ -125,6 +125,8 @@ class Settings(TypedDict, total=False):
     nic: Any
     nic_backlog: Any
     nic_order: Any
+    trim_victim: Any
+    trim_return: Any
     bounds: Any
     predictions: Any
     bounds_lower: Any
@@ -194,6 +196,8 @@ class Settings(TypedDict, total=False):
     resend_after: Any
     resend_attempts: Any
     asks: Any
+    ndp_window: Any
+    pull_rate: Any
     seed: Any
     flow_records: Any
     measure: Any

@@ -115,10 +115,15 @@ impl Fifo {
 
     /// Takes the newest packet whose rank is `rank`. Walks the list.
     pub fn take_newest_of_rank(&mut self, metas: &mut [Meta], rank: u32) -> Option<u32> {
+        self.take_newest(metas, |meta| meta.tag.rank() == rank)
+    }
+
+    /// Takes the newest packet of a kind. Walks the list.
+    pub fn take_newest(&mut self, metas: &mut [Meta], is_it: impl Fn(&Meta) -> bool) -> Option<u32> {
         let mut found = None;
         let mut before = NONE;
         for packet in self.iter(metas) {
-            if metas[packet as usize].tag.rank() == rank {
+            if is_it(&metas[packet as usize]) {
                 found = Some((before, packet));
             }
             before = packet;

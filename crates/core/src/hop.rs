@@ -12,7 +12,7 @@
 //! | it had joined, and is lost: displaced by another, or its line failed | [`OnHop::on_lost`] |
 //!
 //! So each packet that joins leaves by exactly one of [`OnHop::on_departure`] and [`OnHop::on_lost`]. Parts that count bytes
-//! rely on it.
+//! rely on it. A packet that waits and is cut ([`Fate::TrimNewest`]) is lost at its old length, and comes to the port once more.
 //!
 //! # Trails
 //! In such a run each packet has a [`Trail`], into which switches write. It is empty when a host sends data. What a host
@@ -26,6 +26,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use arrayvec::ArrayVec;
+use rand_core::Rng;
 
 use crate::meta::Meta;
 use crate::readings::Reading;
@@ -64,6 +65,8 @@ pub struct Trail {
     pub trimmed: bool,
     /// The way through those switches: equal for equal ways, and hardly ever for others (HPCC's exclusive-or of switches).
     pub way: u16,
+    /// Whether a switch has sent it back to the host that it is from.
+    pub returned: bool,
     /// Telemetry.
     pub stamps: ArrayVec<Stamp, MOST_STAMPS>,
 }
@@ -75,7 +78,7 @@ impl Trail {
 
 impl Default for Trail {
     fn default() -> Trail {
-        Trail { ingress: Trail::FROM_HERE, hops: 0, trimmed: false, way: 0, stamps: ArrayVec::new() }
+        Trail { ingress: Trail::FROM_HERE, hops: 0, trimmed: false, way: 0, returned: false, stamps: ArrayVec::new() }
     }
 }
 
@@ -109,6 +112,8 @@ pub struct Hop<'a> {
     pub trail: &'a mut Trail,
     /// Pauses to send.
     pub signals: &'a mut ArrayVec<Signal, MOST_SIGNALS>,
+    /// The port's random stream.
+    pub random: &'a mut dyn Rng,
 }
 
 impl Hop<'_> {
@@ -133,6 +138,17 @@ pub enum Fate {
         /// Priority.
         priority: u8,
     },
+    /// The newest longer packet of the queue that it was for is cut instead, and it comes to the port once more, before the other.
+    /// Where no such packet waits it is cut itself.
+    TrimNewest {
+        /// Bytes that are left.
+        len: u16,
+        /// Priority.
+        priority: u8,
+    },
+    /// It goes back to the host that it is from, as a packet of control with the highest priority. Needs [`HopSpec::returns`]. Where
+    /// switches have programs it is lost.
+    Return,
 }
 
 /// Which calls a part asks for. The others are not made.
@@ -209,6 +225,8 @@ pub struct HopSpec {
     /// Bytes of a pause on the line, with preamble and gap, if it sends any. Then every line to a switch can be paused, and
     /// each departure there is an event.
     pub pauses: Option<u32>,
+    /// Whether it sends packets back ([`Fate::Return`]). Then, as with pauses, a fabric is simulated in one piece.
+    pub returns: bool,
     /// How to build it.
     pub make: Arc<MakeHop>,
     /// What it is, as text.
@@ -222,7 +240,7 @@ impl HopSpec {
         make: impl Fn(&Site) -> H + Send + Sync + 'static,
     ) -> HopSpec {
         let make = Arc::new(move |site: &Site| -> Box<dyn OnHop> { Box::new(make(site)) });
-        HopSpec { pauses: None, make, rules: format!("{rules:?}") }
+        HopSpec { pauses: None, returns: false, make, rules: format!("{rules:?}") }
     }
 
     /// Wraps one that sends pauses of this many bytes.

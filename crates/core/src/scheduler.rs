@@ -103,6 +103,12 @@ pub trait PortScheduler: Send {
         if held == 0 { self.dequeue(metas, context) } else { None }
     }
 
+    /// Takes the newest packet that waits in a queue and is longer than `longer_than` bytes, out of every list, for an owner that cuts
+    /// it ([`crate::hop::Fate::TrimNewest`]). `None`: there is none, or the port cannot say.
+    fn take_newest(&mut self, _metas: &mut [Meta], _queue: usize, _longer_than: u16) -> Option<u32> {
+        None
+    }
+
     /// Returns its limit, if it is the crate's own.
     fn limits(&self) -> Option<&Limits> {
         None
@@ -158,6 +164,11 @@ macro_rules! pass_on {
             $to.dequeue_unheld(metas, context, held)
         }
     };
+    (@take_newest $self:ident, $to:expr) => {
+        fn take_newest(&mut $self, metas: &mut [Meta], queue: usize, longer_than: u16) -> Option<u32> {
+            $to.take_newest(metas, queue, longer_than)
+        }
+    };
     (@limits $self:ident, $to:expr) => {
         fn limits(&$self) -> Option<&$crate::admission::Limits> { $to.limits() }
     };
@@ -179,7 +190,7 @@ pub(crate) use pass_on;
 
 impl<P: PortScheduler + ?Sized> PortScheduler for Box<P> {
     pass_on!(self, **self => enqueue, dequeue, dequeue_unheld, limits, reserve, bypass_bytes, backlog_bytes, waiting_in);
-    pass_on!(self, **self => observe, on_table, queues);
+    pass_on!(self, **self => take_newest, observe, on_table, queues);
 }
 
 /// The line behind a port.

@@ -49,6 +49,20 @@ fn held_queues__send_nothing_and_the_last_stands_for_those_beyond() {
 }
 
 #[test]
+fn take_newest__the_last_longer_packet_of_a_queue() {
+    let mut port = bank(2, Discipline::StrictPriority);
+    for (priority, len) in [(1, 1_500), (1, 900), (1, 64), (0, 1_500)] {
+        port.send(data(0, priority, 0, len));
+    }
+    let newest = |port: &mut Bench, queue| port.call(|port, metas, _| port.take_newest(metas, queue, 64));
+    assert_eq!((newest(&mut port, 1), newest(&mut port, 1), newest(&mut port, 1)), (Some(1), Some(0), None));
+    assert_eq!((newest(&mut port, 0), newest(&mut port, 0), newest(&mut port, 7)), (Some(3), None, None));
+    port.send(data(0, 1, 0, 200));
+    assert_eq!(port.drain(), [2, 4], "what is left, and what came since");
+    assert_eq!(port.call(|port, _, _| port.backlog_bytes()), 0);
+}
+
+#[test]
 fn weighted_round_robin__packets_by_weight() {
     let mut port = bank(2, Discipline::WeightedRoundRobin { weights: vec![2, 1] });
     for priority in [0, 0, 0, 0, 1, 1, 1] {

@@ -88,8 +88,9 @@ declare! {
          need it, and have it unless it is false",
     )
     .computed("true in closed loops, else false");
-    static NIC_PACKETS: Setting<u64> = Setting::count(
-        Section::Transport, "nic_packets", 1, 1_000, "Homa: most full packets in the NIC, with the one on the line",
+    /// How many packets a host hands to its NIC.
+    pub(crate) static NIC_PACKETS: Setting<u64> = Setting::count(
+        Section::Transport, "nic_packets", 1, 1_000, "Homa, NDP: most full packets in the NIC, with the one on the line",
     )
     .with_default(2);
     static RESEND_AFTER: Setting<u64> = Setting::time(

@@ -14,6 +14,7 @@ pub mod flow_level;
 pub mod homa;
 pub mod marking_rule;
 pub mod messages;
+pub mod ndp;
 pub mod own;
 pub mod parameters;
 pub mod parts;
@@ -44,6 +45,7 @@ pub const SETTINGS: &[&[&flowsieve_settings::Key]] = &[
     parts::REPAIR_SETTINGS,
     messages::SETTINGS,
     homa::SETTINGS,
+    ndp::SETTINGS,
     pias::SETTINGS,
     thresholds::SETTINGS,
     adaptation::SETTINGS,

@@ -114,6 +114,11 @@ pub fn header(scope: &Scope<'_>) -> Result<u16, SettingsError> {
     Ok(u16::try_from(scope.read(&HEADER)?).unwrap_or(u16::MAX))
 }
 
+/// Refuses the bytes of a packet's headers.
+pub(crate) fn refuse_header(scope: &Scope<'_>, expected: &str) -> SettingsError {
+    scope.invalid(&HEADER, expected)
+}
+
 /// Returns the payload of a full packet, in bytes: `mtu` minus the headers.
 pub fn segment(scope: &Scope<'_>) -> Result<NonZeroU16, SettingsError> {
     let mtu = scope.read(&MTU)?;

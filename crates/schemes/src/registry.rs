@@ -6,7 +6,7 @@ use flowsieve_settings::Keys;
 
 use crate::entry::Build;
 use crate::file::SchemeFile;
-use crate::{awafs, homa, pcoflow, qcluster};
+use crate::{awafs, homa, ndp, pcoflow, qcluster};
 
 macro_rules! files {
     ($($name:literal),* $(,)?) => { &[$(($name, include_str!(concat!("../schemes/", $name, ".toml")))),*] };
@@ -23,6 +23,7 @@ const PACKETS: &[(&str, &str)] = files![
     "pfabric-predicted",
     "homa",
     "homa-predicted",
+    "ndp",
     "sp-pifo",
     "afq",
     "fair-queueing",
@@ -70,8 +71,13 @@ const PACKETS: &[(&str, &str)] = files![
 const RATES: &[(&str, &str)] = files!["varys", "per-flow-fair", "per-flow-priority"];
 
 /// The code of schemes that are more than their parts, by the name that their files use.
-pub(crate) const OWN: [(&str, Build); 4] =
-    [("qcluster", qcluster::build), ("awafs", awafs::build), ("homa", homa::build), ("pcoflow", pcoflow::build)];
+pub(crate) const OWN: [(&str, Build); 5] = [
+    ("qcluster", qcluster::build),
+    ("awafs", awafs::build),
+    ("homa", homa::build),
+    ("ndp", ndp::build),
+    ("pcoflow", pcoflow::build),
+];
 
 /// Every built-in scheme that has packets.
 pub static REGISTRY: LazyLock<Vec<SchemeFile>> = LazyLock::new(|| read(PACKETS, &[]));

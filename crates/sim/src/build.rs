@@ -249,7 +249,8 @@ pub(crate) fn networks<K: Key>(run_spec: &RunSpec<'_>) -> Result<Networks<K>, Si
         }
         programs[halves.up.0 as usize].push(program);
     }
-    hops::add(&mut networks, &scheme.on_hop, fabric, &sites, &placement);
+    let may_return = !programs.iter().flatten().any(Option::is_some);
+    hops::add(&mut networks, (&scheme.on_hop, may_return), fabric, &sites, &placement);
     let programs = programs.into_iter().map(Programs::new).collect();
     Ok(Networks { networks, programs, cut, placement, outages })
 }

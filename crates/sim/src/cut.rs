@@ -83,7 +83,7 @@ impl Cut {
         let RunSpec { fabric, scheme, .. } = *run_spec;
         match run_spec.partitioning {
             Partitioning::Whole => Cut::whole(fabric),
-            Partitioning::Racks if hops::pauses(&scheme.on_hop) => Cut::whole(fabric),
+            Partitioning::Racks if hops::keep_whole(&scheme.on_hop) => Cut::whole(fabric),
             Partitioning::Racks => Cut::by_racks(fabric),
             Partitioning::Stages { groups, threads, worth } => {
                 let tiers = refuse_parts(fabric, scheme).and_then(|()| Tiers::new(fabric, racks));
@@ -221,6 +221,9 @@ fn refuse_parts(fabric: &Fabric, scheme: &Scheme) -> Result<(), NoStages> {
     }
     if hops::pauses(&scheme.on_hop) {
         return Err(NoStages::Pauses);
+    }
+    if hops::keep_whole(&scheme.on_hop) {
+        return Err(NoStages::Returns);
     }
     if fabric.links.iter().any(|link| link.cut_through) {
         return Err(NoStages::CutThrough);

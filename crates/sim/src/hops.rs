@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use arrayvec::ArrayVec;
 use flowsieve_core::hop::{Fate, Hears, Hop, HopSpec, OnHop, Signal, Trail};
 use flowsieve_core::scheduler::Line;
-use flowsieve_core::{Meta, PortScheduler, Tag, Time};
+use flowsieve_core::{Kind, Meta, PortScheduler, Tag, Time};
 
 use crate::build::{Built, Placement};
 use crate::cut::Halves;
@@ -30,6 +30,8 @@ pub(crate) struct Hops {
     numbers: Vec<u16>,
     /// By link: the number of the port at the far switch that is the other direction of it.
     pub(crate) ingress: Vec<u16>,
+    /// Whether packets go back to their senders. Switches with programs choose ways by the port at which a packet came, and send none back.
+    may_return: bool,
     /// Bytes of a pause on the line.
     pause_bytes: u32,
     /// Pauses under way: when each acts, its number, the link that holds, and the queues.
@@ -83,10 +85,15 @@ pub(crate) fn pauses(specs: &[HopSpec]) -> bool {
     specs.iter().any(|spec| spec.pauses.is_some())
 }
 
+/// Returns whether switches send something against the order in which parts of a fabric run, so that it stays whole.
+pub(crate) fn keep_whole(specs: &[HopSpec]) -> bool {
+    pauses(specs) || specs.iter().any(|spec| spec.returns)
+}
+
 /// Has switches act at their ports, if they do.
 pub(crate) fn add<K: Key>(
     networks: &mut [Network<K>],
-    specs: &[HopSpec],
+    (specs, may_return): (&[HopSpec], bool),
     fabric: &Fabric,
     sites: &Sites<'_>,
     placement: &Placement,
@@ -102,6 +109,7 @@ pub(crate) fn add<K: Key>(
             lines: vec![Vec::new(); network.switches.len()],
             numbers: vec![Trail::FROM_HERE; network.links.len()],
             ingress: vec![Trail::FROM_HERE; network.links.len()],
+            may_return,
             pause_bytes: specs.iter().find_map(|spec| spec.pauses).unwrap_or(0),
             ..Hops::default()
         }));
@@ -169,7 +177,7 @@ impl<K: Key> Network<K> {
         now: Time,
         mut look: impl FnMut(&mut dyn OnHop, &mut Meta, &mut Hop<'_>),
     ) {
-        let (port, state) = (&self.ports[egress as usize], &self.links[egress as usize]);
+        let (port, state) = (&mut self.ports[egress as usize], &self.links[egress as usize]);
         let Some(hops) = &mut self.hops else { return };
         let Some(own) = hops.own.get_mut(port.owner as usize) else { return };
         let Some(trail) = self.slab.trails.as_mut().and_then(|trails| trails.get_mut(packet as usize)) else { return };
@@ -184,6 +192,7 @@ impl<K: Key> Network<K> {
             sent_bytes: port.sent_bytes,
             trail,
             signals: &mut signals,
+            random: &mut port.random,
         };
         for own in own {
             look(&mut **own, meta, &mut hop);
@@ -266,19 +275,69 @@ impl<K: Key> Network<K> {
         admitted
     }
 
-    /// Returns whether a packet that a port turned away has been cut, to come to it once more.
-    pub(crate) fn is_trimmed(&mut self, link: u32, packet: u32) -> bool {
+    /// Returns whether a part of the switch has a packet live on that a port turned away.
+    pub(crate) fn lives_on(&mut self, link: u32, packet: u32) -> bool {
         let mut fate = Fate::Gone;
         self.at_hop(link, packet, self.now, |own, meta, hop| {
             if fate == Fate::Gone {
                 fate = own.on_turned_away(meta, hop);
             }
         });
-        let Fate::Trim { len, priority } = fate else { return false };
+        match fate {
+            Fate::Gone => return false,
+            Fate::Trim { len, priority } => return self.cut_and_enqueue(link, packet, len, priority),
+            Fate::TrimNewest { len, priority } => {
+                let Some(newest) = self.take_newest(link, packet, len) else {
+                    return self.cut_and_enqueue(link, packet, len, priority);
+                };
+                self.enqueue(link, packet);
+                self.cut_and_enqueue(link, newest, len, priority);
+            }
+            Fate::Return if !self.hops.as_ref().is_some_and(|hops| hops.may_return) => return false,
+            Fate::Return => self.send_back(packet, self.ports[link as usize].owner),
+        }
+        true
+    }
+
+    /// Cuts a packet, which comes to the port once more. Returns whether it was longer.
+    fn cut_and_enqueue(&mut self, link: u32, packet: u32, len: u16, priority: u8) -> bool {
         let meta = &mut self.slab.metas[packet as usize];
-        let cut = meta.len > len;
-        (meta.len, meta.tag) = (len.min(meta.len), Tag::new(priority, meta.tag.rank()));
-        cut
+        if meta.len <= len {
+            return false;
+        }
+        (meta.len, meta.tag) = (len, Tag::new(priority, meta.tag.rank()));
+        if let Some(trail) = self.slab.trails.as_mut().and_then(|trails| trails.get_mut(packet as usize)) {
+            trail.trimmed = true;
+        }
+        self.enqueue(link, packet);
+        true
+    }
+
+    /// Takes the newest packet that waits in the queue for which a packet was turned away, and is longer than this.
+    fn take_newest(&mut self, link: u32, packet: u32, longer_than: u16) -> Option<u32> {
+        let queue = self.slab.metas[packet as usize].queue;
+        let (port, metas) = (&mut self.ports[link as usize], self.slab.metas.as_mut_slice());
+        let newest = port.scheduler.take_newest(metas, queue.into(), longer_than)?;
+        self.links[link as usize].queued -= 1;
+        if port.features.shares {
+            self.pools[port.owner as usize].give(metas[newest as usize].len);
+        }
+        self.lost_at_hop(link, newest);
+        Some(newest)
+    }
+
+    /// Sends a packet back from a switch to the host that it is from. Switches' own packets have none.
+    fn send_back(&mut self, packet: u32, switch: u32) {
+        let (meta, body) = (&mut self.slab.metas[packet as usize], &mut self.slab.bodies[packet as usize]);
+        std::mem::swap(&mut meta.dst, &mut body.src);
+        (meta.kind, meta.tag) = (Kind::Control, Tag::new(0, meta.tag.rank()));
+        if let Some(trail) = self.slab.trails.as_mut().and_then(|trails| trails.get_mut(packet as usize)) {
+            trail.returned = true;
+        }
+        match self.way_back(switch, packet) {
+            Some(way) => self.enqueue(way, packet),
+            None => self.discard(packet),
+        }
     }
 
     /// Tells the switch of a port that a packet which waited there is lost.

@@ -436,8 +436,8 @@ impl<K: Key> Network<K> {
 
     /// Handles a packet that may not join a port.
     pub(crate) fn turn_away(&mut self, link: u32, packet: u32) {
-        if self.ports[link as usize].features.hears.turned_away && self.is_trimmed(link, packet) {
-            return self.enqueue(link, packet);
+        if self.ports[link as usize].features.hears.turned_away && self.lives_on(link, packet) {
+            return;
         }
         self.ports[link as usize].drops.buffer += 1;
         self.trace(link, packet, self.now, PacketEvent::DroppedBuffer, None);
@@ -521,6 +521,16 @@ impl<K: Key> Network<K> {
             },
         };
         if self.prefetch_queue.exists() { self.enter_prefetch_queue(link, packet) } else { self.enqueue(link, packet) }
+    }
+
+    /// Returns the link by which a packet goes on that a switch has turned round, where no switch has a program.
+    pub(crate) fn way_back(&mut self, switch: u32, packet: u32) -> Option<u32> {
+        let &(rack, home) = self.ways_home.get(usize::from(self.slab.metas[packet as usize].dst))?;
+        match self.routes[switch as usize * self.racks + rack as usize] {
+            LOCAL => Some(home),
+            link if link & GROUP == 0 => Some(link),
+            group => self.balance(switch, group & !GROUP, packet),
+        }
     }
 
     /// Chooses one of a group's equal next hops; `None`: ask the switch's program.

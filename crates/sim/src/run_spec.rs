@@ -186,6 +186,9 @@ pub enum NoStages {
     /// A pause acts on both ends of a line.
     #[error("switches pause lines")]
     Pauses,
+    /// A packet that a switch sends back goes up after it went down.
+    #[error("switches send packets back")]
+    Returns,
     /// There is nothing between the hosts.
     #[error("the fabric has no switch")]
     NoSwitch,

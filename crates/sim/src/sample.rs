@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use flowsieve_core::controller::Published;
+use flowsieve_core::marker::Waiting;
 use flowsieve_core::readings::{Gauge, Reading};
 use flowsieve_core::{Meta, PortContext, PortScheduler, Scheduler, Time, Verdict};
 use flowsieve_record::Series;
@@ -95,6 +96,21 @@ impl PortScheduler for BacklogRecorder {
         let packet = self.within.dequeue(metas, context);
         open(&self.backlog).change(context.now, self.within.backlog_bytes());
         packet
+    }
+
+    fn dequeue_unheld(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>, held: u64) -> Option<u32> {
+        let packet = self.within.dequeue_unheld(metas, context, held);
+        open(&self.backlog).change(context.now, self.within.backlog_bytes());
+        packet
+    }
+
+    // Another packet joins at the same instant, when the backlog is recorded.
+    fn take_newest(&mut self, metas: &mut [Meta], queue: usize, longer_than: u16) -> Option<u32> {
+        self.within.take_newest(metas, queue, longer_than)
+    }
+
+    fn waiting_in(&self, queue: usize) -> Option<Waiting> {
+        self.within.waiting_in(queue)
     }
 
     fn bypass_bytes(&self) -> u64 {

@@ -132,7 +132,8 @@ proptest! {
 
     #[test]
     fn slowdown__is_one_alone_on_a_single_way(
-        name in select(REGISTRY.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>()),
+        // These have a pace, which without a fabric is that of 10 Gbit/s, and HPCC's leaves a share of the line free.
+        name in select(REGISTRY.iter().map(|entry| entry.name.as_str()).filter(|name| !["hpcc", "dcqcn"].contains(name)).collect::<Vec<_>>()),
         shape in select(SINGLE_WAYS),
         set in select(&["ns2", "rfc"][..]),
         nic in select(&["backpressure", "scheme"][..]),
@@ -153,6 +154,7 @@ proptest! {
                 ("marking", "none"),
                 ("handshake", "none"),
                 ("initial_window", "1000"),
+                ("ndp_window", "1000"),
                 ("max_window", "1000"),
                 ("rto_min", "1s"),
             ],
@@ -160,6 +162,7 @@ proptest! {
         let tagger: &[_] = match name {
             // The last bytes of a message would overtake those before them; and hosts count a line's overhead by the setting.
             "homa" | "homa-predicted" => &[("rtt_bytes", "1MB"), ("queues", "2"), ("wire_overhead", "0B")],
+            "ndp" => &[("wire_overhead", "0B")],
             // A flow whose rank falls would overtake itself in SP-PIFO's queues.
             "sp-pifo" => &[("tagger", "plain")],
             // A flow that sinks would do so where all queues have a share.

@@ -17,6 +17,7 @@ mod hops;
 mod hula;
 mod lossless;
 mod names;
+mod ndp;
 mod nos2;
 mod own_congestion;
 mod own_parts;

@@ -33,7 +33,7 @@ macro_rules! page {
 }
 
 /// The pages with tables of settings and their defaults.
-const SETTINGS_PAGES: [(&str, &str); 7] = [
+const SETTINGS_PAGES: [(&str, &str); 8] = [
     page!("settings-topology.md"),
     page!("settings-workload.md"),
     page!("settings-network.md"),
@@ -412,7 +412,7 @@ mod tests {
         assert!(!fact(fct, "metrics").contains("slowdown"), "{}", fct.text());
         assert!(fact(&of("p99")[0], "metrics").contains("p99 slowdown"));
         assert_eq!((&*of("roce")[0].kind, &*of("PowerTCP")[0].kind), ("not modelled", "not modelled"));
-        assert!(fact(&of("ndp")[0], "source").contains("limits.md"));
+        assert!(fact(&of("eqds")[0], "source").contains("limits.md"));
         assert!(fact(&of("timely")[0], "nearest").ends_with("; to write one: docs/extend/transport.md"));
     }
 

@@ -211,6 +211,17 @@ impl PortScheduler for FifoBank {
         self.dequeue_from(index, metas)
     }
 
+    fn take_newest(&mut self, metas: &mut [Meta], queue: usize, longer_than: u16) -> Option<u32> {
+        let of = self.queues.get_mut(queue)?;
+        let packet = of.take_newest(metas, |meta| meta.len > longer_than)?;
+        self.bytes -= u64::from(metas[packet as usize].len);
+        if of.is_empty() {
+            self.occupied &= !(1 << queue);
+            self.turn.emptied(queue);
+        }
+        Some(packet)
+    }
+
     fn limits(&self) -> Option<&Limits> {
         Some(&self.limits)
     }

@@ -161,6 +161,10 @@ impl PortScheduler for Scheduler {
         each!(part self, port => port.dequeue_unheld(metas, context, held))
     }
 
+    fn take_newest(&mut self, metas: &mut [Meta], queue: usize, longer_than: u16) -> Option<u32> {
+        each!(part self, port => port.take_newest(metas, queue, longer_than))
+    }
+
     fn limits(&self) -> Option<&Limits> {
         each!(part self, port => port.limits())
     }

@@ -87,7 +87,7 @@ pub(crate) struct Port {
     /// With what is on the line, and with preambles and gaps.
     pub(crate) sent_bytes: u64,
     pub(crate) busy_until: Time,
-    random: Xoshiro256PlusPlus,
+    pub(crate) random: Xoshiro256PlusPlus,
     loss: Xoshiro256PlusPlus,
     shares: bool,
     /// Queues that send nothing.
@@ -117,7 +117,7 @@ pub(crate) struct Twin<'a> {
     queue: BinaryHeap<Reverse<(Time, Event)>>,
     /// How many of them are no controller's doings: a controller may ask every few microseconds for as long as a run goes on.
     others: usize,
-    metas: Vec<Meta>,
+    pub(crate) metas: Vec<Meta>,
     pub(crate) bodies: Vec<Body>,
     pub(crate) ports: Vec<Port>,
     /// By switch.
@@ -435,8 +435,8 @@ impl<'a> Twin<'a> {
     }
 
     fn turn_away(&mut self, link: usize, packet: u32) {
-        if self.is_trimmed(link, packet) {
-            return self.enqueue(link, packet);
+        if self.lives_on(link, packet) {
+            return;
         }
         self.counts_of(link).drops.buffer += 1;
         self.last_arrival = self.now;
@@ -462,7 +462,7 @@ impl<'a> Twin<'a> {
         &mut self.counts[usize::from(self.run_spec.fabric.links[link].class)]
     }
 
-    fn leave_memory(&mut self, link: usize, packet: u32) {
+    pub(crate) fn leave_memory(&mut self, link: usize, packet: u32) {
         if let (true, Node::Switch(switch)) = (self.ports[link].shares, self.run_spec.fabric.links[link].from) {
             self.pools[switch as usize].give(self.metas[packet as usize].len);
         }
@@ -543,7 +543,7 @@ impl<'a> Twin<'a> {
         }
     }
 
-    fn forward(&mut self, switch: usize, from: Node, packet: u32) {
+    pub(crate) fn forward(&mut self, switch: usize, from: Node, packet: u32) {
         let meta = self.metas[packet as usize];
         let routes = &self.run_spec.fabric.routes[switch];
         let ways = routes.towards(u32::from(meta.dst));

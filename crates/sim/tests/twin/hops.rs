@@ -3,11 +3,11 @@
 use arrayvec::ArrayVec;
 use flowsieve_core::hop::{Fate, Hop, OnHop, Signal, Trail};
 use flowsieve_core::scheduler::Line;
-use flowsieve_core::{Meta, PortScheduler, Tag};
+use flowsieve_core::{Kind, Meta, PortScheduler, Tag};
 use flowsieve_sim::RunSpec;
 use flowsieve_sim::topology::{Fabric, Node, Sites};
 
-use crate::twin::engine::{Event, Twin};
+use crate::twin::engine::{Body, Event, Twin};
 
 #[derive(Default)]
 pub(crate) struct Hops {
@@ -61,7 +61,8 @@ impl Twin<'_> {
             return;
         }
         let mut signals: ArrayVec<Signal, 8> = ArrayVec::new();
-        let (port, mut meta) = (&self.ports[link], self.meta(packet));
+        let mut meta = self.meta(packet);
+        let port = &mut self.ports[link];
         let mut trail = std::mem::take(&mut self.beyond.trails[packet as usize]);
         let mut hop = Hop {
             now: self.now,
@@ -72,6 +73,7 @@ impl Twin<'_> {
             sent_bytes: port.sent_bytes,
             trail: &mut trail,
             signals: &mut signals,
+            random: &mut port.random,
         };
         for part in &mut self.beyond.parts[switch as usize] {
             look(&mut **part, &mut meta, &mut hop);
@@ -106,19 +108,53 @@ impl Twin<'_> {
         self.beyond.trails[packet as usize].ingress = ingress.unwrap_or(Trail::FROM_HERE);
     }
 
-    /// Whether a packet that was turned away comes to the port once more, cut.
-    pub(crate) fn is_trimmed(&mut self, link: usize, packet: u32) -> bool {
+    /// Whether a packet that was turned away lives on: cut, in place of another, or back to where it is from.
+    pub(crate) fn lives_on(&mut self, link: usize, packet: u32) -> bool {
+        let Node::Switch(switch) = self.run_spec.fabric.links[link].from else { return false };
         let mut fate = Fate::Gone;
         self.at_hop(link, packet, |part, meta, hop| {
             if fate == Fate::Gone {
                 fate = part.on_turned_away(meta, hop);
             }
         });
-        let Fate::Trim { len, priority } = fate else { return false };
-        let meta = self.meta(packet);
-        if meta.len > len {
-            self.set_meta(packet, Meta { len, tag: Tag::new(priority, meta.tag.rank()), ..meta });
+        match fate {
+            Fate::Gone => return false,
+            Fate::Trim { len, priority } => return self.cut(link, packet, len, priority),
+            Fate::TrimNewest { len, priority } => {
+                let queue = self.meta(packet).queue;
+                let Some(newest) = self.ports[link].scheduler.take_newest(&mut self.metas, queue.into(), len) else {
+                    return self.cut(link, packet, len, priority);
+                };
+                self.leave_memory(link, newest);
+                self.at_hop(link, newest, |part, meta, hop| part.on_lost(meta, hop));
+                self.enqueue(link, packet);
+                self.cut(link, newest, len, priority);
+            }
+            // A program could not be told by which port it came.
+            Fate::Return if self.programs.iter().any(Option::is_some) => return false,
+            Fate::Return => self.send_back(switch, packet),
         }
-        meta.len > len
+        true
+    }
+
+    /// Cuts a packet, if it is longer, and it comes to the port once more.
+    fn cut(&mut self, link: usize, packet: u32, len: u16, priority: u8) -> bool {
+        let meta = self.meta(packet);
+        if meta.len <= len {
+            return false;
+        }
+        self.set_meta(packet, Meta { len, tag: Tag::new(priority, meta.tag.rank()), ..meta });
+        self.beyond.trails[packet as usize].trimmed = true;
+        self.enqueue(link, packet);
+        true
+    }
+
+    fn send_back(&mut self, switch: u32, packet: u32) {
+        let (meta, body) = (&mut self.metas[packet as usize], &mut self.bodies[packet as usize]);
+        let Body::OfHost { src, .. } = body else { panic!("of a switch") };
+        (*src, meta.dst) = (usize::from(meta.dst), *src as u16);
+        (meta.kind, meta.tag) = (Kind::Control, Tag::new(0, meta.tag.rank()));
+        self.beyond.trails[packet as usize].returned = true;
+        self.forward(switch as usize, Node::Switch(switch), packet);
     }
 }

@@ -174,8 +174,8 @@ impl Twin<'_> {
         let Body::OfHost { src, class, packet: sent } = self.bodies[packet as usize] else {
             return; // from a switch's program
         };
-        let (now, ecn) = (self.now, self.meta(packet).ecn);
-        let arrived = Packet { peer: src as u16, ecn, ..sent };
+        let (now, Meta { ecn, len, kind, tag, .. }) = (self.now, self.meta(packet));
+        let arrived = Packet { peer: src as u16, ecn, len, kind, tag, ..sent };
         if let Said::Ack { segment, .. } = self.hosts[host].endpoints[class].describe(&arrived) {
             self.seen.acknowledge(now.0, arrived.flow, segment);
         }

@@ -17,7 +17,7 @@ const ABSENT: [(&[&str], &str, &str); 17] = [
     (&["powertcp"], "a congestion control by what switches write into packets", "`hpcc`"),
     (&["bbr"], "a congestion control by rates and timers", "`transport = \"cubic\"` or `\"dcqcn\"`"),
     (&["phost", "dcpim", "expresspass"], "a transport driven by its receivers", "`homa`; docs/extend/transport.md"),
-    (&["ndp", "eqds", "trimming"], "a transport whose packets switches trim", "`homa`, `pfabric`"),
+    (&["eqds"], "a transport with credits whose packets switches trim", "`ndp`"),
     (&["fastpass", "arbiter"], "a central arbiter of every packet", "`coordinator` schemes order coflows, not packets"),
     (&["conga", "drill"], "load balancing by congestion", "`load_balancing = \"hula\"`; docs/extend/controller.md"),
     (

@@ -1,6 +1,7 @@
 //! The built-in transports: the one list of them. A new one is a folder here and a line in the list.
 
 pub mod homa;
+pub mod ndp;
 pub mod open_loop;
 pub mod tcp;
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// The packets of a message that have arrived.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Arrived {
+pub(in crate::catalogue) struct Arrived {
     /// All before this one have.
     next: u32,
     /// Those above.
@@ -18,7 +18,7 @@ pub(super) struct Arrived {
 
 impl Arrived {
     /// Notes a packet; returns whether it had not arrived before.
-    pub(super) fn insert(&mut self, packet: u32) -> bool {
+    pub(in crate::catalogue) fn insert(&mut self, packet: u32) -> bool {
         if packet < self.next || !self.beyond.insert(packet) {
             return false;
         }
@@ -32,18 +32,23 @@ impl Arrived {
         true
     }
 
+    /// Returns whether a packet has arrived.
+    pub(in crate::catalogue) fn contains(&self, packet: u32) -> bool {
+        packet < self.next || self.beyond.contains(&packet)
+    }
+
     /// Returns the number of packets that have arrived.
-    pub(super) fn count(&self) -> u32 {
+    pub(in crate::catalogue) fn count(&self) -> u32 {
         self.count
     }
 
     /// Returns the number of packets that arrived after a later one.
-    pub(super) fn out_of_order(&self) -> u32 {
+    pub(in crate::catalogue) fn out_of_order(&self) -> u32 {
         self.out_of_order
     }
 
     /// Returns the gaps before `end`: packets that are missing, up to one that has arrived.
-    pub(super) fn missing(&self, end: u32) -> Vec<Range<u32>> {
+    pub(in crate::catalogue) fn missing(&self, end: u32) -> Vec<Range<u32>> {
         let (mut gaps, mut from) = (Vec::new(), self.next);
         for packet in self.beyond.iter().copied().chain([end]).take_while(|&packet| packet <= end) {
             if from < packet {

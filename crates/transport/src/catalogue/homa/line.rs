@@ -9,7 +9,7 @@ use flowsieve_core::units::Rate;
 
 /// A host's line as its endpoint computes it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Line {
+pub(in crate::catalogue) struct Line {
     rate: Rate,
     overhead: u32,
     /// The time of the packets that may wait in the NIC when it takes another one.
@@ -20,19 +20,19 @@ pub(super) struct Line {
 
 impl Line {
     /// Builds a line on which packets of at most `longest` bytes take `overhead` more. The NIC holds at most `packets` full ones.
-    pub(super) fn new(rate: Rate, (longest, overhead): (u16, u16), packets: u32) -> Line {
+    pub(in crate::catalogue) fn new(rate: Rate, (longest, overhead): (u16, u16), packets: u32) -> Line {
         let full = rate.serialise(u32::from(longest) + u32::from(overhead));
         let waiting = Time(full.0.saturating_mul(packets.saturating_sub(1).into()));
         Line { rate, overhead: overhead.into(), waiting, free_at: Time::ZERO }
     }
 
     /// Counts a packet that is handed over.
-    pub(super) fn takes(&mut self, now: Time, len: u16) {
+    pub(in crate::catalogue) fn takes(&mut self, now: Time, len: u16) {
         self.free_at = self.free_at.max(now) + self.rate.serialise(u32::from(len) + self.overhead);
     }
 
     /// Returns from when on the NIC takes a packet of data.
-    pub(super) fn has_room_at(&self) -> Time {
+    pub(in crate::catalogue) fn has_room_at(&self) -> Time {
         Time(self.free_at.0.saturating_sub(self.waiting.0))
     }
 }

@@ -34,12 +34,12 @@
 //! - The number of scheduled levels is given. In the paper it follows the traffic, as the cutoffs do.
 //! - Left out: the cost of CPUs.
 
-mod arrived;
+pub(super) mod arrived;
 pub mod endpoint;
 mod gaps;
 mod header;
 pub mod levels;
-mod line;
+pub(super) mod line;
 mod ranking;
 mod receiver;
 pub mod requests;
