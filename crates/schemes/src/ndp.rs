@@ -15,7 +15,7 @@ use flowsieve_core::hops::trim::{Trim, Victim};
 use flowsieve_settings::declare;
 use flowsieve_settings::{Place, Section, Setting, SettingsError};
 use flowsieve_sim::round_trip::{Exchange, RoundTrip};
-use flowsieve_sim::scheme::Scheme;
+use flowsieve_sim::scheme::{EVERY_PLACE, Scheme, places};
 use flowsieve_transport::ndp::{NdpEndpoint, NdpRules};
 use flowsieve_transport::{Amount, Awaits, Constants, HostSite, Named, TransportFacts, TransportSpec, Wait};
 
@@ -57,7 +57,9 @@ pub(crate) fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
     if header == 0 {
         return Err(parameters::refuse_header(scope, "at least 1 byte for NDP: a cut packet is its header"));
     }
-    for place in [Place::Leaf, Place::Spine, Place::Core] {
+    // Where there is no such switch nothing is read.
+    let there = context.workload.fabric().map_or(EVERY_PLACE, places);
+    for place in [Place::Leaf, Place::Spine, Place::Core].into_iter().filter(|&place| there[place as usize]) {
         let scope = scope.at(place);
         if scope.read(&QUEUES)? < 2 {
             return Err(scope.invalid(&QUEUES, "at least 2 for NDP: one for headers and control, one for data"));
