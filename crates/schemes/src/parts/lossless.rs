@@ -12,7 +12,7 @@ use crate::entry::Context;
 use crate::parameters::wire_overhead;
 use flowsieve_settings::declare;
 use flowsieve_settings::units::format_size;
-use flowsieve_settings::{MTU, Place, Scope, Section, Setting, SettingsError};
+use flowsieve_settings::{MTU, Scope, Section, Setting, SettingsError};
 use flowsieve_sim::topology::{Fabric, Node, Sites};
 
 /// The rules for headroom by the names that settings use.
@@ -123,15 +123,8 @@ fn pfc(context: &Context<'_>) -> Result<Option<Pfc>, SettingsError> {
         }
         return Ok(None);
     }
-    let there = [Place::Leaf, Place::Spine, Place::Core].map(|place| scope.at(place).optional(&PFC));
     let mtu = scope.read(&MTU)?;
     let packet = u32::try_from(mtu + u64::from(wire_overhead(scope)?)).unwrap_or(u32::MAX);
-    for (place, at) in [Place::Leaf, Place::Spine, Place::Core].into_iter().zip(there) {
-        if at? != Some(true) {
-            let problem = format!("pfc = false at {}: what is lossless on one hop must be on all", place.name());
-            return Err(scope.at(place).error(&PFC, problem).expected("one value for all places"));
-        }
-    }
     let threshold = match scope.optional(&PFC_XOFF)? {
         Some(xoff) => {
             let xon = scope.read_or(&PFC_XON, xoff.saturating_sub(2 * mtu))?;

@@ -99,7 +99,7 @@ declare! {
         Section::Transport, "max_window", 1, 1_000_000,
         "largest congestion window in packets; at least `initial_window`",
     )
-    .computed("4096; with ns2 a packet less than the buffer; 65536 if flows begin at line rate; at least `initial_window`");
+    .computed("4096; with ns2 a packet less than the buffer; none if flows begin at line rate; at least `initial_window`");
     static MIN_WINDOW: Setting<u64> = Setting::count(
         Section::Transport, "min_window", 1, 1_000_000,
         "smallest congestion window in packets that marks leave; not given: 2, as in Linux; \"ns2\": 1",
@@ -241,18 +241,26 @@ pub(super) fn transport(
         TransportName::Dcqcn => controls::dcqcn(context)?,
     };
     let initial_window = match name.begins_at_line_rate() {
-        true => Reference::read(context)?.bdp_bytes().div_ceil(scope.read(&MTU)?).clamp(1, 65_536),
+        true => {
+            let most = scope.optional(&MAX_WINDOW)?.unwrap_or(65_536);
+            Reference::read(context)?.bdp_bytes().div_ceil(scope.read(&MTU)?).clamp(1, most)
+        }
         false => scope.read(&INITIAL_WINDOW)?,
     };
-    let largest = match scope.usual(&MAX_WINDOW)? {
-        Some(own) => own,
-        None if name.begins_at_line_rate() => 65_536,
-        None if silent.fits_buffer && !scope.is_given(&MAX_WINDOW) => {
-            (port::buffer(scope)? / scope.read(&MTU)?).saturating_sub(1)
+    let max_window = match name.begins_at_line_rate() {
+        // What limits these is their pace. If not given, it is not part of the configuration.
+        true => scope.optional(&MAX_WINDOW)?.unwrap_or(65_536),
+        false => {
+            let largest = match scope.usual(&MAX_WINDOW)? {
+                Some(own) => own,
+                None if silent.fits_buffer && !scope.is_given(&MAX_WINDOW) => {
+                    (port::buffer(scope)? / scope.read(&MTU)?).saturating_sub(1)
+                }
+                None => 4_096,
+            };
+            scope.given_or(&MAX_WINDOW, largest.max(initial_window))?
         }
-        None => 4_096,
     };
-    let max_window = scope.given_or(&MAX_WINDOW, largest.max(initial_window))?;
     if max_window < initial_window {
         return Err(scope.invalid(&MAX_WINDOW, format!("at least `initial_window`, {initial_window} packets")));
     }
