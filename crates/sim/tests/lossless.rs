@@ -254,3 +254,34 @@ fn schemes__without_a_fabric_are_built() {
         assert!(!scheme(name, &rack(3)).classes.is_empty());
     }
 }
+
+/// Why a scheme cannot be in a fabric.
+fn refused(name: &str, settings: &Settings, fabric: Fabric) -> String {
+    let context = Context { scope: settings.scheme(name), workload: &In(fabric) };
+    registry::find(name).expect("a scheme").scheme(&context).map(|_| ()).unwrap_err().to_string()
+}
+
+/// A memory that headroom takes whole is refused with what would do: five ports of 3 * 1,500 + 84 + 25,000 bytes need 147,920.
+#[test]
+fn pfc__refuses_a_memory_that_headroom_takes_whole() {
+    let settings = rack(5).with(None, "link_delay", "10us").with(None, "shared_buffer", "147920B");
+    let fabric = Fabric::from_settings(&settings).expect("a fabric");
+    let error = refused("dcqcn", &settings, fabric.clone());
+    assert!(error.contains("headroom takes 147.92KB of the memory of switch0"), "{error}");
+    trial("dcqcn", &settings.with(None, "shared_buffer", "147921B"));
+}
+
+/// Eight switches in a row, and a packet carries six stamps. Swift counts them.
+#[test]
+fn hpcc__refuses_paths_of_more_switches_than_stamps() {
+    let folder = tempfile::tempdir().unwrap();
+    let between = (0..7).map(|at| format!("s{at},s{},10Gbps,1us", at + 1));
+    let ends = ["host0,s0,10Gbps,1us".to_owned(), "host1,s7,10Gbps,1us".to_owned()];
+    std::fs::write(folder.path().join("row.csv"), between.chain(ends).collect::<Vec<_>>().join("\n")).unwrap();
+    let settings = crate::by_hand::settings("custom").with(None, "file", "row.csv");
+    let fabric = Fabric::from_settings_in(&settings, folder.path()).expect("a fabric");
+    let error = refused("hpcc", &settings, fabric.clone());
+    assert!(error.contains("a path has 8 switches"), "{error}");
+    let context = Context { scope: settings.scheme("swift"), workload: &In(fabric) };
+    assert!(registry::find("swift").unwrap().scheme(&context).is_ok());
+}

@@ -182,7 +182,7 @@ fn refuse_small_memory(scope: &Scope<'_>, pfc: &Pfc, memory: u64, fabric: &Fabri
     let most = (0..fabric.switches.len() as u32).map(|switch| (reserved(switch), switch)).max();
     if let Some((reserved, switch)) = most.filter(|(reserved, _)| *reserved >= memory) {
         let problem = format!(
-            "headroom takes {} of the memory of {}, {}: {} lossless priorities at each of its ports",
+            "headroom takes {} of the memory of {}, {}; lossless priorities at each of its ports: {}",
             format_size(reserved),
             fabric.name(Node::Switch(switch)),
             format_size(memory),

@@ -657,3 +657,22 @@ fn initial_rto__is_that_of_each_set() {
     scheme("pfabric", &settings).unwrap();
     assert_eq!(settings.unread().len(), 1);
 }
+
+/// What cannot be, of pauses and of telemetry: one line before the run, at the setting that would have to change.
+#[test]
+fn lossless__what_cannot_be_is_refused() {
+    let refused = |name: &str, given: &[(&str, &str)]| {
+        let settings = given.iter().fold(none_given(), |settings, (key, value)| settings.with(None, key, *value));
+        let error = scheme(name, &settings).unwrap_err();
+        error.key().unwrap_or_default().to_owned()
+    };
+    assert_eq!(refused("dcqcn", &[("pfc_headroom", "0B")]), "pfc_headroom");
+    assert_eq!(refused("dcqcn", &[("pfc_xoff", "10KB"), ("pfc_xon", "20KB")]), "pfc_xon");
+    assert_eq!(refused("dcqcn", &[("pfc_xon", "10KB")]), "pfc_xon");
+    assert_eq!(refused("dctcp", &[("pfc_headroom", "10KB")]), "pfc_headroom");
+    assert_eq!(refused("dcqcn", &[("queues", "9"), ("discipline", "sp")]), "queues");
+    assert_eq!(refused("hpcc", &[("hpcc_target", "0")]), "hpcc_target");
+    assert_eq!(refused("hpcc", &[("load_balancing", "spray")]), "load_balancing");
+    assert_eq!(refused("swift", &[("swift_range_from", "200")]), "swift_range_from");
+    assert_eq!(refused("ndp", &[("header", "0B")]), "header");
+}
