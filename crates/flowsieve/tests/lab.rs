@@ -596,6 +596,7 @@ fn lab_run__refuses_what_the_kernel_cannot_do() {
         ("rto_min = \"10ms\"", "rto_min = \"10ms\"\nwindow_growth = 4", "no `window_growth`, or transport = \"dctcp\""),
         ("nic = \"scheme\"", "nic = \"scheme\"\nnic_order = \"tag\"", "\"turns\" or \"tag, then age\""),
         ("nic = \"scheme\"", "nic = \"scheme\"\nnic_backlog = \"3KB\"", "no `nic_backlog`"),
+        ("nic = \"scheme\"", "nic = \"scheme\"\npfc = true", "switches that pause, cut or write into packets"),
     ];
     for (given, wrong, expected) in cases {
         let text = SECOND.replace(given, wrong);

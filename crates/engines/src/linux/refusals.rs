@@ -60,6 +60,9 @@ pub(super) fn sender(point: &Point, setup: &Setup, sends: bool) -> Result<Sender
     if scheme.classes.iter().any(|class| class.inference > Time::ZERO) {
         return Err(refused(point, "has hosts that take time to predict, which the lab does not have"));
     }
+    if !scheme.on_hop.is_empty() {
+        return Err(refused(point, "has switches that pause, cut or write into packets, which the lab's do not"));
+    }
     if !matches!(scheme.nic, Nic::Scheme) {
         let problem = "hosts' ports push back, which the kernel's TCP does not hear";
         return Err(scope_error(&scope, "nic", problem).expected("nic = \"scheme\" in [network]").into());
