@@ -118,9 +118,9 @@ impl CongestionControl for Dcqcn {
         while self.alpha_at.min(self.raise_at) <= now {
             if self.alpha_at <= self.raise_at {
                 self.alpha *= 1.0 - self.rules.gain;
-                self.alpha_at = self.alpha_at + self.rules.alpha_every;
+                self.alpha_at += self.rules.alpha_every;
             } else {
-                self.raise_at = self.raise_at + self.rules.raise_every;
+                self.raise_at += self.rules.raise_every;
                 self.by_timer += 1;
                 self.raise();
             }
