@@ -54,6 +54,8 @@ fn built(scheme: &str, other: &[(&str, &str)]) -> Option<(Fabric, Scheme)> {
         settings = settings.with(None, name, value);
     }
     let scheme = bare::scheme(scheme, &settings, &Facts::uniform(200_000, 0.8)).ok()?;
+    // Vectors are of ports. What switches do beyond queueing, such as cutting what a port turns away, is not in them.
+    let scheme = Scheme { on_hop: Vec::new(), ..scheme };
     Some((Fabric::from_settings(&settings).expect("a fabric"), scheme))
 }
 

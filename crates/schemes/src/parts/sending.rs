@@ -240,27 +240,7 @@ pub(super) fn transport(
         TransportName::Swift => controls::swift(context)?,
         TransportName::Dcqcn => controls::dcqcn(context)?,
     };
-    let initial_window = match name.begins_at_line_rate() {
-        true => {
-            let most = scope.optional(&MAX_WINDOW)?.unwrap_or(65_536);
-            Reference::read(context)?.bdp_bytes().div_ceil(scope.read(&MTU)?).clamp(1, most)
-        }
-        false => scope.read(&INITIAL_WINDOW)?,
-    };
-    let max_window = match name.begins_at_line_rate() {
-        // What limits these is their pace. If not given, it is not part of the configuration.
-        true => scope.optional(&MAX_WINDOW)?.unwrap_or(65_536),
-        false => {
-            let largest = match scope.usual(&MAX_WINDOW)? {
-                Some(own) => own,
-                None if silent.fits_buffer && !scope.is_given(&MAX_WINDOW) => {
-                    (port::buffer(scope)? / scope.read(&MTU)?).saturating_sub(1)
-                }
-                None => 4_096,
-            };
-            scope.given_or(&MAX_WINDOW, largest.max(initial_window))?
-        }
-    };
+    let (initial_window, max_window) = windows(context, name, silent.fits_buffer)?;
     if max_window < initial_window {
         return Err(scope.invalid(&MAX_WINDOW, format!("at least `initial_window`, {initial_window} packets")));
     }
@@ -302,6 +282,26 @@ pub(super) fn transport(
         congestion,
     };
     Ok(TransportSpec::Tcp(Arc::new(TcpRules { params, connections, handshake, header, order: NicOrder::Turns })))
+}
+
+/// Reads the first and the largest window, in packets. Flows that begin at line rate have what the line holds in a base round trip;
+/// what limits these is their pace. `fits_buffer`: unless it is given, the largest is a packet less than a port's buffer.
+fn windows(context: &Context<'_>, name: TransportName, fits_buffer: bool) -> Result<(u64, u64), SettingsError> {
+    let scope = &context.scope;
+    if name.begins_at_line_rate() {
+        // If not given, it is not part of the configuration.
+        let most = scope.optional(&MAX_WINDOW)?.unwrap_or(65_536);
+        return Ok((Reference::read(context)?.bdp_bytes().div_ceil(scope.read(&MTU)?).clamp(1, most), most));
+    }
+    let initial_window = scope.read(&INITIAL_WINDOW)?;
+    let largest = match scope.usual(&MAX_WINDOW)? {
+        Some(own) => own,
+        None if fits_buffer && !scope.is_given(&MAX_WINDOW) => {
+            (port::buffer(scope)? / scope.read(&MTU)?).saturating_sub(1)
+        }
+        None => 4_096,
+    };
+    Ok((initial_window, scope.given_or(&MAX_WINDOW, largest.max(initial_window))?))
 }
 
 /// Reads the smallest window that marks leave; `two`: not given, it is 2, and otherwise 1.
