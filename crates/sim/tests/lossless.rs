@@ -1,5 +1,5 @@
 //! HPCC, Swift and DCQCN at the fixed points of their laws, and lossless fabrics from settings. A full packet of 1,500 bytes takes
-//! 1.2 us at 10 Gbit/s; lines of 10 us make a base round trip of 42.8 us on one switch, and the line holds 53.5 KB in it.
+//! 1.2 us at 10 Gbit/s; lines of 10 us make a base round trip of 42.464 us on one switch, and the line holds 53.1 KB in it.
 
 use crate::by_hand::{Trial, fcts, flow, rack, scheme, sent};
 use flowsieve_record::PointResult;
@@ -83,7 +83,7 @@ fn hpcc__keeps_the_line_at_eta() {
         let carried = share(&trial, &all, (8_000 * US, 20_000 * US));
         let waits: Vec<f64> = (0..flows).flat_map(|flow| middle(&waits(&trial, &all, flow))).collect();
         let mean = waits.iter().sum::<f64>() / waits.len() as f64;
-        let both = carried * (1.0 + mean / 42.832);
+        let both = carried * (1.0 + mean / 42.464);
         let between = carried - 0.001 < by_hand && by_hand < both + 0.001;
         assert!(between && carried > 0.935, "{flows} flows: {carried} and {mean} us, by hand {by_hand}");
         assert!(mean < 2.4, "{flows} flows wait {mean} us, two packets");
@@ -132,7 +132,7 @@ fn swift__keeps_the_delay_at_its_target() {
             let round_trip = window * f64::from(flows) * 1.2;
             if round_trip < target(window) { low = window } else { high = window }
         }
-        let by_hand = target(low) - 42.432; // without what a packet and its ACK take alone
+        let by_hand = target(low) - 42.464; // without what a packet and its ACK take alone
         let late = middle(&waits(&trial, &all, 0));
         let mean = late.iter().sum::<f64>() / late.len() as f64;
         assert!((mean - by_hand).abs() < 0.12 * target(low), "{flows} flows wait {mean} us, by hand {by_hand}");
@@ -284,4 +284,18 @@ fn hpcc__refuses_paths_of_more_switches_than_stamps() {
     assert!(error.contains("a path has 8 switches"), "{error}");
     let context = Context { scope: settings.scheme("swift"), workload: &In(fabric) };
     assert!(registry::find("swift").unwrap().scheme(&context).is_ok());
+}
+
+/// A base round trip that the fabric's is longer than, and a target that no delay meets, would hold flows at their least window.
+#[test]
+fn hpcc_and_swift__refuse_what_no_round_trip_meets() {
+    let settings = long_lines(3);
+    let fabric = || Fabric::from_settings(&settings).expect("a fabric");
+    let error = refused("hpcc", &settings.clone().with(None, "hpcc_round_trip", "42us"), fabric());
+    assert!(error.contains("at least 42.464us"), "{error}");
+    trial("hpcc", &settings.clone().with(None, "hpcc_round_trip", "43us"));
+    let swift = |target: &str| settings.clone().with(None, "swift_target", target).with(None, "swift_hop", "2us");
+    let error = refused("swift", &swift("40us"), fabric());
+    assert!(error.contains("at least 40.464us"), "{error}");
+    trial("swift", &swift("41us"));
 }

@@ -64,6 +64,12 @@ impl Timer {
     /// No timer.
     pub const NEVER: Timer = Timer { at: Time::NEVER, order: u64::MAX };
 
+    /// Returns a timer of the host itself. It comes after all alarms of its instant, since what they send may take the NIC's room;
+    /// of several the one with the larger `rank` is last.
+    pub(crate) fn of_host(at: Time, rank: u64) -> Timer {
+        if at == Time::NEVER { Timer::NEVER } else { Timer { at, order: u64::MAX - 4 + rank } }
+    }
+
     /// Returns the order of the timer of a flow's sender.
     pub fn sender(flow: u32) -> u64 {
         flow.into()

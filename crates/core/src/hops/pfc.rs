@@ -31,7 +31,7 @@ pub struct Pfc {
 /// How many bytes of an ingress and priority may wait before its sender is paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threshold {
-    /// So many.
+    /// The same, whatever else waits.
     Bytes {
         /// A pause is sent when more bytes than this wait.
         xoff: u64,
@@ -52,7 +52,7 @@ pub enum Threshold {
 /// The headroom of an ingress and priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Headroom {
-    /// So many bytes.
+    /// This many bytes at each.
     Bytes(u64),
     /// By the port's line, for full packets of this many bytes, with what they take on the line beside their length: the packet that
     /// passes the threshold, that on the line back, before which no pause can go, the pause, the line both ways, and the packet

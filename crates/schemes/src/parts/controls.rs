@@ -11,6 +11,7 @@ use super::TransportName;
 use crate::entry::Context;
 use crate::parameters::{Reference, header, segment, wire_overhead};
 use flowsieve_settings::declare;
+use flowsieve_settings::units::format_time;
 use flowsieve_settings::{MAX_TIME_PS, Scope, Section, Setting, SettingsError};
 
 /// What a control reads of what switches write.
@@ -151,6 +152,14 @@ declare! {
 pub(super) fn hpcc(context: &Context<'_>) -> Result<CongestionSpec, SettingsError> {
     let (scope, reference) = (&context.scope, Reference::read(context)?);
     let base_round_trip = Time(scope.read_or(&HPCC_ROUND_TRIP, reference.round_trip.0)?);
+    // Without a fabric the reference is another network's.
+    if context.workload.fabric().is_some() && base_round_trip < reference.round_trip {
+        let least = format_time(reference.round_trip.0);
+        return Err(scope.invalid(
+            &HPCC_ROUND_TRIP,
+            format!("at least {least}, the largest base round trip: windows hold no more"),
+        ));
+    }
     let target = scope.read(&HPCC_TARGET)?;
     let most = Reference { round_trip: base_round_trip, ..reference }.bdp_bytes() as f64;
     let rules = HpccRules {
@@ -172,9 +181,21 @@ pub(super) fn swift(context: &Context<'_>) -> Result<CongestionSpec, SettingsErr
     if from >= to {
         return Err(scope.invalid(&SWIFT_RANGE_FROM, format!("less than `swift_range_to`, {to}")));
     }
+    let per_hop = scope.read_or(&SWIFT_HOP, times(base_target, 1.0 / 6.55).0)?;
+    if let Some(fabric) = context.workload.fabric() {
+        let switches = fabric.reaches().iter().map(|reach| u64::from(reach.links).saturating_sub(1)).max().unwrap_or(0);
+        let round_trip = Reference::read(context)?.round_trip.0;
+        if base_target.saturating_add(per_hop.saturating_mul(switches)) < round_trip {
+            let least = format_time(round_trip.saturating_sub(per_hop.saturating_mul(switches)));
+            let expected = format!(
+                "at least {least}, so that over {switches} switches the target is a base round trip: no delay is less"
+            );
+            return Err(scope.invalid(&SWIFT_TARGET, expected));
+        }
+    }
     let rules = SwiftRules {
         base_target: Time(base_target),
-        per_hop: Time(scope.read_or(&SWIFT_HOP, times(base_target, 1.0 / 6.55).0)?),
+        per_hop: Time(per_hop),
         range: Time(scope.read_or(&SWIFT_RANGE, times(base_target, 5.0).0.min(MAX_TIME_PS))?),
         range_windows: (from, to),
         additive: scope.read(&SWIFT_ADDITIVE)?,

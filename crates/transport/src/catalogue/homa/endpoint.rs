@@ -235,7 +235,7 @@ impl Endpoint for HomaEndpoint {
         if first.at > now {
             return Effects::NONE;
         }
-        if first == ROOM.at(self.room_at) {
+        if first == Timer::of_host(self.room_at, 3) {
             self.room_at = Time::NEVER;
         } else if first == self.senders.alarm() {
             self.on_senders_alarm(now, tagger, out);
@@ -246,7 +246,7 @@ impl Endpoint for HomaEndpoint {
     }
 
     fn next_timer(&mut self) -> Timer {
-        ROOM.at(self.room_at).min(self.senders.alarm()).min(self.receivers.alarm())
+        Timer::of_host(self.room_at, 3).min(self.senders.alarm()).min(self.receivers.alarm())
     }
 
     fn turns(&self) -> u32 {
@@ -311,16 +311,5 @@ impl Endpoint for HomaEndpoint {
             Some(Header::Ask) => Said::Probe,
             _ => Said::Own,
         }
-    }
-}
-
-/// The timer of the NIC's room. Alarms of its instant come first, since a question may take the room.
-struct Room;
-
-const ROOM: Room = Room;
-
-impl Room {
-    fn at(&self, at: Time) -> Timer {
-        if at == Time::NEVER { Timer::NEVER } else { Timer { at, order: u64::MAX - 1 } }
     }
 }

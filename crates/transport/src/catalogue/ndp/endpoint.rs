@@ -176,7 +176,7 @@ impl Endpoint for NdpEndpoint {
         if first.at > now {
             return Effects::NONE;
         }
-        if first == ROOM.at(self.room_at) {
+        if first == Timer::of_host(self.room_at, 3) {
             self.room_at = Time::NEVER;
         } else if first == self.senders.alarm() {
             self.on_alarm(now, tagger, out);
@@ -187,7 +187,7 @@ impl Endpoint for NdpEndpoint {
     }
 
     fn next_timer(&mut self) -> Timer {
-        ROOM.at(self.room_at).min(self.senders.alarm()).min(PULL.at(self.pulls.next_at()))
+        Timer::of_host(self.room_at, 3).min(self.senders.alarm()).min(Timer::of_host(self.pulls.next_at(), 2))
     }
 
     fn turns(&self) -> u32 {
@@ -247,17 +247,5 @@ impl Endpoint for NdpEndpoint {
             Some(Header::Ask(_)) => Said::Probe,
             _ => Said::Own,
         }
-    }
-}
-
-/// A host's own timer, by its order among others of its instant: after alarms, since what they send may take the NIC's room.
-struct Own(u64);
-
-const PULL: Own = Own(u64::MAX - 2);
-const ROOM: Own = Own(u64::MAX - 1);
-
-impl Own {
-    fn at(&self, at: Time) -> Timer {
-        if at == Time::NEVER { Timer::NEVER } else { Timer { at, order: self.0 } }
     }
 }
