@@ -37,7 +37,7 @@ struct Pipe {
 }
 
 fn ack_rule(params: &TcpParams) -> AckRule {
-    AckRule { every: params.ack_every, quick: params.quick_acks, delay: params.delayed_ack, span: params.span() }
+    AckRule { every: params.ack_every, quick: params.quick_acks, delay: params.delayed_ack, span: params.kept() }
 }
 
 fn receiver(params: &TcpParams) -> Receiver {

@@ -9,6 +9,10 @@ fn dctcp() -> TcpParams {
     TcpParams { congestion: CongestionSpec::Dctcp(DctcpRules { gain: 1.0 / 16.0, initial_alpha: 0.0 }), ..rfc() }
 }
 
+fn go_back() -> TcpParams {
+    TcpParams { loss_detection: LossDetection::GoBack, ..rfc() }
+}
+
 const MARKED_AND_LOST: &str = "
         0   push 100          > 0-9
         100 < ack 1 marked
@@ -63,6 +67,27 @@ traces! {
         0   push 100          > 0-9
         100 < ack 0 sack 3-3  > r0", "
         101 < ack 0 sack 3-9  > r1-2 10-11"];
+
+    // The receiver kept nothing after 2 and asks for it with each packet that it drops: the sender goes back once. 3 is lost
+    // again, and the receiver asks for 3 once 2 has come.
+    go_back__once_for_each_segment_that_is_missing: go_back(), "
+        0   push 100   > 0-9
+        100 < ack 2    > 10-13  = cwnd 12
+        101 < ack 2    > r2-7   = cwnd 6
+        102 < ack 2
+        200 < ack 3    > r8
+        201 < ack 3    > r3-8
+        202 < ack 3";
+
+    // A duplicate says nothing: it was sent again although it had arrived.
+    go_back__the_timer_finds_what_is_lost_again: go_back(), "
+        0     push 3       > 0-2
+        100   < ack 1
+        101   < ack 1      > r1-2
+        10101 timer        > r1    = cwnd 1
+        10150 < ack 1 dup
+        10200 < ack 2      > r2
+        10300 < ack 3      = done 3";
 
     // With ECMP: from the edge, nothing could be sent beyond half a window after the hole.
     ns2__fast_recovery_is_of_the_pipe: TcpParams { loss_detection: LossDetection::DupAck(3), ..ns2() }, "

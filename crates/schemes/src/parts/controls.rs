@@ -2,10 +2,10 @@
 //! times follow its largest base round trip, so that a control keeps its proportions in another fabric.
 
 use flowsieve_core::Time;
-use flowsieve_transport::tcp::CongestionSpec;
 use flowsieve_transport::tcp::congestion::dcqcn::DcqcnRules;
 use flowsieve_transport::tcp::congestion::hpcc::HpccRules;
 use flowsieve_transport::tcp::congestion::swift::SwiftRules;
+use flowsieve_transport::tcp::{Coalescing, CongestionSpec};
 
 use super::TransportName;
 use crate::entry::Context;
@@ -49,6 +49,14 @@ impl TransportName {
     pub(super) fn begins_at_line_rate(self) -> bool {
         matches!(self, TransportName::Hpcc | TransportName::Dcqcn)
     }
+}
+
+/// Of what notifications coalesce.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum NotifyBy {
+    Connection,
+    Host,
+    Port,
 }
 
 declare! {
@@ -120,9 +128,16 @@ declare! {
     )
     .with_default(Time::from_us(55).0);
     static DCQCN_NOTIFY: Setting<u64> = Setting::time(
-        Section::Transport, "dcqcn_notify", 0, MAX_TIME_PS, "DCQCN: least time between two CNPs of a connection",
+        Section::Transport, "dcqcn_notify", 0, MAX_TIME_PS, "DCQCN: least time between two CNPs",
     )
     .with_default(Time::from_us(50).0);
+    static DCQCN_NOTIFY_BY: Setting<NotifyBy> = Setting::choice(
+        Section::Transport,
+        "dcqcn_notify_by",
+        &[("connection", NotifyBy::Connection), ("host", NotifyBy::Host), ("port", NotifyBy::Port)],
+        "DCQCN: of what a receiver sends one CNP in `dcqcn_notify`: of a connection, of a sending host, or of all that its port receives",
+    )
+    .with_default(NotifyBy::Connection);
     static DCQCN_TIMER: Setting<u64> = Setting::time(
         Section::Transport, "dcqcn_timer", 1_000, MAX_TIME_PS, "DCQCN: T, the timer of increases",
     )
@@ -230,4 +245,11 @@ pub(super) fn dcqcn(context: &Context<'_>) -> Result<CongestionSpec, SettingsErr
         least: line * scope.read(&DCQCN_LEAST)?,
     };
     Ok(rules.spec())
+}
+
+/// Reads how receivers coalesce notifications. Those of a connection coalesce at its sender, to the same effect.
+pub(super) fn coalescing(scope: &Scope<'_>) -> Result<Option<Coalescing>, SettingsError> {
+    let by = scope.read(&DCQCN_NOTIFY_BY)?;
+    let every = Time(scope.read(&DCQCN_NOTIFY)?);
+    Ok((by != NotifyBy::Connection).then(|| Coalescing { every, by_host: by == NotifyBy::Host }))
 }

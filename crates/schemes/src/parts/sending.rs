@@ -60,6 +60,7 @@ enum DetectionName {
     DupAck,
     Rack,
     RackTlp,
+    GoBack,
     /// By load balancing.
     Auto,
 }
@@ -142,10 +143,12 @@ declare! {
             ("dupack", DetectionName::DupAck),
             ("rack", DetectionName::Rack),
             ("rack-tlp", DetectionName::RackTlp),
+            ("go-back", DetectionName::GoBack),
             ("auto", DetectionName::Auto),
         ],
         "how losses are found without timeouts: by duplicate ACKs; by times, for networks that reorder (RACK); by times and \
-        by probes of the tail (all of RFC 8985); or as load balancing requires",
+        by probes of the tail (all of RFC 8985); by a receiver that keeps nothing out of order (go-back-N, as DCQCN's); or as \
+        load balancing requires",
     )
     .with_default(DetectionName::Auto);
     static REORDERING: Setting<ReorderingName> = Setting::choice(
@@ -247,7 +250,7 @@ pub(super) fn transport(
     let ecn = scope.read_or(&ECN, name.reads_marks())?;
     let min_window = min_window(scope, ecn && silent.keeps_two, max_window)?;
     let growth = growth(scope, &congestion)?;
-    let loss_detection = loss_detection(scope, silent.losses, sprayed)?;
+    let loss_detection = loss_detection(scope, name, silent.losses, sprayed)?;
     let rto_min = Time(scope.read(&RTO_MIN)?);
     let rto_name = scope.read(&RTO)?;
     let constant = rto_name == RtoName::Constant;
@@ -281,7 +284,9 @@ pub(super) fn transport(
         probe_after: Some(probe_after).filter(|timeouts| *timeouts > 0),
         congestion,
     };
-    Ok(TransportSpec::Tcp(Arc::new(TcpRules { params, connections, handshake, header, order: NicOrder::Turns })))
+    let coalescing = if name == TransportName::Dcqcn { controls::coalescing(scope)? } else { None };
+    let order = NicOrder::Turns;
+    Ok(TransportSpec::Tcp(Arc::new(TcpRules { params, connections, handshake, header, coalescing, order })))
 }
 
 /// Reads the first and the largest window, in packets. Flows that begin at line rate have what the line holds in a base round trip;
@@ -376,7 +381,12 @@ fn no_gaps(scope: &Scope<'_>) -> Result<(), SettingsError> {
     Ok(())
 }
 
-fn loss_detection(scope: &Scope<'_>, auto: Losses, sprayed: bool) -> Result<LossDetection, SettingsError> {
+fn loss_detection(
+    scope: &Scope<'_>,
+    transport: TransportName,
+    auto: Losses,
+    sprayed: bool,
+) -> Result<LossDetection, SettingsError> {
     if reordering(scope)? == ReorderingName::ByPriority {
         if sprayed {
             let key: &Key = if scope.is_given(&REORDERING) { &REORDERING } else { &super::LOAD_BALANCING };
@@ -392,7 +402,17 @@ fn loss_detection(scope: &Scope<'_>, auto: Losses, sprayed: bool) -> Result<Loss
         return Ok(LossDetection::ByPriority(scope.optional(&GAPS)?.unwrap_or(Gaps::First)));
     }
     no_gaps(scope)?;
-    Ok(match (scope.read(&LOSS_DETECTION)?, auto, sprayed) {
+    let name = match scope.read(&LOSS_DETECTION)? {
+        // As their papers' network cards do.
+        DetectionName::Auto if transport.begins_at_line_rate() && !sprayed => DetectionName::GoBack,
+        name => name,
+    };
+    Ok(match (name, auto, sprayed) {
+        (DetectionName::GoBack, _, true) => {
+            let expected = "one that keeps what is out of order if a flow takes several paths: \"rack\"";
+            return Err(scope.invalid(&LOSS_DETECTION, expected));
+        }
+        (DetectionName::GoBack, _, false) => LossDetection::GoBack,
         (DetectionName::Off, ..) | (DetectionName::Auto, Losses::ByTimeouts, true) => LossDetection::Off,
         (DetectionName::RackTlp, ..) | (DetectionName::Auto, Losses::ByProbes, _) => LossDetection::RackTlp,
         (DetectionName::Rack, ..) | (DetectionName::Auto, Losses::ByTimes, true) => LossDetection::Rack,

@@ -109,7 +109,14 @@ pub(crate) fn ordered(
     (connections, handshake): (Connections, Handshake),
     order: NicOrder,
 ) -> TransportSpec {
-    TransportSpec::Tcp(Arc::new(TcpRules { params, connections, handshake, header: HEADER_BYTES, order }))
+    TransportSpec::Tcp(Arc::new(TcpRules {
+        params,
+        connections,
+        handshake,
+        header: HEADER_BYTES,
+        coalescing: None,
+        order,
+    }))
 }
 
 pub(crate) struct Host {

@@ -315,7 +315,7 @@ impl Path {
             every: self.params.ack_every,
             quick: self.params.quick_acks,
             delay: self.params.delayed_ack,
-            span: self.params.span(),
+            span: self.params.kept(),
         };
         let data = Arrival { seq, message, last, retransmission, marked: false, priority, stamp };
         let reaction = self.receiver.on_data(self.now, &data, rule);

@@ -86,6 +86,7 @@ pub(crate) fn params() -> impl Strategy<Value = TcpParams> {
         (1u32..5).prop_map(LossDetection::DupAck),
         Just(LossDetection::Rack),
         Just(LossDetection::RackTlp),
+        Just(LossDetection::GoBack),
         Just(LossDetection::ByPriority(Gaps::First)),
         Just(LossDetection::ByPriority(Gaps::Every))
     ];

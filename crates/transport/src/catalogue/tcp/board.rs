@@ -94,6 +94,21 @@ impl Board {
         self.ring.for_each_word(self.una, nxt, |word, mask| word[LOST] |= mask & !word[SACKED]);
     }
 
+    /// Marks everything in flight as lost unless the oldest segment has been judged; returns the range in which it did.
+    pub(crate) fn lose_from_edge(&mut self, nxt: u32) -> Range<u32> {
+        if self.una < self.judged || self.una == nxt {
+            return 0..0;
+        }
+        self.lose_all(nxt);
+        self.judged = self.una + 1;
+        self.una..nxt
+    }
+
+    /// Lets ACKs judge the outstanding segments again.
+    pub(crate) fn judge_again(&mut self) {
+        self.judged = self.una;
+    }
+
     /// Counts every lost segment as in flight again: the timeout was spurious. ACKs may judge them anew.
     pub(crate) fn lose_none(&mut self) {
         self.ring.for_each_word(self.una, self.end, |word, mask| word[LOST] &= !mask);

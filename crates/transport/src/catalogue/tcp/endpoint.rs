@@ -11,6 +11,7 @@ use crate::endpoint::{BaseRoundTrips, Effects, Observed, Out, Timer, Turn};
 use crate::packet::{Packet, Said};
 use crate::tcp::alarms::{Alarm, Alarms};
 use crate::tcp::header::{AckHeader, Beside, DataHeader, Header, stamp};
+use crate::tcp::notifications::Notifications;
 use crate::tcp::receiver::{AckRule, Arrival, Reply};
 use crate::tcp::receivers::Receivers;
 use crate::tcp::rules::{Connections, TcpRules};
@@ -34,12 +35,15 @@ pub struct TcpEndpoint {
     events: VecDeque<FlowEvent>,
     /// Present if connections are warm.
     round_trips: Option<Box<BaseRoundTrips>>,
+    /// Present if not all marks are echoed.
+    notifications: Option<Box<Notifications>>,
 }
 
 impl TcpEndpoint {
     /// Builds the endpoint of a host. Data waits for its turn if the host pauses. Warm connections need `round_trips`.
     pub(super) fn new(rules: Arc<TcpRules>, pauses: bool, round_trips: Option<Box<BaseRoundTrips>>) -> TcpEndpoint {
         let senders = Senders::new(rules.order);
+        let notifications = rules.coalescing.map(|rule| Box::new(Notifications::new(rule)));
         TcpEndpoint {
             acks: rules.acks(),
             receivers: Receivers::new(rules.params.gaps()),
@@ -47,6 +51,7 @@ impl TcpEndpoint {
             in_turn: pauses,
             senders,
             alarms: Alarms::new(),
+            notifications,
             events: VecDeque::new(),
             lined_up: NONE,
             round_trips,
@@ -89,7 +94,9 @@ impl TcpEndpoint {
             self.on_ack(now, tagger, out, packet.flow, beside, header)
         } else if let Some(header) = DataHeader::read(packet) {
             let slot = self.receivers.slot_for(now, (packet.flow, packet.peer), beside);
-            self.on_data(now, tagger, out, slot, header, (packet.ecn == Ecn::Marked, packet.tag, beside.stamp))
+            let marked = packet.ecn == Ecn::Marked
+                && self.notifications.as_mut().is_none_or(|coalesced| coalesced.passes(now, packet.peer));
+            self.on_data(now, tagger, out, slot, header, (marked, packet.tag, beside.stamp))
         } else {
             self.on_other(now, tagger, out, packet.code, (packet.flow, packet.peer), beside)
         }

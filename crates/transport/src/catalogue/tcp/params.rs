@@ -75,6 +75,11 @@ impl TcpParams {
         self.max_window.max(1).saturating_mul(2)
     }
 
+    /// Returns how many segments from the oldest missing one on a receiver keeps.
+    pub fn kept(&self) -> u32 {
+        if self.loss_detection == LossDetection::GoBack { 1 } else { self.span() }
+    }
+
     /// Returns the most segments between the oldest that is not acknowledged and the next new one.
     #[inline]
     pub(crate) fn room(&self) -> u32 {
@@ -84,7 +89,7 @@ impl TcpParams {
     /// Returns whether an ACK that only acknowledges selectively is a delivery like any other, and not a sign of loss.
     #[inline]
     pub(crate) fn expects_reordering(&self) -> bool {
-        !matches!(self.loss_detection, LossDetection::DupAck(_) | LossDetection::RackTlp)
+        !matches!(self.loss_detection, LossDetection::DupAck(_) | LossDetection::RackTlp | LossDetection::GoBack)
     }
 
     /// Returns the initial window in use: at least one segment, at most the largest window.
@@ -130,7 +135,7 @@ impl TcpParams {
     pub(crate) fn gaps(&self) -> Option<Gaps> {
         match self.loss_detection {
             LossDetection::ByPriority(gaps) => Some(gaps),
-            LossDetection::Off | LossDetection::DupAck(_) | LossDetection::Rack | LossDetection::RackTlp => None,
+            _ => None,
         }
     }
 
@@ -190,6 +195,10 @@ pub enum LossDetection {
     /// By time, and by probes where nothing is sent that could show a loss (RFC 8985, §6 and §7). Until a connection has
     /// seen reordering, three segments that arrived after one are enough to take that one for lost.
     RackTlp,
+    /// By the receiver, which keeps nothing out of order and asks once for the segment that it misses: the sender sends that
+    /// and all after it again (go-back-N). What RoCE's first network cards do, for lossless networks that keep the order. A
+    /// segment that is lost again is found by the timer.
+    GoBack,
     /// By the receiver, which compares the priorities on both sides of a gap (QCLIMB, NSDI 2024, §3.2), for flows that
     /// climb to higher priorities on one path. With equal priorities, the missing segments are lost. A loss where a
     /// priority ends is left to the timer.

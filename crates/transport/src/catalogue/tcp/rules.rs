@@ -7,6 +7,7 @@ use crate::constants::Constants;
 use crate::endpoint::{BaseRoundTrips, TransportFacts, TransportRules};
 use crate::tcp::endpoint::TcpEndpoint;
 use crate::tcp::line::NicOrder;
+use crate::tcp::notifications::Coalescing;
 use crate::tcp::params::TcpParams;
 use crate::tcp::receiver::AckRule;
 
@@ -46,6 +47,8 @@ pub struct TcpRules {
     pub handshake: Handshake,
     /// Bytes of a packet's headers.
     pub header: u16,
+    /// Which marks receivers echo; `None`: all.
+    pub coalescing: Option<Coalescing>,
     /// Which connection a host serves next whose port pushes back.
     pub order: NicOrder,
 }
@@ -82,6 +85,6 @@ impl TcpRules {
     /// Returns how receivers acknowledge.
     pub(super) fn acks(&self) -> AckRule {
         let TcpParams { ack_every, quick_acks, delayed_ack, .. } = self.params;
-        AckRule { every: ack_every, quick: quick_acks, delay: delayed_ack, span: self.params.span() }
+        AckRule { every: ack_every, quick: quick_acks, delay: delayed_ack, span: self.params.kept() }
     }
 }

@@ -147,7 +147,7 @@ impl TcpSender {
             rack: match params.loss_detection {
                 LossDetection::Rack => Some(Box::new(Rack::new(false, params.undo))),
                 LossDetection::RackTlp => Some(Box::new(Rack::new(true, params.undo))),
-                LossDetection::Off | LossDetection::DupAck(_) | LossDetection::ByPriority(_) => None,
+                _ => None,
             },
             asked: None,
             falling: None,
@@ -344,6 +344,11 @@ impl TcpSender {
                 }
                 self.mark_late(now, params);
             }
+            LossDetection::GoBack => {
+                if !advanced && !ack.duplicate && ack.cumulative == self.board.una {
+                    self.go_back(now, params);
+                }
+            }
             LossDetection::ByPriority(_) => {
                 if ack.gap == GapReport::Retransmit {
                     self.lose_asked(now, ack, params);
@@ -384,6 +389,16 @@ impl TcpSender {
             self.messages.count_found_lost(&self.board, seq..seq + 1);
         }
         self.begin_recovery(now, params);
+    }
+
+    /// Takes everything outstanding for lost, once for each segment that the receiver misses.
+    #[cold]
+    fn go_back(&mut self, now: Time, params: &TcpParams) {
+        let found = self.board.lose_from_edge(self.nxt);
+        if !found.is_empty() {
+            self.messages.count_found_lost(&self.board, found);
+            self.begin_recovery(now, params);
+        }
     }
 
     /// Handles the receiver's report, by priorities, of a loss.
@@ -483,6 +498,9 @@ impl TcpSender {
         self.recovery = Recovery::Timeout(self.nxt);
         self.falling = None;
         self.board.lose_all(self.nxt);
+        if params.loss_detection == LossDetection::GoBack {
+            self.board.judge_again();
+        }
         if let Some(rack) = &mut self.rack {
             let spared = rack.on_timeout(now, self.board.una);
             // They still fill the window of one, which has to let the oldest go.

@@ -1,9 +1,9 @@
 //! DCQCN (Zhu et al., SIGCOMM 2015): a rate that congestion notifications (CNPs) cut, and that a timer and a counter of bytes
 //! raise again.
 //!
-//! The notification point is at the sender here: an ACK that echoes a mark is a CNP, unless one came less than
-//! [`DcqcnRules::notify_every`] ago. So CNPs coalesce by connection, as by queue pair; NICs that coalesce them by address or by port are
-//! not modelled. There is no window: what limits a sender is its rate, and the lossless fabric below it.
+//! An ACK that echoes a mark is a CNP, unless one came less than [`DcqcnRules::notify_every`] ago. So CNPs coalesce by connection, as
+//! by queue pair; cards that coalesce them by address or by port echo fewer marks
+//! ([`Coalescing`](crate::tcp::Coalescing)). There is no window: what limits a sender is its rate, and the lossless fabric below it.
 
 use std::num::NonZeroU64;
 
