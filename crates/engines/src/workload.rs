@@ -368,7 +368,9 @@ impl Workload {
                 let coflows = matches!(drawn.traffic.pattern, Pattern::Incast { .. });
                 Extras { deadlines, classes, coflows, ..recorded.unwrap_or_default() }
             }
-            Origin::Collective(_) => Extras { coflows: true, ..Extras::default() },
+            Origin::Collective(_) => {
+                Extras { coflows: true, classes: self.highest_class().is_some(), ..Extras::default() }
+            }
             Origin::Listed(list) => {
                 Extras { classes: list.extras.classes || self.classes.is_some(), ..list.extras.clone() }
             }
@@ -404,6 +406,7 @@ impl Workload {
     pub fn highest_class(&self) -> Option<(u8, Error)> {
         match &self.origin {
             Origin::Several(several) => several.highest_class(),
+            Origin::Collective(collective) => collective.highest_class(),
             _ => {
                 let (class, error) = self.listed()?.highest_class();
                 Some((class, error.into()))

@@ -158,6 +158,7 @@ const CASES: &[Case] = &[
     ("a collective over one host", &[("sizes = \"web-search\"\nflows = 100", "sizes = \"fixed(1MB)\"\npattern = \"all-reduce-ring\"\ncollectives = 2\ngroup_size = 1"), ("load = [0.6, 0.8]\n", "")]),
     ("groups that do not divide the hosts", &[("sizes = \"web-search\"\nflows = 100", "sizes = \"fixed(1MB)\"\npattern = \"all-reduce-ring\"\ncollectives = 2\ngroup_size = 3"), ("load = [0.6, 0.8]\n", "")]),
     ("a load of collectives", &[("sizes = \"web-search\"\nflows = 100", "sizes = \"fixed(1MB)\"\npattern = \"all-reduce-ring\"\ncollectives = 2\ngroup_size = 4"), ("seeds = 2", "seeds = 2\nfct_end = \"arrival\"")]),
+    ("four groups as classes, and two schemes", &[("sizes = \"web-search\"\nflows = 100", "sizes = \"fixed(1MB)\"\npattern = \"all-reduce-ring\"\ncollectives = 2\ngroup_size = 2\ngroup_classes = true"), ("load = [0.6, 0.8]\n", ""), ("[schemes.pias]", "[schemes.pias]\nclasses = [\"dctcp\", \"dctcp\"]"), ("thresholds = \"equal-split\"\n", "")]),
     ("a table of an event", &[("[workload]", "[event]\nat = \"1ms\"\n[workload]")]),
     ("an event at flow level", &[("[workload]", "[[event]]\nat = \"1ms\"\nlink = \"leaf0-spine1\"\ndown = true\n[workload]"), ("seeds = 2", "seeds = 2\nfidelity = \"flow\""), (", \"pias\"]", "]"), ("[schemes.pias]\nthresholds = \"equal-split\"\n", ""), ("[network]\nqueues = 8\nbuffer = \"360KB\"\necn_threshold = \"65pkt\"\n", "")]),
     ("an impossible round trip", &[("leaves = 2", "leaves = 2\nrtt = \"1ps\"\nhost_delay = \"20us\"")]),

@@ -52,6 +52,8 @@ pub struct Collectives {
     gap_ps: u64,
     sizes: SizeDistribution,
     seed: u64,
+    /// Whether each group is a class of flows of its own.
+    by_group: bool,
 }
 
 /// Why such collectives are impossible.
@@ -129,7 +131,7 @@ impl Collectives {
         if repeats == 0 {
             return Err(CollectiveError::None);
         }
-        let collectives = Collectives { exchange, hosts, size, repeats, gap_ps, sizes, seed };
+        let collectives = Collectives { exchange, hosts, size, repeats, gap_ps, sizes, seed, by_group: false };
         let each = collectives.steps() * u64::from(size);
         let of_coflow = if exchange == Exchange::Tree { 2 * u64::from(size - 1) } else { each };
         let messages = of_coflow * u64::from(collectives.groups()) * u64::from(repeats);
@@ -137,6 +139,12 @@ impl Collectives {
             return Err(CollectiveError::Many(messages));
         }
         Ok(collectives)
+    }
+
+    /// The same collectives, where the flows of each group, counted from 0, are a class of their own.
+    #[must_use]
+    pub fn with_classes(self) -> Collectives {
+        Collectives { by_group: true, ..self }
     }
 
     /// The same collectives with other sizes.
@@ -374,7 +382,8 @@ impl Collectives {
             Exchange::Tree => drawn(place.coflow),
             Exchange::AllToAllV => drawn(id),
         };
-        Flow { id, start_ps, src, dst, bytes, class: 0, deadline_ps: None, coflow: Some(place.coflow) }
+        let class = if self.by_group { (place.coflow % self.groups()) as u8 } else { 0 };
+        Flow { id, start_ps, src, dst, bytes, class, deadline_ps: None, coflow: Some(place.coflow) }
     }
 }
 

@@ -51,6 +51,16 @@ fn ring__three_hosts_step_by_step() {
 }
 
 #[test]
+fn groups__each_is_a_class_if_that_is_said() {
+    let two = collectives(Exchange::AllToAllV, &[0, 1, 2, 3], 2, 2, 0);
+    let classes = |two: &Collectives| {
+        (0..two.messages()).map(|id| two.message(id, 0)).map(|flow| (flow.src / 2, flow.class)).collect::<Vec<_>>()
+    };
+    assert!(classes(&two).iter().all(|(_, class)| *class == 0));
+    assert!(classes(&two.with_classes()).iter().all(|(group, class)| *group == u32::from(*class)));
+}
+
+#[test]
 fn ring__a_vector_in_chunks_each_as_often() {
     let ring = collectives(Exchange::Ring, &[0, 1, 2, 3, 4], 5, 1, 0);
     let vector: u64 = (0..5).map(|id| ring.message(id, 0).bytes).sum();

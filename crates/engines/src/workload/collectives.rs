@@ -5,7 +5,7 @@ use super::sizes::Reader;
 use super::{CDF, Hosts, SIZES, refuse_window};
 use flowsieve_experiment::Error;
 use flowsieve_settings::declare;
-use flowsieve_settings::{Key, MAX_TIME_PS, Scaled, Scope, Section, Setting, SettingsError};
+use flowsieve_settings::{Key, MAX_TIME_PS, Origin, Scaled, Scope, Section, Setting, SettingsError};
 use flowsieve_workload::{CollectiveError, Collectives, Exchange, Framing, SizeDistribution};
 use std::sync::Arc;
 
@@ -35,6 +35,10 @@ declare! {
     )
     .with_default(Grouping::Neighbours)
     .needs("a `pattern` that is a collective");
+    static GROUP_CLASSES: Setting<bool> = Setting::flag(
+        Section::Workload, "group_classes", "collectives: whether each group, as a job, is a class of traffic of its own",
+    )
+    .needs("a `pattern` that is a collective");
     pub(crate) static COMPUTE_GAP: Setting<u64> = Setting::time(
         Section::Workload, "compute_gap", 0, MAX_TIME_PS,
         "collectives: how long a host computes when it has all of one, before its part of the next",
@@ -51,6 +55,8 @@ pub(super) struct Collective {
     idle_ps: f64,
     /// The gap between two.
     gap_ps: f64,
+    /// Where it is said that each group is a class, if it is.
+    classes: Option<Origin>,
 }
 
 /// Returns the exchange of a pattern that is a collective.
@@ -85,6 +91,12 @@ impl Collective {
             Grouping::Neighbours => (0..count).collect(),
             Grouping::Apart => (0..groups).flat_map(|group| (0..size).map(move |nth| nth * groups + group)).collect(),
         };
+        let classes = scope.optional(&GROUP_CLASSES)?.unwrap_or(false);
+        if classes && groups > 256 {
+            return Err(scope
+                .invalid(&GROUP_CLASSES, format!("false: {groups} groups are more than 256 classes"))
+                .into());
+        }
         // A rest shows in the number of hosts.
         let members = if count.is_multiple_of(size.max(1)) { members } else { (0..count).collect() };
         let gap_ps = scope.read(&COMPUTE_GAP)?;
@@ -99,6 +111,7 @@ impl Collective {
             }
         })?;
         let parts = u64::from(of_seed_0.parts());
+        let of_seed_0 = if classes { of_seed_0.with_classes() } else { of_seed_0 };
         // Less than one vector in a million may be smaller.
         let smallest = of_seed_0.sizes().quantile(1e-6);
         if smallest < parts {
@@ -110,7 +123,15 @@ impl Collective {
         let bits = 8.0 * bytes * of_seed_0.bytes_of_host();
         let gap_ps = gap_ps as f64;
         let idle_ps = bits / hosts.bps.max(1) as f64 * 1e12 + gap_ps;
-        Ok(Some(Collective { of_seed_0, idle_ps, gap_ps }))
+        let classes = classes.then(|| scope.error(&GROUP_CLASSES, "").origin);
+        Ok(Some(Collective { of_seed_0, idle_ps, gap_ps, classes }))
+    }
+
+    /// Returns the highest class of its flows if its groups are classes, and the error if that is not allowed.
+    pub(super) fn highest_class(&self) -> Option<(u8, Error)> {
+        let (class, origin) = (self.of_seed_0.groups() - 1, self.classes.clone()?);
+        let error = SettingsError::new(origin, format!("the last of the groups has class {class}"));
+        Some((class as u8, error.of_key(GROUP_CLASSES.name).into()))
     }
 
     /// Returns how many hosts send to one at once.
