@@ -19,7 +19,7 @@ pub use delays::{Delays, FlowDelay, TimedOut};
 pub use disorder::Disorder;
 pub use measures::{FlowCount, FlowRow};
 pub use packets::{Ends, PacketEvent, PacketKind, PacketRow, TraceSink};
-pub use point::{Deadlines, Drops, Goodput, LinkClass, PeriodicPart, PointResult};
+pub use point::{Deadlines, Drops, Goodput, LinkClass, Paused, PeriodicPart, PointResult};
 pub use quantile_sketch::{QuantileSketch, nearest_rank};
 pub use series::Series;
 pub use steps::{Breakdown, Step, StepRow};

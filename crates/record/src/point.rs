@@ -90,6 +90,29 @@ pub struct LinkClass {
     /// without the packet on the line. Dropped packets count, too. Empty if it is not counted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub found_bytes_by_priority: Vec<QuantileSketch>,
+    /// How long the switches behind these links paused them; `None`: never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused: Option<Paused>,
+}
+
+/// Pauses of links, of one of their queues or of more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Paused {
+    /// Links that were paused.
+    pub links: u32,
+    /// The time of all links together.
+    pub all_ps: u64,
+    /// The time of the one that was paused longest.
+    pub most_ps: u64,
+}
+
+impl Paused {
+    /// Adds another link, or other links.
+    pub fn add(&mut self, other: Paused) {
+        self.links = self.links.saturating_add(other.links);
+        self.all_ps = self.all_ps.saturating_add(other.all_ps);
+        self.most_ps = self.most_ps.max(other.most_ps);
+    }
 }
 
 fn is_zero(ps: &u64) -> bool {

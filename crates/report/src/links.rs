@@ -85,6 +85,9 @@ fn add(sum: &mut LinkClass, link: &LinkClass) {
     for (sum, sketch) in sum.found_bytes_by_priority.iter_mut().zip(&link.found_bytes_by_priority) {
         sum.merge(sketch);
     }
+    if let Some(paused) = link.paused {
+        sum.paused.get_or_insert_default().add(paused);
+    }
     sum.max_backlog_bytes = sum.max_backlog_bytes.max(link.max_backlog_bytes);
 }
 

@@ -93,6 +93,7 @@ fn link(name: &str, links: u32, gbps: u64, load: f64, scheme: usize) -> LinkClas
         packets_by_priority: vec![packets * 9 / 10, packets / 10],
         max_backlog_bytes: 347_000,
         found_bytes_by_priority: Vec::new(),
+        paused: None,
     }
 }
 

@@ -23,6 +23,9 @@ const ENOUGH: f64 = 0.8;
 /// Links that are used for a larger share of the time count as always busy.
 const BUSY: f64 = 0.98;
 
+/// A link that is paused for a larger share of a run is in a storm.
+const STORM: f64 = 0.5;
+
 /// Arrivals that last fewer times the ideal FCT of the longest flow say little of such flows.
 const SPAN: u64 = 3;
 
@@ -254,6 +257,36 @@ fn of_run(run: &Run, causes: &Causes, info: &PointInfo, mut add: impl FnMut(Seve
     }
 }
 
+/// What slows senders down before switches pause them.
+const AGAINST_PAUSES: &str = "give ports more `shared_buffer`, or mark earlier (`ecn_threshold`, or `red_min` and `red_max`), so that senders \
+    slow down before they are paused; `queues` with `pfc_classes` part what is paused from the rest";
+
+/// How long switches paused each class of links, in all runs together: a storm if one was paused for most of a run.
+fn paused<'a>(runs: impl Iterator<Item = &'a PointResult>) -> Vec<(Severity, String)> {
+    let mut classes: BTreeMap<&str, (f64, f64, f64)> = BTreeMap::new();
+    for (run, link) in runs.flat_map(|run| run.links.iter().map(move |link| (run, link))) {
+        let (time, most, all) = classes.entry(&link.name).or_default();
+        *all += run.simulated_ps as f64 * f64::from(link.links);
+        if let Some(paused) = link.paused {
+            *time += paused.all_ps as f64;
+            *most = most.max(paused.most_ps as f64 / run.simulated_ps.max(1) as f64);
+        }
+    }
+    let of_class = |(name, (time, most, all)): (&str, (f64, f64, f64))| {
+        let (mean, most_percent) = (100.0 * time / all.max(1.0), 100.0 * most);
+        let times =
+            format!("{name} links were paused for {mean:.2} % of the time, and one of them for {most_percent:.1} %");
+        match most > STORM {
+            true => (
+                Severity::Careful,
+                format!("a storm of pauses: the {times} of a run, which holds up all that crosses it"),
+            ),
+            false => (Severity::Note, format!("the {times} of a run")),
+        }
+    };
+    classes.into_iter().filter(|(_, (time, ..))| *time > 0.0).map(of_class).collect()
+}
+
 fn of_point(
     manifest: &Manifest,
     (index, point, info, causes): (usize, &PointSummary, &PointInfo, &Causes),
@@ -296,6 +329,10 @@ fn of_point(
     } else if inside && runs().any(|run| used_one_priority(&run.measured)) {
         let text = "flows are larger than the first threshold, but all packets had one priority: nothing was demoted";
         add(Severity::Wrong, text.into(), "compare the packets by priority in the report");
+    }
+    for (severity, text) in paused(runs().map(|run| &run.measured)) {
+        let remedy = if severity == Severity::Note { "" } else { AGAINST_PAUSES };
+        add(severity, text, remedy);
     }
     if let Some(first) = first.filter(|_| !inside) {
         let text = format!("no flow is larger than the first threshold ({first} bytes): all have the highest priority");

@@ -50,6 +50,7 @@ fn result(scheme: &str, load: f64, seed: u64) -> PointResult {
             packets_by_priority: vec![1_000],
             max_backlog_bytes: 90_000,
             found_bytes_by_priority: vec![],
+            paused: None,
         }],
         periodic: vec![PeriodicPart { name: "thresholds".into(), period_ps: 1_000_000_000, ticks: 3 }],
         simulated_ps: 5_000_000_000,

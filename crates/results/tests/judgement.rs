@@ -1,7 +1,7 @@
 //! What follows from a result: comparisons, findings, and the same from sketches.
 
 use crate::made::{Made, made};
-use flowsieve_record::{PointResult, QuantileSketch};
+use flowsieve_record::{Paused, PointResult, QuantileSketch};
 use flowsieve_results::compare::compare;
 use flowsieve_results::measured::Quantity;
 use flowsieve_results::{
@@ -366,6 +366,24 @@ fn doctor__saturated_links_are_one_finding_that_names_the_worst() {
     let busy: Vec<_> = found.iter().filter(|(_, text, _)| text.contains("saturated")).collect();
     assert_eq!(busy.len(), 1, "{found:#?}");
     assert!(busy[0].1.starts_with("the host-down links") && busy[0].2 == [2, 3], "{found:#?}");
+}
+
+/// Host-up links are paused, at one load for most of the time.
+#[test]
+fn doctor__pauses_are_a_note_and_most_of_the_time_a_storm() {
+    let run = |_: &str, load: f64, _: u64, run: &mut PointResult| {
+        let (simulated, storms) = (run.simulated_ps, load > 0.7);
+        if let Some(link) = run.links.iter_mut().find(|link| link.name == "host-up") {
+            let most_ps = if storms { simulated / 5 * 3 } else { simulated / 10 };
+            link.paused = Some(Paused { links: 1, all_ps: most_ps, most_ps });
+        }
+    };
+    let found = all_findings(Made { run, ..Made::default() });
+    let has = |severity: Severity, begins: &str, most: &str| {
+        found.iter().any(|(of, text, ..)| *of == severity && text.starts_with(begins) && text.contains(most))
+    };
+    assert!(has(Severity::Careful, "a storm of pauses: the host-up links", "one of them for 60.0 %"), "{found:#?}");
+    assert!(has(Severity::Note, "the host-up links were paused for 5.00 %", "one of them for 10.0 %"), "{found:#?}");
 }
 
 #[test]

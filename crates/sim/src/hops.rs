@@ -38,12 +38,28 @@ pub(crate) struct Hops {
     pauses: BinaryHeap<Reverse<(Time, u64, u32, u64)>>,
     /// Pauses sent.
     sent: u64,
+    /// By link: since when some queue is paused, and the time of pauses that have ended.
+    paused: BTreeMap<u32, (Option<Time>, Time)>,
 }
 
 impl Hops {
     /// Returns what each switch does.
     pub(crate) fn own(&self) -> impl Iterator<Item = &dyn OnHop> {
         self.own.iter().flatten().map(|own| &**own)
+    }
+
+    /// Returns how long a link has been paused until now; `None`: never.
+    pub(crate) fn paused(&self, link: u32, now: Time) -> Option<Time> {
+        self.paused.get(&link).map(|&(since, before)| before + since.map_or(Time::ZERO, |since| now.since(since)))
+    }
+
+    fn note_pause(&mut self, now: Time, link: u32, held: u64) {
+        let (since, before) = self.paused.entry(link).or_default();
+        match (held, *since) {
+            (0, Some(began)) => (*since, *before) = (None, *before + now.since(began)),
+            (0, None) | (_, Some(_)) => {}
+            (_, None) => *since = Some(now),
+        }
     }
 }
 
@@ -232,7 +248,10 @@ impl<K: Key> Network<K> {
         while let Some(&Reverse((at, _, link, held))) = self.hops.as_ref().and_then(|hops| hops.pauses.peek())
             && at <= now
         {
-            self.hops.as_mut().and_then(|hops| hops.pauses.pop());
+            if let Some(hops) = &mut self.hops {
+                hops.pauses.pop();
+                hops.note_pause(now, link, held);
+            }
             // What was due is on the line; the pause does not stop it.
             self.advance(link, now);
             self.ports[link as usize].held = held;

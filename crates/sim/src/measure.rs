@@ -7,7 +7,7 @@ use std::ops::Range;
 use flowsieve_core::message::{Effort, Waits};
 use flowsieve_core::steps::StepTimes;
 use flowsieve_core::{PortScheduler, Time};
-use flowsieve_record::{Delays, Drops, FlowDelay, FlowRow, Goodput, LinkClass, PointResult, StepRow};
+use flowsieve_record::{Delays, Drops, FlowDelay, FlowRow, Goodput, LinkClass, Paused, PointResult, StepRow};
 use flowsieve_transport::TransportSpec;
 use flowsieve_workload::Flow;
 
@@ -195,7 +195,7 @@ pub(crate) fn result<K: Key>(
     let arrived = ended.map_or(flows, |end| &flows[..flows.partition_point(|flow| flow.start_ps < end.0)]);
     let (observed, ring_of_pauses) = (Observations::of_parts(&built), built.ring_of_pauses(run_spec.fabric));
     let mut result = PointResult {
-        links: links(run_spec, &built, arrived, arrivals_end),
+        links: links(run_spec, &built, arrived, (arrivals_end, simulated)),
         periodic: observed.periodic(&built, simulated),
         simulated_ps: simulated.0,
         arrivals_end_ps: arrivals_end.0,
@@ -403,7 +403,12 @@ pub fn link_classes(fabric: &Fabric, offered_loads: Vec<f64>) -> Vec<LinkClass> 
 }
 
 /// Builds the result's rows of links, by class.
-fn links<K: Key>(run_spec: &RunSpec<'_>, built: &Built<K>, flows: &[Flow], span: Time) -> Vec<LinkClass> {
+fn links<K: Key>(
+    run_spec: &RunSpec<'_>,
+    built: &Built<K>,
+    flows: &[Flow],
+    (span, ended): (Time, Time),
+) -> Vec<LinkClass> {
     let fabric = run_spec.fabric;
     let shares = fabric.class_shares();
     let mut classes = link_classes(fabric, offered_load(run_spec, flows, span));
@@ -415,6 +420,11 @@ fn links<K: Key>(run_spec: &RunSpec<'_>, built: &Built<K>, flows: &[Flow], span:
         let (partition, index) = built.placement.to[number];
         let loss = built.partitions[partition as usize].network.ports[index as usize].drops.loss;
         class.drops.add(Drops { loss, ..port.drops });
+        let (partition, index) = built.placement.from[number];
+        let hops = &built.partitions[partition as usize].network.hops;
+        if let Some(Time(ps)) = hops.as_ref().and_then(|hops| hops.paused(index, ended)) {
+            class.paused.get_or_insert_default().add(Paused { links: 1, all_ps: ps, most_ps: ps });
+        }
     }
     for (number, class) in classes.iter_mut().enumerate() {
         let counts = || built.partitions.iter().map(|partition| &partition.network.classes[number]);

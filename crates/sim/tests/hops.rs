@@ -13,7 +13,7 @@ use flowsieve_core::hops::{
     trim::{Trim, Victim},
 };
 use flowsieve_core::{Meta, Time};
-use flowsieve_record::PointResult;
+use flowsieve_record::{Paused, PointResult};
 use flowsieve_schemes::bare::Facts;
 use flowsieve_schemes::parts::{self, Own};
 use flowsieve_schemes::scheme::Scheme;
@@ -180,6 +180,12 @@ fn pauses__end_with_the_departure_on_long_lines() {
     let steady = |packets: u64| (0..packets).map(|at| at * 1_200).collect::<Vec<_>>();
     assert_eq!(lines[0], [steady(10), vec![24_467, 25_667]].concat());
     assert_eq!(lines[1], [steady(9), vec![23_267, 24_467, 25_667]].concat());
+    // From the first packet of a queue that passes the threshold on: 8 and 9.2 us, and the same way.
+    let result = trial.run_as(&flows, Partitioning::Whole);
+    let paused = result.links.iter().find_map(|link| link.paused.map(|paused| (link.name.as_str(), paused)));
+    let Some(("host-up", Paused { links: 2, all_ps, most_ps })) = paused else { panic!("{paused:?}") };
+    // To the picosecond of a rate that is not a whole number of them.
+    assert_eq!([all_ps + 1, most_ps + 1].map(|ps| ps / NS), [26_400, 13_200]);
 }
 
 /// Ten senders, lines of 2 us. After the packet that passes `xoff` come four more: those under way, that on the line when the
