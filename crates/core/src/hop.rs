@@ -67,8 +67,32 @@ pub struct Trail {
     pub way: u16,
     /// Whether a switch has sent it back to the host that it is from.
     pub returned: bool,
+    /// What leaves tell each other about paths.
+    pub carried: Option<Carried>,
     /// Telemetry.
     pub stamps: ArrayVec<Stamp, MOST_STAMPS>,
+}
+
+/// The congestion of a packet's path, and of another one on its way back ([CONGA](crate::balancers::conga)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Carried {
+    /// The rack of the leaf that sent it.
+    pub rack: u32,
+    /// The port by which it left that leaf.
+    pub uplink: u16,
+    /// The level of the most congested line so far.
+    pub level: u8,
+    /// What the far leaf is told of its own uplinks.
+    pub report: Option<Report>,
+}
+
+/// The congestion that packets had which left a leaf by an uplink.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// That leaf's port.
+    pub uplink: u16,
+    /// The level.
+    pub level: u8,
 }
 
 impl Trail {
@@ -78,7 +102,15 @@ impl Trail {
 
 impl Default for Trail {
     fn default() -> Trail {
-        Trail { ingress: Trail::FROM_HERE, hops: 0, trimmed: false, way: 0, returned: false, stamps: ArrayVec::new() }
+        Trail {
+            ingress: Trail::FROM_HERE,
+            hops: 0,
+            trimmed: false,
+            way: 0,
+            returned: false,
+            carried: None,
+            stamps: ArrayVec::new(),
+        }
     }
 }
 

@@ -14,6 +14,7 @@
 //! and nothing else. A program that needs randomness makes its own random stream from its site's seed
 //! ([`crate::Site::seed`]).
 
+use crate::hop::Trail;
 use crate::meta::Meta;
 use crate::site::Node;
 use crate::units::Time;
@@ -88,6 +89,12 @@ pub trait SwitchPorts {
     /// # Panics
     /// If the program does not watch the port ([`Watches::sent_bytes`]).
     fn sent_bytes(&mut self, port: u16) -> u64;
+
+    /// Returns the trail of the packet for which [`SwitchProgram::choose`] is called; `None`: in other calls, or where the
+    /// scheme's packets have none ([`crate::hop`]).
+    fn trail(&mut self) -> Option<&mut Trail> {
+        None
+    }
 
     /// Sends a packet. It joins its port at once, which may drop it.
     fn send(&mut self, packet: ProgramPacket);

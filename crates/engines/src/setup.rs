@@ -157,7 +157,7 @@ fn reconvergence(settings: &Settings, scheme: &Scheme, fabric: &Fabric) -> Resul
         return Ok(None);
     }
     let balancers = || fabric.switches.iter().map(|switch| scheme.balancers.at(switch.place));
-    if balancers().any(|balancer| matches!(balancer, BalancerSpec::Custom(_))) {
+    if balancers().any(|balancer| matches!(balancer, BalancerSpec::Custom(_) | BalancerSpec::Conga(_))) {
         let problem = "switches have a program, which is not told of links that fail";
         events::refuse(settings, problem, "a built-in `load_balancing`")?;
     }

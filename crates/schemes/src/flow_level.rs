@@ -160,7 +160,7 @@ fn spreads(scope: &Scope<'_>) -> Result<bool, SettingsError> {
     match scope.read(&parts::LOAD_BALANCING)? {
         BalancingName::Ecmp => Ok(false),
         BalancingName::Spray | BalancingName::SprayRandom => Ok(true),
-        BalancingName::Flowlet | BalancingName::Hula => {
+        BalancingName::Flowlet | BalancingName::Hula | BalancingName::Conga => {
             Err(scope.invalid(&parts::LOAD_BALANCING, "\"ecmp\" or \"spray\": at flow level there are no bursts"))
         }
     }

@@ -108,7 +108,8 @@ pub fn build(context: &Context<'_>, own: Own) -> Result<Scheme, SettingsError> {
             && fabric.is_none_or(|fabric| fabric.has_choice(place))
     };
     lossless::refuse_spray(scope, reads, [Place::Leaf, Place::Spine, Place::Core].into_iter().any(sprays))?;
-    let on_hop = lossless::on_hop(context, reads)?;
+    let carries = |place| matches!(balancers.at(place), BalancerSpec::Conga(_));
+    let on_hop = lossless::on_hop(context, reads, Place::ALL.into_iter().any(carries))?;
     let limits = if lossless::is_lossless(scope)? { Limits::Marks } else { Limits::Buffer };
     let sets_priorities = transport.facts().sets_priorities;
     let nic = host_port::nic(scope, &transport)?;

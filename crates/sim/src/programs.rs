@@ -1,5 +1,6 @@
 //! Custom programs of switches: what they are told, and how they see and use their switch's ports.
 
+use flowsieve_core::hop::Trail;
 use flowsieve_core::program::Watches;
 use flowsieve_core::{PortScheduler, ProgramPacket, Site, SwitchPorts, SwitchProgram, Time};
 
@@ -38,10 +39,10 @@ impl Program {
     fn call<K: Key, R>(
         &mut self,
         network: &mut Network<K>,
-        switch: u32,
+        (switch, packet): (u32, Option<u32>),
         call: impl FnOnce(&mut dyn SwitchProgram, &mut Ports<'_, K>) -> R,
     ) -> R {
-        let result = call(&mut *self.own, &mut Ports { network, switch, links: &self.links });
+        let result = call(&mut *self.own, &mut Ports { network, switch, packet, links: &self.links });
         self.arm(network, switch);
         result
     }
@@ -91,7 +92,8 @@ impl Programs {
         let program = self.programs[switch as usize].as_mut().expect("a program that chooses");
         let (meta, from, now) = (network.slab.metas[packet as usize], network.ports[from as usize].back, network.now);
         let group = program.site.next[usize::from(meta.dst)];
-        let way = program.call(network, switch, |own, ports| own.choose(&meta, from, group, now, ports));
+        let way =
+            program.call(network, (switch, Some(packet)), |own, ports| own.choose(&meta, from, group, now, ports));
         let ways = &program.site.groups[usize::from(group)];
         let way = way.min(ways.len() - 1);
         network.switches[switch as usize].balancer.chosen(&meta, group.into(), way, now);
@@ -107,7 +109,7 @@ impl Programs {
         network.remove_of_program(packet);
         if let Some(program) = &mut self.programs[switch as usize] {
             let now = network.now;
-            program.call(network, switch, |own, ports| own.on_program_packet(&heard, now, ports));
+            program.call(network, (switch, None), |own, ports| own.on_program_packet(&heard, now, ports));
         }
     }
 
@@ -117,7 +119,7 @@ impl Programs {
             let now = network.now;
             program.ticks += 1;
             program.scheduled = None;
-            program.call(network, switch, |own, ports| own.on_timer(now, ports));
+            program.call(network, (switch, None), |own, ports| own.on_timer(now, ports));
         }
     }
 }
@@ -126,6 +128,8 @@ impl Programs {
 struct Ports<'a, K> {
     network: &'a mut Network<K>,
     switch: u32,
+    /// The packet for which a way is chosen.
+    packet: Option<u32>,
     links: &'a [u32],
 }
 
@@ -147,6 +151,11 @@ impl<K: Key> SwitchPorts for Ports<'_, K> {
         let port = self.port(port);
         assert!(port.features.counts, "a program that asks for bytes sent has to watch them");
         port.sent_bytes
+    }
+
+    fn trail(&mut self) -> Option<&mut Trail> {
+        let packet = self.packet? as usize;
+        self.network.slab.trails.as_mut()?.get_mut(packet)
     }
 
     fn send(&mut self, packet: ProgramPacket) {

@@ -5,6 +5,7 @@ mod awafs;
 mod by_hand;
 mod coflows;
 mod common;
+mod conga;
 mod conservation;
 mod coordinator;
 mod departures;

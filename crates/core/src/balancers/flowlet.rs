@@ -52,6 +52,12 @@ impl FlowletTable {
         })
     }
 
+    /// Returns the way of the flow's last packet, however long ago; that of another flow if they share an entry.
+    pub(super) fn last_way(&self, meta: &Meta) -> Option<usize> {
+        let (_, path) = self.entries[Self::entry(meta)];
+        (path != NO_PATH).then_some(usize::from(path.1))
+    }
+
     pub(super) fn begin(&mut self, meta: &Meta, path: (u16, u16), now: Time) {
         self.entries[Self::entry(meta)] = (now, path);
     }

@@ -1,6 +1,7 @@
 //! The built-in balancers: the one list of them. A new one is a file here and a line in the list.
 
 pub mod by_program;
+pub mod conga;
 pub mod ecmp;
 pub mod flowlet;
 pub mod hula;
@@ -35,6 +36,8 @@ catalogue! {
     Flowlet(flowlet::Flowlet) => flowlet::FlowletTable;
     /// By flowlet, on the paths that probes report to be used least.
     Hula(hula::HulaParams) => by_program::ByProgram;
+    /// By flowlet, on the paths that the far leaf reports to be least congested.
+    Conga(conga::CongaParams) => by_program::ByProgram;
 }
 
 /// Builds a custom program for a switch.

@@ -190,25 +190,27 @@ pub(crate) fn refuse_beyond_time(settings: &Settings, workload: &Workload) -> Re
     Err(settings.workload(first).error(key, problem).expected(expected))
 }
 
-/// Refuses HULA if it would have no effect: its probes go up and down, and report paths among which switches choose.
+/// Refuses HULA and CONGA if they would have no effect: probes go up and down, and report paths among which switches choose.
 pub(crate) fn refuse_probes_without_a_choice(
     scope: &Scope<'_>,
     scheme: &Scheme,
     fabric: &Fabric,
 ) -> Result<(), SettingsError> {
-    if !matches!(scheme.balancers.at(Place::Leaf), BalancerSpec::Hula(_)) {
-        return Ok(());
-    }
+    let (name, probes) = match scheme.balancers.at(Place::Leaf) {
+        BalancerSpec::Hula(_) => ("HULA", true),
+        BalancerSpec::Conga(_) => ("CONGA", false),
+        _ => return Ok(()),
+    };
     let refuse = |problem: String| {
         let expected = "another load_balancing, or a fabric of tiers with several shortest paths";
         Err(scope.at(Place::Leaf).error(&LOAD_BALANCING, problem).expected(expected))
     };
     if fabric.routes.iter().flat_map(|routes| &routes.groups).all(|group| group.len() == 1) {
-        return refuse("HULA has nothing to choose: there is only one shortest path between any two hosts".to_owned());
+        return refuse(format!("{name} has nothing to choose: there is only one shortest path between any two hosts"));
     }
     let beside =
         |link: &&Link| !matches!(link.to, Node::Host(_)) && fabric.place_of(link.from) == fabric.place_of(link.to);
-    match fabric.links.iter().find(beside) {
+    match fabric.links.iter().find(beside).filter(|_| probes) {
         None => Ok(()),
         Some(link) => {
             let [from, to] = [link.from, link.to].map(|node| fabric.name(node));

@@ -1,5 +1,6 @@
 //! Load balancing, from the settings.
 
+use flowsieve_core::balancers::conga::CongaParams;
 use flowsieve_core::balancers::ecmp::Ecmp;
 use flowsieve_core::balancers::flowlet::Flowlet;
 use flowsieve_core::balancers::hula::HulaParams;
@@ -24,6 +25,8 @@ names! {
     Flowlet "flowlet" => |scope| Ok(BalancerSpec::Flowlet(Flowlet { gap: Time(scope.read(&FLOWLET_GAP)?) }));
     /// By flowlet, on the paths that probes report to be used least.
     Hula "hula" => |scope| Ok(BalancerSpec::Hula(hula(scope)?));
+    /// By flowlet, on the paths that the far leaf reports to be least congested.
+    Conga "conga" => |scope| Ok(BalancerSpec::Conga(conga(scope)?));
 }
 
 /// The range of HULA's interval in ps: probes come often, and multiples of the interval fit into a time.
@@ -56,6 +59,20 @@ declare! {
         Section::Network, "hula_memory", INTERVAL_PS.0, MAX_TIME_PS, "HULA: time over which a link's utilisation is taken",
     )
     .computed("two of `probe_interval`");
+    static CONGA_INTERVAL: Setting<u64> = Setting::time(
+        Section::Network, "conga_interval", INTERVAL_PS.0, MAX_TIME_PS,
+        "CONGA: T, after which the estimate of a line's congestion shrinks",
+    )
+    .with_default(Time::from_us(32).0)
+    .stated_for(TEN_GBPS);
+    static CONGA_ALPHA: Setting<f64> = Setting::number_above(
+        Section::Network, "conga_alpha", 0.0, 1.0, "CONGA: alpha, by how much it shrinks; T/alpha is its memory",
+    )
+    .with_default(0.2);
+    static CONGA_AGE: Setting<u64> = Setting::time(
+        Section::Network, "conga_age", INTERVAL_PS.0, MAX_TIME_PS, "CONGA: time for which a report of congestion counts",
+    )
+    .with_default(Time::from_us(10_000).0);
     static HULA_PROBE_PRIORITY: Setting<u64> = Setting::count(
         Section::Network, "hula_probe_priority", 0, 255,
         "HULA: priority of probes, 0 is the highest; at a port with fewer queues they join the last one",
@@ -75,15 +92,15 @@ pub(super) fn balancers(
         place => balancer(&scope.at(place), own),
     })?;
     let of_switches = [Place::Leaf, Place::Spine, Place::Core];
-    let params = |place: Place| match balancers.at(place) {
-        BalancerSpec::Hula(params) => Some(*params),
+    let talks = |place: Place| match balancers.at(place) {
+        BalancerSpec::Hula(_) | BalancerSpec::Conga(_) => Some(format!("{:?}", balancers.at(place))),
         _ => None,
     };
-    match of_switches.into_iter().find(|&place| params(place) != params(Place::Leaf)) {
+    match of_switches.into_iter().find(|&place| talks(place) != talks(Place::Leaf)) {
         None => Ok(balancers),
         Some(place) => {
-            let problem = format!("HULA at places `leaf` and `{}` differs", place.name());
-            let expected = "\"hula\" with the same times at all places or at none: each switch forwards probes";
+            let problem = format!("what switches tell each other at places `leaf` and `{}` differs", place.name());
+            let expected = "\"hula\" or \"conga\" with the same times at all places or at none";
             let at = [place, Place::Leaf].map(|place| scope.at(place));
             let given = at.iter().find(|at| at.is_given(&LOAD_BALANCING)).unwrap_or(scope);
             Err(given.error(&LOAD_BALANCING, problem).expected(expected))
@@ -101,6 +118,15 @@ fn balancer(scope: &Scope<'_>, own: Option<&BalancerSpec>) -> Result<BalancerSpe
         }
         Some(own) => Ok(own.clone()),
     }
+}
+
+fn conga(scope: &Scope<'_>) -> Result<CongaParams, SettingsError> {
+    Ok(CongaParams {
+        interval: Time(scope.read(&CONGA_INTERVAL)?),
+        alpha: scope.read(&CONGA_ALPHA)?,
+        flowlet_gap: Time(scope.read(&FLOWLET_GAP)?),
+        age: Time(scope.read(&CONGA_AGE)?),
+    })
 }
 
 fn hula(scope: &Scope<'_>) -> Result<HulaParams, SettingsError> {

@@ -1,5 +1,6 @@
 //! What switches do beyond queueing, from the settings: stamps for transports that read them, and pauses.
 
+use flowsieve_core::balancers::conga::CongaParams;
 use flowsieve_core::hop::{HopSpec, MOST_STAMPS};
 use flowsieve_core::hops::pfc::{Headroom, PRIORITIES, Pfc, Threshold};
 use flowsieve_core::hops::stamps::Stamps;
@@ -66,8 +67,8 @@ declare! {
     .with_default(1.0);
 }
 
-/// Returns what switches do. `reads`: what the transport reads.
-pub(super) fn on_hop(context: &Context<'_>, reads: Reads) -> Result<Vec<HopSpec>, SettingsError> {
+/// Returns what switches do. `reads`: what the transport reads; `trails`: switches write into packets otherwise.
+pub(super) fn on_hop(context: &Context<'_>, reads: Reads, trails: bool) -> Result<Vec<HopSpec>, SettingsError> {
     let stamps = match reads {
         Reads::Nothing => None,
         Reads::Hops => Some(Stamps { telemetry: false }),
@@ -77,7 +78,8 @@ pub(super) fn on_hop(context: &Context<'_>, reads: Reads) -> Result<Vec<HopSpec>
         }
     };
     let pfc = pfc(context)?;
-    Ok(stamps.map(Stamps::spec).into_iter().chain(pfc.map(Pfc::spec)).collect())
+    let carried = trails.then(CongaParams::trails);
+    Ok(stamps.map(Stamps::spec).into_iter().chain(pfc.map(Pfc::spec)).chain(carried).collect())
 }
 
 /// Refuses stamps on a path with more switches than a trail holds.
