@@ -71,6 +71,7 @@ class Settings(TypedDict, total=False):
     collectives: Any
     group_size: Any
     grouping: Any
+    group_classes: Any
     compute_gap: Any
     flows: Any
     duration: Any
@@ -112,6 +113,9 @@ class Settings(TypedDict, total=False):
     probe_interval: Any
     hula_age: Any
     hula_memory: Any
+    conga_interval: Any
+    conga_alpha: Any
+    conga_age: Any
     hula_probe_priority: Any
     pfc: Any
     pfc_classes: Any
@@ -171,6 +175,7 @@ class Settings(TypedDict, total=False):
     dcqcn_gain: Any
     dcqcn_alpha_timer: Any
     dcqcn_notify: Any
+    dcqcn_notify_by: Any
     dcqcn_timer: Any
     dcqcn_bytes: Any
     dcqcn_recoveries: Any

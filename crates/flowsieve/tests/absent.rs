@@ -1,6 +1,6 @@
 //! A sentence that says what Flowsieve lacks is bound to its answers: on the day that it comes, a test fails.
 //!
-//! Such a sentence has a comment in its paragraph, list item or table row, `<!-- absent: explain conga, command serve -->`.
+//! Such a sentence has a comment in its paragraph, list item or table row, `<!-- absent: explain drill, command serve -->`.
 //! `explain` has to answer "not modelled" to each of these names, and each of these commands has to be unknown.
 
 use assert_cmd::Command;
@@ -33,7 +33,7 @@ fn blocks(page: &str) -> Vec<(usize, String)> {
     blocks
 }
 
-/// What a block is bound to: `explain conga`, for example.
+/// What a block is bound to: `explain drill`, for example.
 fn bound(block: &str) -> impl Iterator<Item = &str> {
     let comment = block.split("<!-- absent: ").nth(1).map_or("", |rest| rest.split(" -->").next().unwrap());
     comment.split(", ").filter(|one| !one.is_empty())
@@ -107,7 +107,7 @@ fn absence__each_sentence_is_bound_to_what_is_not_there() {
 
 #[test]
 fn absence__what_is_there_or_not_bound_is_found() {
-    let absent = ["explain conga", "command serve", "explain cubic", "explain homa", "explain nothing", "command run"];
+    let absent = ["explain drill", "command serve", "explain cubic", "explain homa", "explain nothing", "command run"];
     assert_eq!(absent.map(is_absent), [true, true, false, false, false, false]);
     let page = "It is not\nmodelled. <!-- absent: explain pfc -->\n\nNDP is not built in.\n\n- Flowsieve lacks\n  it.\n- fine\n\n\
         | a | Flowsieve lacks |\n| --- | --- |\n| b | c |\n| d | e <!-- absent: explain ndp --> |\n\n```\nnot built in\n```\n\

@@ -19,7 +19,7 @@ fn fabric(slow: &str) -> Settings {
 
 fn balanced(slow: &str, by: &str) -> Trial {
     let settings = fabric(slow).with(None, "load_balancing", by).with(None, "flowlet_gap", "50us");
-    let settings = settings.with(None, "connections", "per-flow");
+    let settings = settings.with(None, "connections", "per-flow").with(None, "handshake", "none");
     Trial::new(&settings, scheme("dctcp", &settings))
 }
 
