@@ -237,6 +237,7 @@ pub(super) fn dcqcn(context: &Context<'_>) -> Result<CongestionSpec, SettingsErr
         gain: scope.read(&DCQCN_GAIN)?,
         alpha_every: Time(scope.read(&DCQCN_ALPHA_TIMER)?),
         notify_every: Time(scope.read(&DCQCN_NOTIFY)?),
+        coalescing: coalescing(scope)?,
         raise_every: Time(scope.read(&DCQCN_TIMER)?),
         raise_bytes: scope.read(&DCQCN_BYTES)?,
         recoveries: scope.read(&DCQCN_RECOVERIES)? as u32,
@@ -248,7 +249,7 @@ pub(super) fn dcqcn(context: &Context<'_>) -> Result<CongestionSpec, SettingsErr
 }
 
 /// Reads how receivers coalesce notifications. Those of a connection coalesce at its sender, to the same effect.
-pub(super) fn coalescing(scope: &Scope<'_>) -> Result<Option<Coalescing>, SettingsError> {
+fn coalescing(scope: &Scope<'_>) -> Result<Option<Coalescing>, SettingsError> {
     let by = scope.read(&DCQCN_NOTIFY_BY)?;
     let every = Time(scope.read(&DCQCN_NOTIFY)?);
     Ok((by != NotifyBy::Connection).then(|| Coalescing { every, by_host: by == NotifyBy::Host }))

@@ -284,9 +284,7 @@ pub(super) fn transport(
         probe_after: Some(probe_after).filter(|timeouts| *timeouts > 0),
         congestion,
     };
-    let coalescing = if name == TransportName::Dcqcn { controls::coalescing(scope)? } else { None };
-    let order = NicOrder::Turns;
-    Ok(TransportSpec::Tcp(Arc::new(TcpRules { params, connections, handshake, header, coalescing, order })))
+    Ok(TransportSpec::Tcp(Arc::new(TcpRules { params, connections, handshake, header, order: NicOrder::Turns })))
 }
 
 /// Reads the first and the largest window, in packets. Flows that begin at line rate have what the line holds in a base round trip;

@@ -434,7 +434,7 @@ enum Outcome {
 }
 
 /// The defaults that are not part of the configuration.
-const UNSAID: [(&str, &str); 7] = [
+const UNSAID: [(&str, &str); 8] = [
     ("admission", "none"),
     ("reordering", "tcp"),
     ("gaps", "first"),
@@ -442,6 +442,7 @@ const UNSAID: [(&str, &str); 7] = [
     ("halves", "flight"),
     ("reduction", "at-once"),
     ("cutoffs", "workload"),
+    ("loss_detection", "go-back"),
 ];
 
 /// Settings, and each scheme without any others: as it is built, and what it has read.
@@ -675,4 +676,31 @@ fn lossless__what_cannot_be_is_refused() {
     assert_eq!(refused("hpcc", &[("load_balancing", "spray")]), "load_balancing");
     assert_eq!(refused("swift", &[("swift_range_from", "200")]), "swift_range_from");
     assert_eq!(refused("ndp", &[("header", "0B")]), "header");
+    assert_eq!(refused("dctcp", &[("loss_detection", "go-back"), ("load_balancing", "spray")]), "loss_detection");
+}
+
+/// Those of RoCE's cards go back, unless packets take several paths; others do if that is said.
+#[test]
+fn go_back__of_lossless_transports_on_one_path() {
+    let of = |name: &str, given: &[(&str, &str)]| {
+        let settings = given.iter().fold(none_given(), |settings, (key, value)| settings.with(None, key, *value));
+        tcp(&scheme(name, &settings).unwrap()).loss_detection
+    };
+    assert_eq!(["hpcc", "dcqcn"].map(|name| of(name, &[])), [LossDetection::GoBack; 2]);
+    assert_eq!(of("dcqcn", &[("load_balancing", "flowlet")]), LossDetection::Off);
+    assert_eq!(of("dcqcn", &[("loss_detection", "dupack")]), LossDetection::DupAck(3));
+    let ecmp = ("load_balancing", "ecmp");
+    assert_eq!(of("swift", &[ecmp, ("loss_detection", "go-back")]), LossDetection::GoBack);
+}
+
+/// All switches tell each other of congestion, or none: a leaf alone would hear nothing.
+#[test]
+fn conga__at_all_places_or_at_none() {
+    let everywhere = none_given().with(None, "load_balancing", "conga");
+    let conga = scheme("dctcp", &everywhere).unwrap();
+    assert!(matches!(conga.balancers.at(Place::Spine), BalancerSpec::Conga(_)) && conga.on_hop.len() == 1);
+    let mut leaves = none_given();
+    let key = leaves.find("load_balancing").unwrap();
+    leaves.give(Table::NetworkAt(Place::Leaf), key, &Raw::from("conga"), Origin::Default).unwrap();
+    assert_eq!(scheme("dctcp", &leaves).unwrap_err().key(), Some("load_balancing"));
 }

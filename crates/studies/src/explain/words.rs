@@ -19,7 +19,11 @@ const ABSENT: [(&[&str], &str, &str); 17] = [
     (&["phost", "dcpim", "expresspass"], "a transport driven by its receivers", "`homa`; docs/extend/transport.md"),
     (&["eqds"], "a transport with credits whose packets switches trim", "`ndp`"),
     (&["fastpass", "arbiter"], "a central arbiter of every packet", "`coordinator` schemes order coflows, not packets"),
-    (&["drill"], "load balancing by the queues of a switch", "`load_balancing = \"conga\"` or `\"hula\"`; docs/extend/controller.md"),
+    (
+        &["drill"],
+        "load balancing by the queues of a switch",
+        "`load_balancing = \"conga\"` or `\"hula\"`; docs/extend/controller.md",
+    ),
     (
         &["hermes", "clove", "presto", "plb", "flowbender", "reps"],
         "hosts that choose the paths of their packets",

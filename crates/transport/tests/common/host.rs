@@ -109,14 +109,7 @@ pub(crate) fn ordered(
     (connections, handshake): (Connections, Handshake),
     order: NicOrder,
 ) -> TransportSpec {
-    TransportSpec::Tcp(Arc::new(TcpRules {
-        params,
-        connections,
-        handshake,
-        header: HEADER_BYTES,
-        coalescing: None,
-        order,
-    }))
+    TransportSpec::Tcp(Arc::new(TcpRules { params, connections, handshake, header: HEADER_BYTES, order }))
 }
 
 pub(crate) struct Host {

@@ -43,7 +43,7 @@ impl TcpEndpoint {
     /// Builds the endpoint of a host. Data waits for its turn if the host pauses. Warm connections need `round_trips`.
     pub(super) fn new(rules: Arc<TcpRules>, pauses: bool, round_trips: Option<Box<BaseRoundTrips>>) -> TcpEndpoint {
         let senders = Senders::new(rules.order);
-        let notifications = rules.coalescing.map(|rule| Box::new(Notifications::new(rule)));
+        let notifications = rules.params.congestion.coalescing().map(|rule| Box::new(Notifications::new(rule)));
         TcpEndpoint {
             acks: rules.acks(),
             receivers: Receivers::new(rules.params.gaps()),

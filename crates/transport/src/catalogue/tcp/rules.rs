@@ -7,7 +7,6 @@ use crate::constants::Constants;
 use crate::endpoint::{BaseRoundTrips, TransportFacts, TransportRules};
 use crate::tcp::endpoint::TcpEndpoint;
 use crate::tcp::line::NicOrder;
-use crate::tcp::notifications::Coalescing;
 use crate::tcp::params::TcpParams;
 use crate::tcp::receiver::AckRule;
 
@@ -47,8 +46,6 @@ pub struct TcpRules {
     pub handshake: Handshake,
     /// Bytes of a packet's headers.
     pub header: u16,
-    /// Which marks receivers echo; `None`: all.
-    pub coalescing: Option<Coalescing>,
     /// Which connection a host serves next whose port pushes back.
     pub order: NicOrder,
 }

@@ -11,6 +11,7 @@ use flowsieve_core::Time;
 
 use super::control::{Acked, CongestionControl, Lost, Sent};
 use super::{CongestionSpec, Observed};
+use crate::tcp::notifications::Coalescing;
 use crate::tcp::params::TcpParams;
 
 /// DCQCN with its parameters. Rates are in bit/s on the wire.
@@ -26,6 +27,8 @@ pub struct DcqcnRules {
     pub alpha_every: Time,
     /// The least time between two CNPs.
     pub notify_every: Time,
+    /// Which marks receivers echo; `None`: all.
+    pub coalescing: Option<Coalescing>,
     /// T: the timer of increases.
     pub raise_every: Time,
     /// B: bytes after which the rate rises; 0: the timer alone raises it.
@@ -43,7 +46,7 @@ pub struct DcqcnRules {
 impl DcqcnRules {
     /// Returns the control's specification.
     pub fn spec(self) -> CongestionSpec {
-        CongestionSpec::ruled(self, |rules: DcqcnRules, _| Dcqcn::new(rules))
+        CongestionSpec::ruled(self, |rules: DcqcnRules, _| Dcqcn::new(rules)).echoing(self.coalescing)
     }
 }
 
@@ -184,6 +187,7 @@ mod tests {
             gain: 1.0 / 256.0,
             alpha_every: Time::from_us(55),
             notify_every: Time::from_us(50),
+            coalescing: None,
             raise_every: Time::from_us(55),
             raise_bytes,
             recoveries,

@@ -33,6 +33,7 @@ use flowsieve_core::catalogue::catalogue;
 pub use control::{ALPHA, Acked, CongestionControl, Lost, Sent, WINDOW};
 
 use crate::endpoint::Observed;
+use crate::tcp::notifications::Coalescing;
 use crate::tcp::params::TcpParams;
 use control::CongestionRules;
 use pacing::Paced;
@@ -65,6 +66,8 @@ pub struct CustomCongestion {
     make: Arc<MakeCongestion>,
     /// Its rules as text; empty: it is a user's own.
     rules: String,
+    /// Which marks receivers echo; `None`: all.
+    coalescing: Option<Coalescing>,
 }
 
 impl CustomCongestion {
@@ -88,6 +91,7 @@ impl CongestionSpec {
         CongestionSpec::Custom(CustomCongestion {
             make: Arc::new(move |params| Box::new(make(params))),
             rules: String::new(),
+            coalescing: None,
         })
     }
 
@@ -98,7 +102,20 @@ impl CongestionSpec {
         C: CongestionControl + 'static,
     {
         let make = Arc::new(move |params: &TcpParams| -> Box<dyn CongestionControl> { Box::new(make(rules, params)) });
-        CongestionSpec::Custom(CustomCongestion { make, rules: format!("{rules:?}") })
+        CongestionSpec::Custom(CustomCongestion { make, rules: format!("{rules:?}"), coalescing: None })
+    }
+
+    /// Has receivers echo fewer marks to a control that is wrapped.
+    fn echoing(self, coalescing: Option<Coalescing>) -> CongestionSpec {
+        match self {
+            CongestionSpec::Custom(own) => CongestionSpec::Custom(CustomCongestion { coalescing, ..own }),
+            other => other,
+        }
+    }
+
+    /// Returns which marks receivers echo; `None`: all.
+    pub(crate) fn coalescing(&self) -> Option<Coalescing> {
+        if let CongestionSpec::Custom(own) = self { own.coalescing } else { None }
     }
 
     /// Builds the congestion control of a new connection.
