@@ -12,6 +12,8 @@ mod emptier_uplink;
 mod paced_rate;
 #[path = "../examples/own_scheme/shortest_first.rs"]
 mod shortest_first;
+#[path = "../examples/own_scheme/telemetry.rs"]
+mod telemetry;
 
 use flowsieve_core::tagger::FlowFacts;
 use flowsieve_core::{Kind, TaggerSpec};
@@ -37,6 +39,7 @@ static ENGINES: LazyLock<Engines> = LazyLock::new(|| {
         coflow_turns::ENTRY,
         credits::ENTRY,
         paced_rate::ENTRY,
+        telemetry::ENTRY,
     ];
     flowsieve_engines::with(SCHEMES, &[]).unwrap()
 });
@@ -228,6 +231,21 @@ fn congestion_control__that_a_scheme_brings_paces_its_connections() {
     assert_eq!(["transport", "dctcp_g", "max_window", "rto_min"].map(has), [false, false, true, true]);
     let result = ENGINES.run(&planned.points[0], 1, &mut go_on, None).unwrap();
     assert!(result.flows.iter().all(|flow| flow.fct_ps.is_some()), "every flow ends");
+}
+
+/// The law of the built-in one, from the public contract alone: every flow takes as long, to the picosecond.
+#[test]
+fn telemetry__is_hpcc() {
+    let sets = ["scheme=hpcc,own-hpcc", "load=0.6", "sizes=web-search", "flows=120", "host_link=25Gbps", "seeds=1"];
+    let sets = sets.map(str::to_owned).to_vec();
+    let plan = plan::read(&example("comparison.toml"), &Changes { sets, ..Changes::default() }, &ENGINES).unwrap();
+    let fcts = |point: usize| {
+        let result = ENGINES.run(&plan.points[point], 1, &mut go_on, None).unwrap();
+        result.flows.iter().map(|flow| flow.fct_ps).collect::<Vec<_>>()
+    };
+    let (built_in, own) = (fcts(0), fcts(1));
+    assert!(built_in.iter().all(Option::is_some));
+    assert_eq!(built_in, own);
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod credits;
 mod emptier_uplink;
 mod paced_rate;
 mod shortest_first;
+mod telemetry;
 
 use flowsieve_schemes::Entry;
 use std::process::ExitCode;
@@ -19,6 +20,7 @@ fn main() -> ExitCode {
         coflow_turns::ENTRY,
         credits::ENTRY,
         paced_rate::ENTRY,
+        telemetry::ENTRY,
     ];
     flowsieve::main_with(SCHEMES, &[])
 }
