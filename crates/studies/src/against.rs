@@ -1,7 +1,7 @@
 //! Replays runs of other simulators: the same flows through the same network, and how well completion times agree.
 //!
-//! A run is two files of a folder: `NAME.csv` has each flow with its FCT, `NAME.toml` states the network as an
-//! experiment. `crosscheck/README.md` describes them.
+//! A run is two files of a folder: `NAME.csv` has each flow with its FCT, or `NAME.txt` is the `fct.txt` of HPCC's simulator
+//! or a fork; `NAME.toml` states the network as an experiment. `crosscheck/README.md` describes them.
 
 use flowsieve_experiment::engine::{Engines, go_on};
 use flowsieve_experiment::plan::{Changes, Plan, plan};
@@ -24,6 +24,24 @@ struct Flow {
     dst: u32,
     start_us: f64,
     fct_us: f64,
+}
+
+/// The lines of `NAME.txt`.
+const FCT: &str = "the fct.txt of HPCC or its forks: sip dip sport dport size start fct ideal, addresses in 8 hexadecimal digits, times in ns";
+
+/// Reads a line of an `fct.txt`. The address of node n is 0b.00.00.01 + 256 n.
+fn of_fct(line: &str) -> Result<Flow, String> {
+    let words: Vec<&str> = line.split_ascii_whitespace().collect();
+    let [src, dst, _, _, bytes, start, fct, _] = words[..] else {
+        return Err(format!("this line has {} fields", words.len()));
+    };
+    let node = |text: &str| {
+        let address = u32::from_str_radix(text, 16).ok().filter(|at| at >> 24 == 0x0b && at & 0xff == 1);
+        address.map(|at| at >> 8 & 0xffff).ok_or_else(|| format!("`{text}` is no address of a node"))
+    };
+    let number = |text: &str| text.parse::<u64>().map_err(|_| format!("`{text}` is no whole number"));
+    let us = |text: &str| number(text).map(|ns| ns as f64 / 1e3);
+    Ok(Flow { bytes: number(bytes)?, src: node(src)?, dst: node(dst)?, start_us: us(start)?, fct_us: us(fct)? })
 }
 
 /// A run of another simulator.
@@ -74,10 +92,12 @@ pub fn recorded(folder: &Path) -> Result<Vec<Recorded>, Error> {
     let mut runs = Vec::new();
     for entry in entries {
         let flows = entry.map_err(|error| unreadable(&error))?.path();
-        if flows.extension().is_none_or(|extension| extension != "csv") {
+        let is = |extension: &str| flows.extension().is_some_and(|of| of == extension);
+        let experiment = flows.with_extension("toml");
+        // A text without an experiment may be anything.
+        if !is("csv") && !(is("txt") && experiment.is_file()) {
             continue;
         }
-        let experiment = flows.with_extension("toml");
         if !experiment.is_file() {
             let expected = format!("{} next to it", experiment.display());
             return Err(FileError::new("file", &flows, "has no experiment").expected(expected).into());
@@ -130,9 +150,21 @@ impl Recorded {
         let text = flowsieve_settings::files::read_text(&self.flows, MOST_FLOWS_BYTES)
             .map_err(|error| FileError::unreadable(&self.flows, &error, expected))?;
         let mut flows = Vec::new();
-        for (row, line) in csv::Reader::from_reader(text.as_bytes()).deserialize::<Flow>().zip(2..) {
+        let is_fct = self.flows.extension().is_some_and(|extension| extension == "txt");
+        let expected = if is_fct { FCT } else { expected };
+        let rows: Vec<(u64, Result<Flow, String>)> = if is_fct {
+            (1..)
+                .zip(text.lines())
+                .filter(|(_, line)| !line.trim().is_empty())
+                .map(|(at, line)| (at, of_fct(line)))
+                .collect()
+        } else {
+            let mut reader = csv::Reader::from_reader(text.as_bytes());
+            (2..).zip(reader.deserialize::<Flow>().map(|row| row.map_err(|error| error.to_string()))).collect()
+        };
+        for (line, row) in rows {
             let wrong = |problem: String| FileError::new("row", &self.flows, problem).at(line).expected(expected);
-            let flow = row.map_err(|error| wrong(error.to_string()))?;
+            let flow = row.map_err(&wrong)?;
             let (start, fct) = (flow.start_us, flow.fct_us);
             if !(start >= 0.0 && start.is_finite() && fct > 0.0 && fct.is_finite()) {
                 return Err(wrong(format!("a flow that starts at {start} µs and takes {fct} µs")).into());

@@ -54,6 +54,37 @@ fn replay__two_flows_by_hand() {
     ");
 }
 
+/// The same two flows as HPCC's simulator writes them: hosts 0 and 1, ports, bytes, ns.
+#[test]
+fn replay__of_an_fct_txt() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |text: &str| {
+        std::fs::write(folder.path().join("fct.txt"), text).unwrap();
+        std::fs::write(folder.path().join("fct.toml"), EXPERIMENT).unwrap();
+        std::fs::write(folder.path().join("readme.txt"), "not a run").unwrap();
+        let runs = recorded(folder.path()).map_err(|error| error.to_string())?;
+        runs[0].replay(&built_in()).map_err(|error| error.to_string())
+    };
+    let agreement =
+        of("0b000101 0b000001 10000 100 2920 50000 3600 3600\n0b000001 0b000101 10001 100 1460 250 1200 2400\n")
+            .unwrap();
+    let means: Vec<(usize, String)> = agreement
+        .classes
+        .iter()
+        .map(|class| (class.flows, format!("{:.1} {:.1}", class.theirs_us, class.here_us)))
+        .collect();
+    assert_eq!(means[..2], [(1, "1.2 2.4".to_owned()), (1, "3.6 3.6".to_owned())]);
+    for (line, problem) in [
+        ("0b000101 0b000001 1 2 3 4 5", "fct.txt:1: this line has 7 fields"),
+        ("0c000101 0b000001 1 2 3 4 5 6", "`0c000101` is no address"),
+        ("0b000101 0b000001 1 2 -3 4 5 6", "`-3` is no whole number"),
+        ("0b000101 0b000001 1 2 3 4 0 6", "takes 0 µs"),
+    ] {
+        let error = of(line).unwrap_err();
+        assert!(error.contains(problem), "{error}");
+    }
+}
+
 #[test]
 fn replay__what_is_wrong_is_said() {
     let head = "bytes,src,dst,start_us,fct_us\n";

@@ -19,6 +19,7 @@ mod htsim;
 mod htsim_topo;
 mod netbench;
 mod ns3;
+mod ns3_config;
 mod ns3_topology;
 mod options;
 mod outcome;

@@ -4,7 +4,7 @@ use crate::convert::error::ConvertError;
 use crate::convert::options::{Opt, Options};
 use crate::convert::outcome::{Notes, What};
 use crate::convert::source::Source;
-use crate::convert::{cdf, coflow, homa, htsim, htsim_topo, netbench, ns3, ns3_topology, parsimon, yaps};
+use crate::convert::{cdf, coflow, homa, htsim, htsim_topo, netbench, ns3, ns3_config, ns3_topology, parsimon, yaps};
 use crate::exports::{netflow, prometheus, sockets, tshark, zeek};
 
 /// A format.
@@ -237,6 +237,16 @@ static FORMATS: &[Format] = &[
         needs: "--with RUN.properties",
         fit: netbench::fit_topology,
         read: netbench::read_topology,
+    },
+    Format {
+        name: "hpcc-config",
+        gives: Gives::Experiment,
+        summary: "a configuration of HPCC, its forks or SimAI: the files that it names, CC_MODE, thresholds, memory; needs --with and the topology",
+        lost: "TIMELY and HPCC-PINT are refused; keys without a counterpart are named",
+        options: &[Opt::With],
+        needs: "--with topology.txt",
+        fit: ns3_config::fit,
+        read: ns3_config::read,
     },
     Format {
         name: "yaps",
