@@ -43,7 +43,7 @@ pub use balancing::{BalancingName, LOAD_BALANCING};
 use controls::Reads;
 pub(crate) use controls::SETTINGS as CONTROL_SETTINGS;
 pub(crate) use host_port::SETTINGS as HOST_PORT_SETTINGS;
-pub(crate) use lossless::SETTINGS as LOSSLESS_SETTINGS;
+pub(crate) use lossless::{SETTINGS as LOSSLESS_SETTINGS, refuse_pauses};
 use port::Limits;
 pub use port::QUEUES;
 pub(crate) use port::SETTINGS as PORT_SETTINGS;

@@ -144,7 +144,9 @@ impl Twin<'_> {
             return false;
         }
         self.set_meta(packet, Meta { len, tag: Tag::new(priority, meta.tag.rank()), ..meta });
-        self.beyond.trails[packet as usize].trimmed = true;
+        let trail = &mut self.beyond.trails[packet as usize];
+        trail.trimmed = true;
+        trail.trimmed_last = matches!(self.run_spec.fabric.links[link].to, Node::Host(_));
         self.enqueue(link, packet);
         true
     }
