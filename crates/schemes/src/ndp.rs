@@ -100,7 +100,8 @@ pub(crate) fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
         return Err(scope.invalid(&TRIM_RETURN, "false: switches that run HULA send no packet back"));
     }
     let trim = Trim { header, victim: scope.read(&TRIM_VICTIM)?, returns };
-    Ok(Scheme { on_hop: vec![trim.spec()], ..scheme })
+    let on_hop = [vec![trim.spec()], scheme.on_hop].concat();
+    Ok(Scheme { on_hop, ..scheme })
 }
 
 /// Returns the paper's window, or the full packets that the longest base round trip of the fabric carries, if they are more.

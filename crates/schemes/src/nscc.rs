@@ -87,7 +87,8 @@ pub(crate) fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
         return Err(scope.at(place).invalid(&LOAD_BALANCING, expected));
     }
     let trim = Trim { header, victim: scope.read(&TRIM_VICTIM)?, returns: false };
-    Ok(Scheme { on_hop: vec![trim.spec()], ..scheme })
+    let on_hop = [vec![trim.spec()], scheme.on_hop].concat();
+    Ok(Scheme { on_hop, ..scheme })
 }
 
 /// Returns the constants that have to fit the fabric. What a sender has under way may be more than ports hold: it is cut, and not lost.
