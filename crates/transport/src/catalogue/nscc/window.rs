@@ -264,3 +264,136 @@ impl Window {
         acts
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 100 Gbit/s, 4,086 of 4,150 bytes, 14.02272 us, which are 175,284 bytes, and a target of three quarters.
+    const TRIP: Time = Time(14_022_720);
+    const TARGET: Time = Time(10_517_040);
+    const START: Time = Time::from_us(100);
+
+    fn law() -> Law {
+        Law::new(Rate::new(100_000_000_000).unwrap(), (4_086, 64), TRIP, TARGET)
+    }
+
+    /// A window that has lost so many bytes.
+    fn window(lost: f64) -> Window {
+        let mut window = Window::new(START, law());
+        window.on_timeout(lost);
+        window
+    }
+
+    fn after(us: u64) -> Time {
+        START + Time::from_us(us)
+    }
+
+    /// An acknowledgement of a little more than eight packets, after which the window takes its gain.
+    fn acked(delay: Time, marked: bool) -> Acked {
+        Acked { bytes: 33_201.0, delay, marked, under_way: 50_000.0 }
+    }
+
+    #[track_caller]
+    fn near(value: f64, expected: f64) {
+        assert!((value / expected - 1.0).abs() < 1e-4, "{value}, not {expected}");
+    }
+
+    #[test]
+    fn law__follows_rate_and_round_trip() {
+        let Law { fair, proportional, each_trip, fast, .. } = law();
+        // Sa is 1.16856, and Sb 0.87642.
+        near(fair, 5.0 * 4_086.0 * 1.16856);
+        near(proportional * TARGET.0 as f64, 4.0 * 4_086.0 * 1.16856 * 0.87642);
+        near(each_trip, 716.21);
+        near(fast, 0.29214);
+        // What uet-htsim prints for two tiers: Sa 0.77904.
+        let two_tiers = Law::new(Rate::new(100_000_000_000).unwrap(), (4_086, 64), Time(9_348_480), Time(7_011_360));
+        near(two_tiers.fair, 15_915.8);
+        near(two_tiers.proportional, 0.001_061_05);
+        near(two_tiers.each_trip, 477.474);
+    }
+
+    #[test]
+    fn window__is_at_most_one_and_a_half_products_and_at_least_a_packet() {
+        near(window(0.0).bytes(), 262_926.0);
+        near(window(262_925.0).bytes(), 4_150.0);
+        // A shorter round trip is a smaller product. Longer ones are delays.
+        let mut shorter = window(0.0);
+        assert_eq!(shorter.measure(Time::from_us(10)), Time::ZERO);
+        assert_eq!(shorter.measure(Time::from_us(13)), Time::from_us(3));
+        shorter.on_ack(after(1), acked(TARGET, true));
+        near(shorter.bytes(), 187_500.0);
+    }
+
+    #[test]
+    fn no_mark__grows_by_a_fair_share_or_in_proportion() {
+        let mut above = window(200_000.0);
+        above.on_ack(after(1), acked(TARGET, false));
+        near(above.bytes(), 62_926.0 + 23_873.7 * 33_201.0 / 62_926.0);
+        let mut below = window(200_000.0);
+        below.on_ack(after(1), acked(Time::from_us(5), false));
+        near(below.bytes(), 62_926.0 + 16_738.6 * (5_517_040.0 / 10_517_040.0) * 33_201.0 / 62_926.0);
+        // What is gained before eight packets have come is kept until then, or for a round trip, which adds 0.15 segments.
+        let mut waits = window(200_000.0);
+        waits.on_ack(after(1), Acked { bytes: 4_150.0, ..acked(TARGET, false) });
+        near(waits.bytes(), 62_926.0);
+        waits.on_ack(after(15), Acked { bytes: 0.0, ..acked(TARGET, false) });
+        near(waits.bytes(), 62_926.0 + 23_873.7 * 4_150.0 / 62_926.0 + 716.21);
+    }
+
+    #[test]
+    fn no_delay__for_a_window_grows_at_once() {
+        let mut window = window(212_926.0);
+        window.on_ack(after(1), acked(Time(999_999), false));
+        let before = window.bytes();
+        near(before, 50_000.0 + 16_738.6 * (9_517_041.0 / 10_517_040.0) * 33_201.0 / 50_000.0);
+        window.on_ack(after(2), acked(Time(999_999), false));
+        near(window.bytes(), before + 0.29214 * 33_201.0);
+        // A microsecond ends that.
+        let before = window.bytes();
+        window.on_ack(after(3), acked(Time::from_us(1), false));
+        near(window.bytes(), before + 16_738.6 * (9_517_040.0 / 10_517_040.0) * 33_201.0 / before);
+    }
+
+    #[test]
+    fn mark__falls_with_the_average_once_a_round_trip() {
+        let mut window = window(100_000.0);
+        // Below the target nothing happens, nor above it while the average is not.
+        window.on_ack(after(20), acked(Time::from_us(5), true));
+        window.on_ack(after(20), acked(Time::from_us(30), true));
+        near(window.bytes(), 162_926.0 + 716.21);
+        // 100 samples of 30 us: 30 (1 - 0.9875^100) = 21.472 us; then a long one without a mark, which counts as 3.506 us.
+        (0..100).for_each(|_| window.observe(Time::from_us(30), true));
+        near(window.average().0 as f64, 21_472_300.0);
+        window.observe(Time::from_us(30), false);
+        near(window.average().0 as f64, 21_472_300.0 - 0.0125 * (21_472_300.0 - 3_505_680.0));
+        let factor = 1.0 - 0.8 * (21_247_700.0 - 10_517_040.0) / 21_247_700.0;
+        let before = window.bytes();
+        window.on_ack(after(21), acked(Time::from_us(30), true));
+        near(window.bytes(), before * factor);
+        // 14 us later it is too early. That the window takes its gain once a round trip is another matter.
+        window.on_ack(after(35), acked(Time::from_us(30), true));
+        near(window.bytes(), before * factor + 716.21);
+        window.on_ack(after(36), acked(Time::from_us(30), true));
+        near(window.bytes(), (before * factor + 716.21) * factor);
+    }
+
+    #[test]
+    fn cut__is_taken_from_the_window_and_quick_adapt_follows_what_arrives() {
+        let mut window = window(0.0);
+        // The first news begins a round of a base round trip and a target, 24.5 us.
+        window.on_cut(after(1), 4_150.0, 250_000.0);
+        near(window.bytes(), 262_926.0 - 4_150.0);
+        near(window.average().0 as f64, 0.0125 * 14_022_720.0);
+        window.on_ack(after(2), Acked { bytes: 8_300.0, delay: TARGET, marked: true, under_way: 200_000.0 });
+        window.on_cut(after(26), 4_150.0, 100_000.0);
+        near(window.bytes(), 8_300.0);
+        // It ignores marks of what was under way then, and the next cuts.
+        window.on_cut(after(27), 4_150.0, 95_850.0);
+        window.on_ack(after(28), Acked { bytes: 4_150.0, delay: Time::from_us(60), marked: true, under_way: 91_700.0 });
+        near(window.bytes(), 8_300.0);
+        window.on_cut(after(29), 91_700.0, 91_700.0);
+        near(window.bytes(), 4_150.0);
+    }
+}
