@@ -53,7 +53,7 @@ struct Draws(u64);
 impl Draws {
     fn below(&mut self, count: u32) -> u16 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        ((mix(self.0) >> 32) * u64::from(count) >> 32) as u16
+        (((mix(self.0) >> 32) * u64::from(count)) >> 32) as u16
     }
 }
 
