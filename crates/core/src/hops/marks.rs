@@ -61,3 +61,46 @@ impl OnHop for Marking {
         see(Reading::Count { name: "marks_at_departure", count: self.marked });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hop::Trail;
+    use crate::marker::{MarkScope, WHOLE};
+    use crate::scheduler::Line;
+    use crate::units::Time;
+    use arrayvec::ArrayVec;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+    use rand_xoshiro::rand_core::SeedableRng;
+
+    /// How many of 4,000 packets are marked that leave so many bytes behind, on a ramp from 10,000 to 30,000 up to this probability.
+    fn marked(waits: u32, most: u32, ecn: Ecn) -> usize {
+        let (min, max, scope) = (10_000, 30_000, MarkScope::Queue);
+        let ramp = Marker::Red { min, max, most, weight: WHOLE, scope, counts_arriving: false };
+        let mut marking = Marking { ports: vec![None, Some(ramp)], marked: 0 };
+        let (mut trail, mut signals) = (Trail::default(), ArrayVec::new());
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+        let line = Line { byte_time: Rate::new(10_000_000_000).unwrap().byte_time(), overhead: 0 };
+        let mut one = |egress| {
+            let (backlog, in_queue) = (90_000, Some(waits));
+            let (now, sent_bytes) = (Time::ZERO, 0);
+            let (trail, signals, random) = (&mut trail, &mut signals, &mut random);
+            let mut hop = Hop { now, egress, line, backlog, in_queue, sent_bytes, trail, signals, random };
+            let mut packet = Meta { ecn, ..Meta::default() };
+            marking.on_departure(&mut packet, &mut hop);
+            packet.ecn == Ecn::Marked
+        };
+        assert!(!one(0) && !one(7), "a port of another place, and none");
+        (0..4_000).filter(|_| one(1)).count()
+    }
+
+    #[test]
+    fn on_departure__marks_by_what_its_queue_still_holds() {
+        let always = u32::MAX;
+        assert_eq!([0, 10_000, 30_001].map(|waits| marked(waits, always, Ecn::Capable)), [0, 0, 4_000]);
+        assert_eq!(marked(30_001, always, Ecn::NotCapable), 0);
+        // Half and a tenth, within five standard deviations.
+        assert!((1_840..2_160).contains(&marked(20_000, always, Ecn::Capable)));
+        assert!((305..495).contains(&marked(20_000, always / 5, Ecn::Capable)));
+    }
+}
