@@ -144,9 +144,8 @@ impl Twin<'_> {
             return false;
         }
         self.set_meta(packet, Meta { len, tag: Tag::new(priority, meta.tag.rank()), ..meta });
-        let trail = &mut self.beyond.trails[packet as usize];
-        trail.trimmed = true;
-        trail.trimmed_last = matches!(self.run_spec.fabric.links[link].to, Node::Host(_));
+        let last = matches!(self.run_spec.fabric.links[link].to, Node::Host(_));
+        self.beyond.trails[packet as usize].trimmed = Some(last);
         self.enqueue(link, packet);
         true
     }

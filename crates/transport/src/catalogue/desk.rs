@@ -46,22 +46,26 @@ impl Desk {
         Desk { line, room_at: Time::NEVER, wants_turn: false, events: VecDeque::new() }
     }
 
+    #[inline]
     pub(super) fn report(&mut self, now: Time, tagger: &mut Tagger, event: FlowEvent) {
         tagger.on_event(&event, now);
         self.events.push_back(event);
     }
 
+    #[inline]
     pub(super) fn poll_event(&mut self) -> Option<FlowEvent> {
         self.events.pop_front()
     }
 
     /// Sends a packet that waits for no turn.
+    #[inline]
     pub(super) fn send(&mut self, now: Time, out: &mut dyn Out, packet: Packet) {
         self.line.takes(now, packet.len);
         out.send(packet);
     }
 
     /// Asks for a turn if a message may send and the NIC may have room.
+    #[inline]
     pub(super) fn effects(&mut self, messages: &impl Ready) -> Effects {
         let turns = self.room_at == Time::NEVER && messages.any_ready();
         self.wants_turn |= turns;
@@ -69,20 +73,24 @@ impl Desk {
     }
 
     /// Returns when the NIC has room, if a message waits for that. Among timers of the host it is the last.
+    #[inline]
     pub(super) fn room(&self) -> Timer {
         Timer::of_host(self.room_at, 3)
     }
 
     /// Handles that instant.
+    #[inline]
     pub(super) fn has_room(&mut self) {
         self.room_at = Time::NEVER;
     }
 
+    #[inline]
     pub(super) fn turns(&self) -> u32 {
         u32::from(self.wants_turn)
     }
 
     /// Takes a turn.
+    #[inline]
     pub(super) fn poll(
         &mut self,
         now: Time,

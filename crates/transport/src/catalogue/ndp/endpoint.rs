@@ -125,7 +125,7 @@ impl Endpoint for NdpEndpoint {
     fn receive(&mut self, now: Time, tagger: &mut Tagger, out: &mut dyn Out, packet: &Packet) -> Effects {
         let (peer, message) = (packet.peer, packet.message);
         // An answer goes on with the trail of what it answers, so that of data alone says what was done to the packet.
-        let [trimmed, returned] = out.trail().map_or([false; 2], |trail| [trail.trimmed, trail.returned]);
+        let [trimmed, returned] = out.trail().map_or([false; 2], |trail| [trail.trimmed.is_some(), trail.returned]);
         match Header::read(packet) {
             Some(Header::Data(piece)) if returned => {
                 self.counts.returned += 1;

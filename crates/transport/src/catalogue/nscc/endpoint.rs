@@ -96,7 +96,7 @@ impl Endpoint for NsccEndpoint {
         match header {
             Header::Data { packet: number, packets, again, asks } => {
                 // An answer goes on with the trail of what it answers, so that of data alone says what was done to the packet.
-                let cut = out.trail().filter(|trail| trail.trimmed).map(|trail| trail.trimmed_last);
+                let cut = out.trail().and_then(|trail| trail.trimmed);
                 let came = Came { packet: number, packets, len: packet.len, again, asks, marked, cut };
                 self.answer(now, tagger, out, (peer, message, entropy), &came);
             }
