@@ -203,6 +203,10 @@ class Settings(TypedDict, total=False):
     asks: Any
     ndp_window: Any
     pull_rate: Any
+    nscc_paths: Any
+    nscc_path_choice: Any
+    nscc_target: Any
+    nscc_ack_bytes: Any
     seed: Any
     flow_records: Any
     measure: Any

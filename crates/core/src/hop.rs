@@ -61,8 +61,8 @@ pub struct Trail {
     pub ingress: u16,
     /// Switches passed that counted themselves.
     pub hops: u8,
-    /// Whether a switch has cut its payload off.
-    pub trimmed: bool,
+    /// Whether a switch has cut its payload off, and if so whether that was the one before the receiver.
+    pub trimmed: Option<bool>,
     /// The way through those switches: equal for equal ways, and hardly ever for others (HPCC's exclusive-or of switches).
     pub way: u16,
     /// Whether a switch has sent it back to the host that it is from.
@@ -105,7 +105,7 @@ impl Default for Trail {
         Trail {
             ingress: Trail::FROM_HERE,
             hops: 0,
-            trimmed: false,
+            trimmed: None,
             way: 0,
             returned: false,
             carried: None,

@@ -115,6 +115,26 @@ fn convert__what_it_writes_of_each_sample_runs() {
         converted(folder, &[&[*file, "-o", &out], *options].concat());
         run(folder, &format!("{}[workload]\ncdf = \"{out}\"\nload = 0.5\nflows = 20", star(4)));
     }
+    // Those of HPCC name the topology and the flows. By its topology hosts have 25 Gbit/s, of which 50 Mbit/s are 0.002.
+    let notes = converted(folder, &["hpcc-config.txt", "-o", "hpcc.toml", "--with", "hpcc-topology.txt"]);
+    assert!(notes.contains("2 keys are not carried over: ENABLE_QCN, HAS_WIN"), "{notes}");
+    let text = std::fs::read_to_string(folder.join("hpcc.toml")).unwrap();
+    for line in [
+        "shared_buffer = \"32MiB\"",
+        "mtu = \"1048B\"",
+        "red_min = \"100KB\"",
+        "ecn_threshold_at = [\"100Gbps: 400KB\"]",
+        "dcqcn_additive = 0.002",
+        "dcqcn_least = 0.01",
+        "dcqcn_timer = \"300us\"",
+        "scheme = [\"dcqcn\"]",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+    }
+    converted(folder, &["hpcc-topology.txt", "-o", "hpcc-topology.csv"]);
+    converted(folder, &["hpcc-flows.txt", "-o", "hpcc-flows.csv", "--with", "hpcc-topology.txt", "--replace"]);
+    let done = flowsieve(folder, &["run", "hpcc.toml", "--out", "hpcc-out"]);
+    assert_eq!(done.status, 0, "{}", done.err);
     // The tables of YAPS name the distribution that is to be converted.
     converted(folder, &["yaps.conf", "-o", "yaps.toml"]);
     std::fs::rename(folder.join("yaps-cdf.txt.csv"), folder.join("yaps-cdf.csv")).unwrap();

@@ -43,7 +43,7 @@ load = 0.1
 [sweep]
 kind = ["leaf-spine", "fat-tree", "three-tier"]
 parameters = ["ns2", "rfc"]
-scheme = ["dctcp", "pias", "pfabric", "dupack", "delaying", "shared", "red", "flowlet", "hula", "conga", "qc-las", "qc-srpt", "nos2", "awafs", "idle", "qclimb", "pfabric-predicted", "hpcc", "swift", "dcqcn", "lossless"]
+scheme = ["dctcp", "pias", "pfabric", "dupack", "delaying", "shared", "red", "flowlet", "hula", "conga", "qc-las", "qc-srpt", "nos2", "awafs", "idle", "qclimb", "pfabric-predicted", "hpcc", "swift", "dcqcn", "lossless", "nscc"]
 [schemes.dupack]
 base = "dctcp"
 loss_detection = "dupack"

@@ -319,7 +319,7 @@ mod tests {
             }
         }
         let own = registry::all().filter(|scheme| scheme.own.is_some()).count();
-        assert_eq!((registry::all().count(), own), (54, 20), "34 need no Rust of their own");
+        assert_eq!((registry::all().count(), own), (55, 21), "34 need no Rust of their own");
     }
 
     #[test]

@@ -90,7 +90,7 @@ declare! {
     .computed("true in closed loops, else false");
     /// How many packets a host hands to its NIC.
     pub(crate) static NIC_PACKETS: Setting<u64> = Setting::count(
-        Section::Transport, "nic_packets", 1, 1_000, "Homa, NDP: most full packets in the NIC, with the one on the line",
+        Section::Transport, "nic_packets", 1, 1_000, "Homa, NDP, NSCC: most full packets in the NIC, with the one on the line",
     )
     .with_default(2);
     static RESEND_AFTER: Setting<u64> = Setting::time(

@@ -15,6 +15,7 @@ pub mod homa;
 pub mod marking_rule;
 pub mod messages;
 pub mod ndp;
+pub mod nscc;
 pub mod own;
 pub mod parameters;
 pub mod parts;
@@ -46,6 +47,7 @@ pub const SETTINGS: &[&[&flowsieve_settings::Key]] = &[
     messages::SETTINGS,
     homa::SETTINGS,
     ndp::SETTINGS,
+    nscc::SETTINGS,
     pias::SETTINGS,
     thresholds::SETTINGS,
     adaptation::SETTINGS,

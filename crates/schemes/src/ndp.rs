@@ -35,11 +35,12 @@ declare! {
         "NDP: PULLs of a host as a share of those that would fill its line with full packets",
     )
     .with_default(1.0);
-    static TRIM_VICTIM: Setting<Victim> = Setting::choice(
+    /// Which packet is cut.
+    pub(crate) static TRIM_VICTIM: Setting<Victim> = Setting::choice(
         Section::Network,
         "trim_victim",
         &[("either", Victim::Either), ("arriving", Victim::Arriving)],
-        "NDP: which packet is cut where a data queue is full: by a coin the one that comes or the newest that waits, or always \
+        "NDP, NSCC: which packet is cut where a data queue is full: by a coin the one that comes or the newest that waits, or always \
          the one that comes",
     )
     .with_default(Victim::Either);
@@ -50,21 +51,31 @@ declare! {
     .computed("true; under HULA false");
 }
 
-/// Builds the scheme.
-pub(crate) fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
+/// Refuses what keeps switches from cutting packets for a transport; returns the bytes of a header.
+pub(crate) fn refuse_untrimmable(context: &Context<'_>, name: &str) -> Result<u16, SettingsError> {
     let scope = &context.scope;
     let header = parameters::header(scope)?;
     if header == 0 {
-        return Err(parameters::refuse_header(scope, "at least 1 byte for NDP: a cut packet is its header"));
+        let expected = format!("at least 1 byte for {name}: a cut packet is its header");
+        return Err(parameters::refuse_header(scope, &expected));
     }
+    parts::refuse_pauses(scope, name)?;
     // Where there is no such switch nothing is read.
     let there = context.workload.fabric().map_or(EVERY_PLACE, places);
     for place in [Place::Leaf, Place::Spine, Place::Core].into_iter().filter(|&place| there[place as usize]) {
         let scope = scope.at(place);
         if scope.read(&QUEUES)? < 2 {
-            return Err(scope.invalid(&QUEUES, "at least 2 for NDP: one for headers and control, one for data"));
+            let expected = format!("at least 2 for {name}: one for headers and control, one for data");
+            return Err(scope.invalid(&QUEUES, expected));
         }
     }
+    Ok(header)
+}
+
+/// Builds the scheme.
+pub(crate) fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
+    let scope = &context.scope;
+    let header = refuse_untrimmable(context, "NDP")?;
     let facts = TransportFacts {
         reads_trims: true,
         sets_priorities: true,
@@ -89,7 +100,8 @@ pub(crate) fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
         return Err(scope.invalid(&TRIM_RETURN, "false: switches that run HULA send no packet back"));
     }
     let trim = Trim { header, victim: scope.read(&TRIM_VICTIM)?, returns };
-    Ok(Scheme { on_hop: vec![trim.spec()], ..scheme })
+    let on_hop = [vec![trim.spec()], scheme.on_hop].concat();
+    Ok(Scheme { on_hop, ..scheme })
 }
 
 /// Returns the paper's window, or the full packets that the longest base round trip of the fabric carries, if they are more.
@@ -145,6 +157,8 @@ mod tests {
         assert!(key == "buffer" && text.contains("holds no full packet"), "{text}");
         let (key, text) = refused(&none_given().with(None, "mtu", "64B").with(None, "header", "64B"));
         assert!(key == "mtu" && text.contains("more than the headers"), "{text}");
+        let (key, text) = refused(&none_given().with(None, "pfc", true));
+        assert!(key == "pfc" && text.contains("cut instead"), "{text}");
     }
 
     #[test]

@@ -32,6 +32,7 @@ mod repair;
 mod sending;
 mod tagging;
 
+use flowsieve_core::hops::marks::Marks;
 use flowsieve_core::pifo::PifoRules;
 use flowsieve_core::{BalancerSpec, Misuse, PortKind, TaggerSpec};
 use flowsieve_transport::tcp::CongestionSpec;
@@ -43,7 +44,7 @@ pub use balancing::{BalancingName, LOAD_BALANCING};
 use controls::Reads;
 pub(crate) use controls::SETTINGS as CONTROL_SETTINGS;
 pub(crate) use host_port::SETTINGS as HOST_PORT_SETTINGS;
-pub(crate) use lossless::SETTINGS as LOSSLESS_SETTINGS;
+pub(crate) use lossless::{SETTINGS as LOSSLESS_SETTINGS, refuse_pauses};
 use port::Limits;
 pub use port::QUEUES;
 pub(crate) use port::SETTINGS as PORT_SETTINGS;
@@ -109,7 +110,7 @@ pub fn build(context: &Context<'_>, own: Own) -> Result<Scheme, SettingsError> {
     };
     lossless::refuse_spray(scope, reads, [Place::Leaf, Place::Spine, Place::Core].into_iter().any(sprays))?;
     let carries = |place| matches!(balancers.at(place), BalancerSpec::Conga(_));
-    let on_hop = lossless::on_hop(context, reads, Place::ALL.into_iter().any(carries))?;
+    let mut on_hop = lossless::on_hop(context, reads, Place::ALL.into_iter().any(carries))?;
     let limits = if lossless::is_lossless(scope)? { Limits::Marks } else { Limits::Buffer };
     let sets_priorities = transport.facts().sets_priorities;
     let nic = host_port::nic(scope, &transport)?;
@@ -118,13 +119,20 @@ pub fn build(context: &Context<'_>, own: Own) -> Result<Scheme, SettingsError> {
     // A sender that sends everything at once does not react to marks.
     let reacts = !matches!(transport, TransportSpec::OpenLoop(_));
     let sorts = host_port::sorts_host_ports(scope, nic)?;
-    let ports = ByPlace::at_places(there, |place| match (place, nic) {
-        (Place::Nic, _) if sorts => Ok(PortSpec::unlimited(PortKind::Pifo(PifoRules { fifo_from: None }))),
-        (Place::Nic, Nic::Backpressure { .. }) => {
-            port::port(scope, (place, fabric), own.port.as_ref(), Limits::Nothing, reacts)
-        }
-        _ => port::port(scope, (place, fabric), own.port.as_ref(), limits, reacts),
+    let mut departing = Vec::new();
+    let ports = ByPlace::at_places(there, |place| {
+        let limits = match (place, nic) {
+            (Place::Nic, _) if sorts => return Ok(PortSpec::unlimited(PortKind::Pifo(PifoRules { fifo_from: None }))),
+            (Place::Nic, Nic::Backpressure { .. }) => Limits::Nothing,
+            _ => limits,
+        };
+        let mut port = port::port(scope, (place, fabric), own.port.as_ref(), limits, reacts)?;
+        departing.extend(port::take_departing(scope, place, &mut port)?);
+        Ok(port)
     })?;
+    if !departing.is_empty() {
+        on_hop.push(Marks::spec(departing));
+    }
     let shares = Place::ALL.iter().any(|&place| ports.at(place).shares_memory());
     // Ports read tags, and so do receivers that compare priorities.
     let compares = matches!(&transport, TransportSpec::Tcp(rules) if matches!(rules.params.loss_detection, LossDetection::ByPriority(_)));

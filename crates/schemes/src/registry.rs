@@ -6,7 +6,7 @@ use flowsieve_settings::Keys;
 
 use crate::entry::Build;
 use crate::file::SchemeFile;
-use crate::{awafs, homa, ndp, pcoflow, qcluster};
+use crate::{awafs, homa, ndp, nscc, pcoflow, qcluster};
 
 macro_rules! files {
     ($($name:literal),* $(,)?) => { &[$(($name, include_str!(concat!("../schemes/", $name, ".toml")))),*] };
@@ -24,6 +24,7 @@ const PACKETS: &[(&str, &str)] = files![
     "homa",
     "homa-predicted",
     "ndp",
+    "nscc",
     "sp-pifo",
     "afq",
     "fair-queueing",
@@ -71,11 +72,12 @@ const PACKETS: &[(&str, &str)] = files![
 const RATES: &[(&str, &str)] = files!["varys", "per-flow-fair", "per-flow-priority"];
 
 /// The code of schemes that are more than their parts, by the name that their files use.
-pub(crate) const OWN: [(&str, Build); 5] = [
+pub(crate) const OWN: [(&str, Build); 6] = [
     ("qcluster", qcluster::build),
     ("awafs", awafs::build),
     ("homa", homa::build),
     ("ndp", ndp::build),
+    ("nscc", nscc::build),
     ("pcoflow", pcoflow::build),
 ];
 

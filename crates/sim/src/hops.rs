@@ -326,7 +326,7 @@ impl<K: Key> Network<K> {
         }
         (meta.len, meta.tag) = (len, Tag::new(priority, meta.tag.rank()));
         if let Some(trail) = self.slab.trails.as_mut().and_then(|trails| trails.get_mut(packet as usize)) {
-            trail.trimmed = true;
+            trail.trimmed = Some(self.links[link as usize].to.get().is_err());
         }
         self.enqueue(link, packet);
         true

@@ -379,7 +379,7 @@ impl Hosts {
             return network.remove_of_program(packet);
         }
         let class = usize::from(network.slab.bodies[packet as usize].class);
-        if trail.trimmed && !self.rules.transports[class].reads_trims {
+        if trail.trimmed.is_some() && !self.rules.transports[class].reads_trims {
             return network.discard(packet);
         }
         let (state, at) = (&mut self.hosts[host as usize], host as usize * self.rules.transports.len() + class);

@@ -267,14 +267,15 @@ impl<'a> Tracer<'a> {
         after.checked_sub(1).map_or(0, |at| stretches[at].byte(segment))
     }
 
-    /// Returns the kind of a host's packet.
-    fn kind<K>(&self, built: &Built<K>, meta: &Meta, body: &Body) -> PacketKind {
-        let byte = |segment| self.byte(meta.flow, segment);
+    /// Returns the connection of a host's packet, and what it is.
+    fn kind<K>(&self, built: &Built<K>, meta: &Meta, body: &Body) -> (u32, PacketKind) {
         let (partition, host) = built.placement.hosts[usize::from(body.src)];
         let hosts = &built.partitions[partition as usize].hosts;
         let side = &hosts.sides[hosts.sides_of(host).start + usize::from(body.class)];
         let packet = unpack(meta, body);
-        match side.endpoint.describe(&packet) {
+        let connection = side.endpoint.connection(&packet);
+        let byte = |segment| self.byte(connection, segment);
+        let kind = match side.endpoint.describe(&packet) {
             Said::Data { segment, last, retransmission } => {
                 PacketKind::Data { flow: packet.message, segment, byte: byte(segment), last, retransmission }
             }
@@ -289,13 +290,15 @@ impl<'a> Tracer<'a> {
             Said::SynAck => PacketKind::SynAck,
             Said::Probe => PacketKind::Probe,
             Said::Own => PacketKind::Own,
-        }
+        };
+        (connection, kind)
     }
 
     fn row<K>(&self, built: &Built<K>, record: &Record) -> PacketRow {
         let Record { at, link, event, queue, packet: _, meta, body } = *record;
-        let ends = Ends { connection: meta.flow, src: u32::from(body.src), dst: u32::from(meta.dst) };
-        let what = (body.src != SWITCH).then(|| (ends, self.kind(built, &meta, &body)));
+        let ends = |connection| Ends { connection, src: u32::from(body.src), dst: u32::from(meta.dst) };
+        let what = (body.src != SWITCH).then(|| self.kind(built, &meta, &body));
+        let what = what.map(|(connection, kind)| (ends(connection), kind));
         let carries = matches!(what, Some((_, PacketKind::Data { .. })));
         PacketRow {
             at_ps: at.0,

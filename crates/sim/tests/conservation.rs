@@ -162,7 +162,7 @@ proptest! {
         let tagger: &[_] = match name {
             // The last bytes of a message would overtake those before them; and hosts count a line's overhead by the setting.
             "homa" | "homa-predicted" => &[("rtt_bytes", "1MB"), ("queues", "2"), ("wire_overhead", "0B")],
-            "ndp" => &[("wire_overhead", "0B")],
+            "ndp" | "nscc" => &[("wire_overhead", "0B")],
             // A flow whose rank falls would overtake itself in SP-PIFO's queues.
             "sp-pifo" => &[("tagger", "plain")],
             // A flow that sinks would do so where all queues have a share.

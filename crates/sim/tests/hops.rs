@@ -99,7 +99,9 @@ fn stamps__tell_of_the_queue_as_each_packet_leaves() {
         [stamp(1_400, 0, 0), stamp(2_600, 1_500, 0), stamp(3_800, 3_000, 1_500), stamp(5_000, 4_500, 0)]
     );
     // ACKs pass the switch without a stamp of their own.
-    assert!(heard.lock().unwrap().iter().all(|trail| trail.hops == 1 && trail.stamps.len() == 1 && !trail.trimmed));
+    assert!(
+        heard.lock().unwrap().iter().all(|trail| trail.hops == 1 && trail.stamps.len() == 1 && trail.trimmed.is_none())
+    );
 }
 
 /// A packet whose place another had before begins without that one's stamps.

@@ -20,6 +20,7 @@ mod lossless;
 mod names;
 mod ndp;
 mod nos2;
+mod nscc;
 mod own_congestion;
 mod own_parts;
 mod own_transport;

@@ -95,7 +95,7 @@ pub fn recorded(folder: &Path) -> Result<Vec<Recorded>, Error> {
         let is = |extension: &str| flows.extension().is_some_and(|of| of == extension);
         let experiment = flows.with_extension("toml");
         // A text without an experiment may be anything.
-        if !is("csv") && !(is("txt") && experiment.is_file()) {
+        if !(is("csv") || is("txt") && experiment.is_file()) {
             continue;
         }
         if !experiment.is_file() {

@@ -172,6 +172,11 @@ pub trait Endpoint: Send {
         None
     }
 
+    /// Returns the connection of a packet of this transport, for traces: its flow, unless senders choose paths by that.
+    fn connection(&self, packet: &Packet) -> u32 {
+        packet.flow
+    }
+
     /// Returns the content of a packet of this transport, for traces.
     fn describe(&self, _packet: &Packet) -> Said {
         Said::Own

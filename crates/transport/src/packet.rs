@@ -12,7 +12,8 @@ pub struct Packet {
     pub peer: u16,
     /// Bytes with headers, without preamble and gap.
     pub len: u16,
-    /// The flow; packets of both directions have it.
+    /// The flow; packets of both directions have it. Switches take it for the five-tuple: by it ECMP finds a path. A sender that
+    /// chooses paths gives it a part of its own ([`crate::nscc`]), as a host does by the source port of UDP.
     pub flow: u32,
     /// The message that it is about. A host that loses the packet may need it.
     pub message: u32,

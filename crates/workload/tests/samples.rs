@@ -365,8 +365,12 @@ fn detect__each_sample_names_its_format_and_no_other_surely() {
     let samples =
         FLOWS.iter().map(|case| (case.file, case.format)).chain(TOPOLOGIES.iter().map(|case| (case.0, case.2)));
     let samples = samples.chain(CDFS.iter().map(|case| (case.0, case.2)));
-    let samples =
-        samples.chain([("yaps.conf", "yaps"), ("homa-rtts.txt", "homa-rtts"), ("yaps-trace-8.txt", "yaps-trace")]);
+    let samples = samples.chain([
+        ("yaps.conf", "yaps"),
+        ("hpcc-config.txt", "hpcc-config"),
+        ("homa-rtts.txt", "homa-rtts"),
+        ("yaps-trace-8.txt", "yaps-trace"),
+    ]);
     for (file, name) in samples {
         let text = text(file);
         let found = flowsieve_workload::convert::detect(&Source { name: file, text: &text });

@@ -252,6 +252,20 @@ fn rows__that_are_wrong_have_their_line() {
         ("hpcc-topology", "3 1 2\n0\n1 0 25Gbps 1us 0\n", PLAIN, 1),
         ("hpcc-topology", "3 1 2\n0\n1 0 25Gbs 1us 0\n2 0 25Gbps 1us 0\n", PLAIN, 3),
     ];
+    let with = Some(Source { name: "topology.txt", text: "2 1 1\n0\n0 1 25Gbps 1us 0\n" });
+    let named = "TOPOLOGY_FILE t\nBUFFER_SIZE 1\n";
+    for (key, line) in [
+        ("CC_MODE 7", 3),
+        ("CC_MODE 3\nRATE_AI fast", 4),
+        ("CC_MODE 3\nMIN_RATE 26Gb/s", 4),
+        ("CC_MODE 1\nKMIN_MAP 1 25000000000", 4),
+    ] {
+        let text = format!("{named}{key}\n");
+        let refused = read("hpcc-config", &text, Options { with, ..PLAIN }).expect_err(&text);
+        assert_eq!((refused.kind, refused.line), (Kind::Row, Some(line)), "{text}: {}", refused.problem);
+    }
+    let without = read("hpcc-config", &format!("{named}CC_MODE 3\n"), PLAIN).unwrap_err();
+    assert_eq!(without.kind, Kind::Option("with"));
     for (from, text, options, line) in cases {
         let refused = read(from, text, options).expect_err(text);
         assert_eq!((refused.kind, refused.line), (Kind::Row, Some(line)), "{from}: {text:?}: {}", refused.problem);

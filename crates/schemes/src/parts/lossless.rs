@@ -103,6 +103,14 @@ pub(super) fn refuse_spray(scope: &Scope<'_>, reads: Reads, sprays: bool) -> Res
     Ok(())
 }
 
+/// Refuses pauses for a transport whose packets switches cut.
+pub(crate) fn refuse_pauses(scope: &Scope<'_>, name: &str) -> Result<(), SettingsError> {
+    match pauses(scope)? {
+        true => Err(scope.invalid(&PFC, format!("false for {name}: packets that find no room are cut instead"))),
+        false => Ok(()),
+    }
+}
+
 /// Returns whether switches pause.
 pub(super) fn pauses(scope: &Scope<'_>) -> Result<bool, SettingsError> {
     // If not given, it is not part of the configuration.

@@ -5,6 +5,7 @@ use flowsieve_core::bank::BankRules;
 use flowsieve_core::discipline::Discipline;
 use flowsieve_core::fair_queueing::BitByBit;
 use flowsieve_core::flow_queues::Order;
+use flowsieve_core::hops::marks::Marks;
 use flowsieve_core::host_queues::HostQueueRules;
 use flowsieve_core::marker::{MarkScope, Marker, WHOLE};
 use flowsieve_core::pfabric::PoolRules;
@@ -61,6 +62,8 @@ pub enum MarkingName {
     Red,
     /// RED by the queue's length.
     RedPerQueue,
+    /// RED by the queue's length as the packet leaves.
+    RedAtDeparture,
 }
 
 /// What the buffer limits, by the names that settings use.
@@ -112,8 +115,9 @@ declare! {
             ("per-queue", MarkingName::PerQueue),
             ("red", MarkingName::Red),
             ("red-per-queue", MarkingName::RedPerQueue),
+            ("red-at-departure", MarkingName::RedAtDeparture),
         ],
-        "what ECN marking compares with its threshold",
+        "what ECN marking compares with its threshold; \"red-at-departure\": what a switch's queue holds as the packet leaves",
     );
     static ECN_THRESHOLD: Setting<u64> = Setting::size(
         Section::Network, "ecn_threshold", 0, MOST_BYTES, "ECN marking threshold K",
@@ -213,6 +217,20 @@ pub(super) fn port(
     let (marker, marker_at) = if reacts { marker(scope, (place, fabric))? } else { (Marker::Off, Vec::new()) };
     let admission = if limits == Limits::Marks { Admission::Unlimited } else { admission(scope, place)? };
     Ok(PortSpec { kind, admission, marker, marker_at })
+}
+
+/// Takes the marks from a port at a place if its switch gives them as packets leave; hosts give none then.
+pub(super) fn take_departing(
+    scope: &Scope<'_>,
+    place: Place,
+    port: &mut PortSpec,
+) -> Result<Option<(Place, Marks)>, SettingsError> {
+    if port.marker == Marker::Off || scope.at(place).read(&MARKING)? != MarkingName::RedAtDeparture {
+        return Ok(None);
+    }
+    let marker = std::mem::replace(&mut port.marker, Marker::Off);
+    let marker_at = std::mem::take(&mut port.marker_at);
+    Ok((place != Place::Nic).then_some((place, Marks { marker, marker_at })))
 }
 
 /// Returns whether a port has queues by priority.
@@ -323,9 +341,10 @@ fn marker(
         MarkingName::PerPort => (MarkScope::Port, false),
         MarkingName::PerQueue => (MarkScope::Queue, false),
         MarkingName::Red => (MarkScope::Port, true),
-        MarkingName::RedPerQueue => (MarkScope::Queue, true),
+        MarkingName::RedPerQueue | MarkingName::RedAtDeparture => (MarkScope::Queue, true),
     };
-    let counts_arriving = scope.read(&ECN_COUNTS_ARRIVING)?;
+    let departs = scope.read(&MARKING)? == MarkingName::RedAtDeparture;
+    let counts_arriving = !departs && scope.read(&ECN_COUNTS_ARRIVING)?;
     // What counts as a packet is part of what marks.
     let mtu = scope.read(&MTU)?;
     let at = thresholds_at(scope, mtu, fabric)?;
@@ -357,7 +376,8 @@ fn marker(
         return Err(scope.invalid(&RED_MAX, "more than red_min"));
     }
     let most = (scope.read(&RED_PROBABILITY)? * f64::from(u32::MAX)).round() as u32;
-    let weight = (scope.read(&RED_AVERAGE)? * f64::from(WHOLE)).round().max(1.0) as u32;
+    let average = if departs { 1.0 } else { scope.read(&RED_AVERAGE)? };
+    let weight = (average * f64::from(WHOLE)).round().max(1.0) as u32;
     let ramp = |min, max| Marker::Red { min, max, most, weight, scope: length, counts_arriving };
     let in_proportion = |k: u64| u64::try_from(u128::from(max) * u128::from(k) / u128::from(min.max(1))).ok();
     let ramps = at.into_iter().map(|(rate, k)| (rate, ramp(k, in_proportion(k).unwrap_or(u64::MAX).max(k + 1))));

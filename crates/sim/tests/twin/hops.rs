@@ -144,7 +144,8 @@ impl Twin<'_> {
             return false;
         }
         self.set_meta(packet, Meta { len, tag: Tag::new(priority, meta.tag.rank()), ..meta });
-        self.beyond.trails[packet as usize].trimmed = true;
+        let last = matches!(self.run_spec.fabric.links[link].to, Node::Host(_));
+        self.beyond.trails[packet as usize].trimmed = Some(last);
         self.enqueue(link, packet);
         true
     }

@@ -180,7 +180,7 @@ impl Twin<'_> {
             self.seen.acknowledge(now.0, arrived.flow, segment);
         }
         let trail = std::mem::take(&mut self.beyond.trails[packet as usize]);
-        if trail.trimmed && !self.run_spec.scheme.classes[class].transport.facts().reads_trims {
+        if trail.trimmed.is_some() && !self.run_spec.scheme.classes[class].transport.facts().reads_trims {
             return; // as good as lost
         }
         let trail = self.beyond.are_any().then_some(trail);

@@ -237,6 +237,11 @@ proptest! {
     #![proptest_config(common::config(200))]
 
     #[test]
+    fn run__agrees_with_the_twin_where_switches_cut(case in case_of(vec!["ndp", "nscc"], 100)) {
+        check(&case)?;
+    }
+
+    #[test]
     fn run__agrees_with_the_twin_where_probes_tell_of_ways(case in hula_case(60).prop_filter("ACKs", is_answered)) {
         check(&case)?;
     }

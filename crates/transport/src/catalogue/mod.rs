@@ -1,8 +1,11 @@
 //! The built-in transports: the one list of them. A new one is a folder here and a line in the list.
 
+mod desk;
 pub mod homa;
 pub mod ndp;
+pub mod nscc;
 pub mod open_loop;
+mod pieces;
 pub mod tcp;
 
 use std::fmt;
@@ -218,6 +221,14 @@ impl HostEndpoint {
     /// As [`Endpoint::acknowledged`].
     pub fn acknowledged(&self) -> Option<u64> {
         each!(part self, endpoint => endpoint.acknowledged())
+    }
+
+    /// As [`Endpoint::connection`]; that of built-in endpoints is the packets' flow.
+    pub fn connection(&self, packet: &Packet) -> u32 {
+        match self {
+            HostEndpoint::Custom(own) => own.connection(packet),
+            _ => packet.flow,
+        }
     }
 
     /// As [`Endpoint::describe`].

@@ -47,6 +47,22 @@ impl Arrived {
         self.out_of_order
     }
 
+    /// Returns the first packet that has not arrived.
+    pub(in crate::catalogue) fn next(&self) -> u32 {
+        self.next
+    }
+
+    /// Returns whether every packet before the highest has arrived.
+    pub(in crate::catalogue) fn has_no_gap(&self) -> bool {
+        self.beyond.is_empty()
+    }
+
+    /// Returns a bit for each of the 64 packets from `first` on that has arrived, the lowest for the first. All of them are above those
+    /// that have arrived without a gap.
+    pub(in crate::catalogue) fn bits(&self, first: u32) -> u64 {
+        self.beyond.range(first..=first.saturating_add(63)).fold(0, |bits, packet| bits | 1 << (packet - first))
+    }
+
     /// Returns the gaps before `end`: packets that are missing, up to one that has arrived.
     pub(in crate::catalogue) fn missing(&self, end: u32) -> Vec<Range<u32>> {
         let (mut gaps, mut from) = (Vec::new(), self.next);

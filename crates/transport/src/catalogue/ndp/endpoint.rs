@@ -1,17 +1,15 @@
 //! A host's endpoint for NDP.
 
-use std::collections::VecDeque;
-
 use flowsieve_core::readings::Reading;
 use flowsieve_core::tagger::FlowEvent;
-use flowsieve_core::{Message, Tag, Tagger, Time};
+use flowsieve_core::{Message, Tagger, Time};
 
 use super::NdpRules;
 use super::header::{Header, Piece};
 use super::pulls::Pulls;
 use super::receiver::{Answer, Came, Receivers};
-use super::sender::{Senders, Sending, Silent};
-use crate::catalogue::homa::line::Line;
+use super::sender::{Senders, Silent};
+use crate::catalogue::desk::Desk;
 use crate::endpoint::{Effects, Endpoint, HostSite, Observed, Out, Timer, Turn};
 use crate::packet::{Packet, Said};
 
@@ -32,12 +30,7 @@ pub struct NdpEndpoint {
     senders: Senders,
     receivers: Receivers,
     pulls: Pulls,
-    line: Line,
-    /// When the NIC has room for a packet; [`Time::NEVER`]: no message waits for that.
-    room_at: Time,
-    /// Whether a turn is wanted. It stays wanted until a turn finds nothing to send.
-    wants_turn: bool,
-    events: VecDeque<FlowEvent>,
+    desk: Desk,
     counts: Counts,
     /// What arrived.
     progress: u64,
@@ -55,31 +48,19 @@ impl NdpEndpoint {
             senders: Senders::new(rules),
             receivers: Receivers::default(),
             pulls: Pulls::new(Time((time.0 as f64 / rules.pull_rate).round() as u64)),
-            line: Line::new(rate, (full, rules.overhead), rules.nic_packets),
-            room_at: Time::NEVER,
-            wants_turn: false,
-            events: VecDeque::new(),
+            desk: Desk::new(rate, (full, rules.overhead), rules.nic_packets),
             counts: Counts::default(),
             progress: 0,
         }
     }
 
-    fn report(&mut self, now: Time, tagger: &mut Tagger, event: FlowEvent) {
-        tagger.on_event(&event, now);
-        self.events.push_back(event);
-    }
-
     /// Sends a packet without payload.
     fn say(&mut self, now: Time, out: &mut dyn Out, (peer, message): (u16, u32), header: Header) {
-        self.line.takes(now, self.rules.header);
-        out.send(header.write((peer, message), None, self.rules.header));
+        self.desk.send(now, out, header.write((peer, message), None, self.rules.header));
     }
 
-    /// Asks for a turn if a message may send and the NIC may have room.
     fn effects(&mut self) -> Effects {
-        let turns = self.room_at == Time::NEVER && self.senders.any_ready();
-        self.wants_turn |= turns;
-        Effects { events: !self.events.is_empty(), turns }
+        self.desk.effects(&self.senders)
     }
 
     /// Answers a piece of a message at once, and queues a PULL.
@@ -97,11 +78,11 @@ impl NdpEndpoint {
         self.counts.nacks += u64::from(!has);
         self.say(now, out, of, if has { Header::Ack { packet } } else { Header::Nack { packet } });
         if unneeded {
-            self.report(now, tagger, FlowEvent::Unneeded { message });
+            self.desk.report(now, tagger, FlowEvent::Unneeded { message });
         }
         if let Some(out_of_order) = whole {
             self.pulls.forget(peer, message);
-            self.report(now, tagger, FlowEvent::Delivered { message, out_of_order });
+            self.desk.report(now, tagger, FlowEvent::Delivered { message, out_of_order });
         }
         if pulls {
             self.pulls.add(peer, message);
@@ -123,12 +104,11 @@ impl NdpEndpoint {
             None => {}
             Some(Silent::Overdue { message }) => {
                 self.counts.overdue += 1;
-                self.report(now, tagger, FlowEvent::Timeout { flow: message });
+                self.desk.report(now, tagger, FlowEvent::Timeout { flow: message });
             }
             Some(Silent::Asks(packet)) => {
                 self.counts.questions += 1;
-                self.line.takes(now, packet.len);
-                out.send(packet);
+                self.desk.send(now, out, packet);
             }
         }
     }
@@ -137,7 +117,7 @@ impl NdpEndpoint {
 impl Endpoint for NdpEndpoint {
     fn begin(&mut self, now: Time, tagger: &mut Tagger, _: &mut dyn Out, message: &Message) -> Effects {
         let start = FlowEvent::MessageStart { flow: message.id, message: *message, idle: Time::NEVER };
-        self.report(now, tagger, start);
+        self.desk.report(now, tagger, start);
         self.senders.begin(now, message);
         self.effects()
     }
@@ -145,7 +125,7 @@ impl Endpoint for NdpEndpoint {
     fn receive(&mut self, now: Time, tagger: &mut Tagger, out: &mut dyn Out, packet: &Packet) -> Effects {
         let (peer, message) = (packet.peer, packet.message);
         // An answer goes on with the trail of what it answers, so that of data alone says what was done to the packet.
-        let [trimmed, returned] = out.trail().map_or([false; 2], |trail| [trail.trimmed, trail.returned]);
+        let [trimmed, returned] = out.trail().map_or([false; 2], |trail| [trail.trimmed.is_some(), trail.returned]);
         match Header::read(packet) {
             Some(Header::Data(piece)) if returned => {
                 self.counts.returned += 1;
@@ -161,7 +141,7 @@ impl Endpoint for NdpEndpoint {
                 self.progress += u64::from(news);
                 if let Some((message, effort)) = ended {
                     let effort = Some(effort);
-                    self.report(now, tagger, FlowEvent::MessageEnd { flow: message.id, message, effort });
+                    self.desk.report(now, tagger, FlowEvent::MessageEnd { flow: message.id, message, effort });
                 }
             }
             Some(Header::Nack { packet }) => self.senders.nacked(now, message, packet),
@@ -176,8 +156,8 @@ impl Endpoint for NdpEndpoint {
         if first.at > now {
             return Effects::NONE;
         }
-        if first == Timer::of_host(self.room_at, 3) {
-            self.room_at = Time::NEVER;
+        if first == self.desk.room() {
+            self.desk.has_room();
         } else if first == self.senders.alarm() {
             self.on_alarm(now, tagger, out);
         } else {
@@ -187,34 +167,19 @@ impl Endpoint for NdpEndpoint {
     }
 
     fn next_timer(&mut self) -> Timer {
-        Timer::of_host(self.room_at, 3).min(self.senders.alarm()).min(Timer::of_host(self.pulls.next_at(), 2))
+        self.desk.room().min(self.senders.alarm()).min(Timer::of_host(self.pulls.next_at(), 2))
     }
 
     fn turns(&self) -> u32 {
-        u32::from(self.wants_turn)
+        self.desk.turns()
     }
 
     fn poll(&mut self, now: Time, tagger: &mut Tagger, out: &mut dyn Out) -> Turn {
-        let room_at = self.line.has_room_at();
-        if self.senders.any_ready() && room_at > now {
-            (self.room_at, self.wants_turn) = (room_at, false);
-            return Turn::Unused;
-        }
-        let Some(Sending { packet, facts }) = self.senders.send(now) else {
-            self.wants_turn = false;
-            return Turn::Unused;
-        };
-        // The tagger writes the rank. The priority is the protocol's.
-        let tag = Tag::new(packet.tag.priority(), tagger.tag(|| facts).rank());
-        let packet = Packet { tag, ..packet };
-        self.line.takes(now, packet.len);
-        out.send(packet);
-        self.wants_turn = self.senders.any_ready();
-        Turn::Sent
+        self.desk.poll(now, tagger, out, &mut self.senders)
     }
 
     fn poll_event(&mut self) -> Option<FlowEvent> {
-        self.events.pop_front()
+        self.desk.poll_event()
     }
 
     fn observe(&self, see: &mut dyn FnMut(u32, Observed<'_>)) {

@@ -36,7 +36,7 @@ mod pulls;
 mod receiver;
 mod sender;
 
-use flowsieve_core::{Message, Time};
+use flowsieve_core::Time;
 
 pub use endpoint::NdpEndpoint;
 
@@ -57,22 +57,4 @@ pub struct NdpRules {
     pub rto: Time,
     /// The most full packets that the NIC holds, the one on the line included; at least 1.
     pub nic_packets: u32,
-}
-
-impl NdpRules {
-    /// Returns the packets of a message; at least 1. The readers of flows refuse sizes beyond 32 bits.
-    fn packets(&self, bytes: u64) -> u32 {
-        u32::try_from(bytes.div_ceil(self.segment.into())).unwrap_or(u32::MAX).max(1)
-    }
-
-    /// Returns the payload before a packet.
-    fn offset(&self, packet: u32) -> u64 {
-        u64::from(packet) * u64::from(self.segment)
-    }
-
-    /// Returns the payload of a packet.
-    fn payload(&self, message: &Message, packet: u32) -> u16 {
-        let left = message.bytes.saturating_sub(self.offset(packet));
-        u16::try_from(left).map_or(self.segment, |left| left.min(self.segment))
-    }
 }

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use flowsieve_core::message::Effort;
-use flowsieve_core::tagger::FlowFacts;
 use flowsieve_core::{Message, Time};
 
 use super::NdpRules;
 use super::header::{Header, Piece};
+use crate::catalogue::desk::{Ready, Sending};
+use crate::catalogue::pieces;
 use crate::endpoint::{Observed, Timer};
 use crate::packet::Packet;
 
@@ -102,15 +103,6 @@ pub(super) enum Silent {
     Asks(Packet),
 }
 
-/// A packet to send.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Sending {
-    /// The packet.
-    pub(super) packet: Packet,
-    /// What its tagger may know.
-    pub(super) facts: FlowFacts,
-}
-
 /// The outgoing messages of a host.
 #[derive(Debug)]
 pub(super) struct Senders {
@@ -127,17 +119,12 @@ impl Senders {
         Senders { rules, messages: BTreeMap::new(), ready: VecDeque::new(), alarms: BTreeSet::new() }
     }
 
-    /// Returns whether a message may send.
-    pub(super) fn any_ready(&self) -> bool {
-        !self.ready.is_empty()
-    }
-
     /// Begins a message: its first packets need no PULL.
     pub(super) fn begin(&mut self, now: Time, message: &Message) {
         let alarm = now + self.rules.rto;
         let outgoing = Outgoing {
             message: *message,
-            packets: self.rules.packets(message.bytes),
+            packets: pieces::packets(self.rules.segment, message.bytes),
             next: 0,
             credits: self.rules.window,
             pulled: 0,
@@ -166,46 +153,6 @@ impl Senders {
         if !outgoing.ready && outgoing.may_send() {
             outgoing.ready = true;
             self.ready.push_back(id);
-        }
-    }
-
-    /// Returns the next packet to send.
-    pub(super) fn send(&mut self, now: Time) -> Option<Sending> {
-        loop {
-            let id = self.ready.pop_front()?;
-            // It may have ended since.
-            let Some(outgoing) = self.messages.get_mut(&id) else { continue };
-            outgoing.ready = false;
-            if !outgoing.may_send() {
-                continue;
-            }
-            outgoing.credits -= 1;
-            let again = outgoing.again.pop_first();
-            let packet = again.map_or(outgoing.next, |(packet, _)| packet);
-            match again {
-                Some(_) => outgoing.effort.retransmissions += 1,
-                None => outgoing.next += 1,
-            }
-            let overdue = again.map_or(0, |(_, overdue)| overdue);
-            outgoing
-                .under_way
-                .insert(packet, Sent { due: now + longer(self.rules.rto, overdue.min(OF_ANSWERS)), overdue });
-            let (message, packets) = (outgoing.message, outgoing.packets);
-            let (offset, payload) = (self.rules.offset(packet), self.rules.payload(&message, packet));
-            let facts = FlowFacts {
-                flow: id,
-                now,
-                offset,
-                payload: payload.into(),
-                remaining: message.bytes.saturating_sub(offset),
-                retransmission: again.is_some(),
-                timeouts: outgoing.effort.timeouts,
-                ..FlowFacts::of(&message)
-            };
-            self.place(id);
-            let header = Header::Data(Piece { packet, packets, again: again.is_some() });
-            let packet = header.write((message.to, id), message.coflow, payload + self.rules.header);
-            return Some(Sending { packet, facts });
         }
     }
 
@@ -311,6 +258,43 @@ impl Senders {
         for (&id, outgoing) in &self.messages {
             let (under_way, again) = (outgoing.under_way.len() as f64, outgoing.again.len() as f64);
             see(id, &[("under_way_packets", under_way), ("again_packets", again)]);
+        }
+    }
+}
+
+impl Ready for Senders {
+    fn any_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    fn send(&mut self, now: Time) -> Option<Sending> {
+        loop {
+            let id = self.ready.pop_front()?;
+            // It may have ended since.
+            let Some(outgoing) = self.messages.get_mut(&id) else { continue };
+            outgoing.ready = false;
+            if !outgoing.may_send() {
+                continue;
+            }
+            outgoing.credits -= 1;
+            let again = outgoing.again.pop_first();
+            let packet = again.map_or(outgoing.next, |(packet, _)| packet);
+            match again {
+                Some(_) => outgoing.effort.retransmissions += 1,
+                None => outgoing.next += 1,
+            }
+            let overdue = again.map_or(0, |(_, overdue)| overdue);
+            outgoing
+                .under_way
+                .insert(packet, Sent { due: now + longer(self.rules.rto, overdue.min(OF_ANSWERS)), overdue });
+            let (message, packets) = (outgoing.message, outgoing.packets);
+            let payload = pieces::payload(self.rules.segment, &message, packet);
+            let sent_before = (again.is_some(), outgoing.effort.timeouts);
+            let facts = pieces::facts(now, self.rules.segment, &message, packet, sent_before);
+            self.place(id);
+            let header = Header::Data(Piece { packet, packets, again: again.is_some() });
+            let packet = header.write((message.to, id), message.coflow, payload + self.rules.header);
+            return Some(Sending { packet, facts });
         }
     }
 }
