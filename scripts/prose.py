@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE, LINE, PARAGRAPH, SENTENCE, MEAN, EASE = 2000, 120, 90, 40, 18.0, 50.0  # words, columns, words, words, words, Flesch
-PAGES, WORDS = 78, 125_000  # of docs/ as a whole
+PAGES, WORDS = 80, 126_500  # of docs/ as a whole
 AVOID = ["whoever", "nobody", "somebody", "so many", "of which", "beside", "it is so that", "what there is of"]
 AVOID = re.compile(r"\b(" + "|".join(AVOID) + r")\b", re.IGNORECASE)
 # The pages of papers stay short: every claim is on the pages that `make pages` writes.

@@ -241,8 +241,8 @@ static FORMATS: &[Format] = &[
     Format {
         name: "hpcc-config",
         gives: Gives::Experiment,
-        summary: "a configuration of HPCC, its forks or SimAI: the files that it names, CC_MODE, thresholds, memory; needs --with and the topology",
-        lost: "TIMELY and HPCC-PINT are refused; keys without a counterpart are named",
+        summary: "a configuration of HPCC, its forks or SimAI; needs --with and the topology",
+        lost: "TIMELY, HPCC-PINT; keys without a counterpart are named",
         options: &[Opt::With],
         needs: "--with topology.txt",
         fit: ns3_config::fit,
