@@ -422,8 +422,8 @@ fn links<K: Key>(
         class.drops.add(Drops { loss, ..port.drops });
         let (partition, index) = built.placement.from[number];
         let hops = &built.partitions[partition as usize].network.hops;
-        if let Some(Time(ps)) = hops.as_ref().and_then(|hops| hops.paused(index, ended)) {
-            class.paused.get_or_insert_default().add(Paused { links: 1, all_ps: ps, most_ps: ps });
+        if let Some(time) = hops.as_ref().and_then(|hops| hops.paused(index, ended)) {
+            class.paused.get_or_insert_default().add(Paused { links: 1, all_ps: time.0, most_ps: time.0 });
         }
     }
     for (number, class) in classes.iter_mut().enumerate() {
