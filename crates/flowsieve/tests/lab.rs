@@ -312,7 +312,7 @@ fn lab_compare__has_every_flow_three_times() {
 fn lab_clean__removes_what_a_killed_lab_has_left() {
     let Some(_machine) = machine("lab_clean__removes_what_a_killed_lab_has_left", &NEEDS) else { return };
     let folder = tempfile::tempdir().expect("a folder");
-    let long = SECOND.replace("flows = 150", "flows = 5_000");
+    let long = SECOND.replace("flows = 150", "flows = 50_000");
     let (file, out) = (written(folder.path(), &long), folder.path().join("out"));
     let mut lab = begun(&file, &out);
     assert!(!namespaces_of(lab.id()).is_empty());
@@ -332,7 +332,7 @@ fn lab_clean__removes_what_a_killed_lab_has_left() {
 fn lab_run__an_interrupt_leaves_nothing() {
     let Some(_machine) = machine("lab_run__an_interrupt_leaves_nothing", &NEEDS) else { return };
     let folder = tempfile::tempdir().expect("a folder");
-    let long = SECOND.replace("flows = 150", "flows = 5_000");
+    let long = SECOND.replace("flows = 150", "flows = 50_000");
     let mut lab = begun(&written(folder.path(), &long), &folder.path().join("out"));
     assert!(!namespaces_of(lab.id()).is_empty());
     let interrupt = std::process::Command::new("kill").args(["-INT", &lab.id().to_string()]).status();
@@ -474,7 +474,7 @@ fn lab_run__leaves_no_sockets_and_clears_what_a_killed_lab_has_left() {
         return;
     };
     let folder = tempfile::tempdir().expect("a folder");
-    let long = SECOND.replace("flows = 150", "flows = 5_000");
+    let long = SECOND.replace("flows = 150", "flows = 50_000");
     let (file, out) = (written(folder.path(), &long), folder.path().join("out"));
     // Of all namespaces.
     let orphans = || {
