@@ -159,7 +159,11 @@ fn reconvergence(settings: &Settings, scheme: &Scheme, fabric: &Fabric) -> Resul
     let balancers = || fabric.switches.iter().map(|switch| scheme.balancers.at(switch.place));
     if balancers().any(|balancer| matches!(balancer, BalancerSpec::Custom(_) | BalancerSpec::Conga(_))) {
         let problem = "switches have a program, which is not told of links that fail";
-        events::refuse(settings, problem, "a built-in `load_balancing`")?;
+        events::refuse(
+            settings,
+            problem,
+            "load_balancing = \"ecmp\", \"spray\", \"spray-random\", \"flowlet\" or \"hula\"",
+        )?;
     }
     // HULA's probes do not come over a link that is down.
     if balancers().any(|balancer| matches!(balancer, BalancerSpec::Hula(_))) {

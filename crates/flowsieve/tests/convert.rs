@@ -115,7 +115,7 @@ fn convert__what_it_writes_of_each_sample_runs() {
         converted(folder, &[&[*file, "-o", &out], *options].concat());
         run(folder, &format!("{}[workload]\ncdf = \"{out}\"\nload = 0.5\nflows = 20", star(4)));
     }
-    // Those of HPCC name the topology and the flows. By its topology hosts have 25 Gbit/s, of which 50 Mbit/s are 0.002.
+    // HPCC's configuration names the files of topology and flows. Its hosts have 25 Gbit/s, and 50 Mbit/s are a share of 0.002.
     let notes = converted(folder, &["hpcc-config.txt", "-o", "hpcc.toml", "--with", "hpcc-topology.txt"]);
     assert!(notes.contains("2 keys are not carried over: ENABLE_QCN, HAS_WIN"), "{notes}");
     let text = std::fs::read_to_string(folder.join("hpcc.toml")).unwrap();

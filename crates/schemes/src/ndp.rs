@@ -92,12 +92,13 @@ pub(crate) fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
         nic_packets: u32::try_from(scope.read(&NIC_PACKETS)?).unwrap_or(u32::MAX),
     };
     let make = move |site: &HostSite<'_>| NdpEndpoint::new(rules, site);
-    let transport = TransportSpec::custom(facts, constants(&rules), make);
+    let window = Named { key: NDP_WINDOW.name, amount: Amount::Packets(rules.window) };
+    let transport = TransportSpec::custom(facts, constants(rules.rto, window, false), make);
     let scheme = parts::build(context, Own { transport: Some(transport), ..Own::default() })?;
     let has_programs = Place::ALL.iter().any(|&place| scheme.balancers.at(place).is_program());
     let returns = scope.read_or(&TRIM_RETURN, !has_programs)?;
     if returns && has_programs {
-        return Err(scope.invalid(&TRIM_RETURN, "false: switches that run HULA send no packet back"));
+        return Err(scope.invalid(&TRIM_RETURN, "false: switches that run HULA or CONGA send no packet back"));
     }
     let trim = Trim { header, victim: scope.read(&TRIM_VICTIM)?, returns };
     let on_hop = [vec![trim.spec()], scheme.on_hop].concat();
@@ -119,10 +120,10 @@ fn usual_window(context: &Context<'_>, facts: TransportFacts, overhead: u16) -> 
 }
 
 /// Returns the constants that have to fit the fabric. What senders send at once may be more than ports hold: it is cut, and not lost.
-fn constants(rules: &NdpRules) -> Constants {
+pub(crate) fn constants(rto: Time, window: Named, reacts_to_marks: bool) -> Constants {
     let answer = Wait {
         key: RTO_MIN.name,
-        time: rules.rto,
+        time: rto,
         awaits: Awaits::Answer,
         held: Time::ZERO,
         attempts: None,
@@ -130,10 +131,10 @@ fn constants(rules: &NdpRules) -> Constants {
     };
     Constants {
         waits: vec![answer],
-        window: Some(Named { key: NDP_WINDOW.name, amount: Amount::Packets(rules.window) }),
+        window: Some(window),
         unasked: None,
         first_answer_held: Time::ZERO,
-        reacts_to_marks: false,
+        reacts_to_marks,
     }
 }
 

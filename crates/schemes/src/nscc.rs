@@ -10,12 +10,12 @@ use flowsieve_settings::declare;
 use flowsieve_settings::{Place, Section, Setting, SettingsError};
 use flowsieve_sim::scheme::Scheme;
 use flowsieve_transport::nscc::{NsccEndpoint, NsccRules, PathChoice, PathRules};
-use flowsieve_transport::{Amount, Awaits, Constants, HostSite, Named, TransportFacts, TransportSpec, Wait};
+use flowsieve_transport::{Amount, HostSite, Named, TransportFacts, TransportSpec};
 use std::num::NonZeroU32;
 
 use crate::entry::Context;
 use crate::homa::NIC_PACKETS;
-use crate::ndp::{TRIM_VICTIM, refuse_untrimmable};
+use crate::ndp::{self, TRIM_VICTIM, refuse_untrimmable};
 use crate::parameters::{Reference, wire_overhead};
 use crate::parts::{self, LOAD_BALANCING, Own, RTO_MIN};
 
@@ -74,40 +74,21 @@ pub(crate) fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
         paths: PathRules { choice: scope.read(&NSCC_PATH_CHOICE)?, count: count as u32 },
     };
     let make = move |site: &HostSite<'_>| NsccEndpoint::new(rules, site);
-    let transport = TransportSpec::custom(facts, constants(&rules), make).with_rules(&rules);
+    let window = Named { key: "1.5 base round trips", amount: Amount::RoundTrip };
+    let transport = TransportSpec::custom(facts, ndp::constants(rules.rto, window, true), make).with_rules(&rules);
     let scheme = parts::build(context, Own { transport: Some(transport), ..Own::default() })?;
     let fabric = context.workload.fabric();
-    let sprays = |place: &Place| {
-        matches!(scheme.balancers.at(*place), BalancerSpec::SprayRoundRobin(_) | BalancerSpec::SprayRandom(_))
+    let chooses = |place: &Place| {
+        !matches!(scheme.balancers.at(*place), BalancerSpec::Ecmp(_))
             && fabric.is_none_or(|fabric| fabric.has_choice(*place))
     };
-    if let Some(place) = [Place::Leaf, Place::Spine, Place::Core].into_iter().find(sprays) {
-        let expected =
-            "\"ecmp\", \"flowlet\" or \"hula\": NSCC's senders choose paths, and switches that spray ignore that";
+    if let Some(place) = [Place::Leaf, Place::Spine, Place::Core].into_iter().find(chooses) {
+        let expected = "\"ecmp\": NSCC's senders choose paths by what switches hash, and others do not keep to that";
         return Err(scope.at(place).invalid(&LOAD_BALANCING, expected));
     }
     let trim = Trim { header, victim: scope.read(&TRIM_VICTIM)?, returns: false };
     let on_hop = [vec![trim.spec()], scheme.on_hop].concat();
     Ok(Scheme { on_hop, ..scheme })
-}
-
-/// Returns the constants that have to fit the fabric. What a sender has under way may be more than ports hold: it is cut, and not lost.
-fn constants(rules: &NsccRules) -> Constants {
-    let answer = Wait {
-        key: RTO_MIN.name,
-        time: rules.rto,
-        awaits: Awaits::Answer,
-        held: Time::ZERO,
-        attempts: None,
-        effect: "packets are sent again without a loss",
-    };
-    Constants {
-        waits: vec![answer],
-        window: Some(Named { key: "1.5 base round trips", amount: Amount::RoundTrip }),
-        unasked: None,
-        first_answer_held: Time::ZERO,
-        reacts_to_marks: true,
-    }
 }
 
 #[cfg(test)]
@@ -130,8 +111,8 @@ mod tests {
         assert!(key == "pfc" && text.contains("cut instead"), "{text}");
         let (key, text) = refused(&none_given().with(None, "nscc_paths", 96));
         assert!(key == "nscc_paths" && text.contains("a power of two"), "{text}");
-        for spray in ["spray", "spray-random"] {
-            let (key, text) = refused(&none_given().with(None, "load_balancing", spray));
+        for other in ["spray", "spray-random", "flowlet", "hula", "conga"] {
+            let (key, text) = refused(&none_given().with(None, "load_balancing", other));
             assert!(key == "load_balancing" && text.contains("senders choose paths"), "{text}");
         }
     }

@@ -110,7 +110,8 @@ pub fn build(context: &Context<'_>, own: Own) -> Result<Scheme, SettingsError> {
     };
     lossless::refuse_spray(scope, reads, [Place::Leaf, Place::Spine, Place::Core].into_iter().any(sprays))?;
     let carries = |place| matches!(balancers.at(place), BalancerSpec::Conga(_));
-    let mut on_hop = lossless::on_hop(context, reads, Place::ALL.into_iter().any(carries))?;
+    let coalesces = matches!(&transport, TransportSpec::Tcp(rules) if rules.params.congestion.coalescing().is_some());
+    let mut on_hop = lossless::on_hop(context, reads, coalesces || Place::ALL.into_iter().any(carries))?;
     let limits = if lossless::is_lossless(scope)? { Limits::Marks } else { Limits::Buffer };
     let sets_priorities = transport.facts().sets_priorities;
     let nic = host_port::nic(scope, &transport)?;

@@ -181,6 +181,23 @@ fn dcqcn__loses_nothing() {
     }
 }
 
+/// Of sixteen senders that share a queue each hears of it once in 50 us, by connection or by sending host alike. If the port of the
+/// receiver sends one notification in that time, one of them hears, and the queue stays as long as it grew.
+#[test]
+fn notifications__of_a_port_reach_few_senders() {
+    let run = |by: &str| {
+        let trial = trial("dcqcn", &long_lines(17).with(None, "dcqcn_notify_by", by));
+        let all: Vec<Flow> = (0..16).map(|src| flow(0, (src, 16), 1_000)).collect();
+        let result = trial.run_as(&all, Partitioning::Whole);
+        let drops: u64 = result.links.iter().map(|link| link.drops.total()).sum();
+        let marks: u64 = result.links.iter().map(|link| link.marks).sum();
+        (drops, marks)
+    };
+    let [(lost, connection), (lost_by_host, host), (lost_by_port, port)] = ["connection", "host", "port"].map(run);
+    assert_eq!([lost, lost_by_host, lost_by_port], [0; 3]);
+    assert!(connection == host && port > 2 * connection, "{connection}, {host} and {port} marks");
+}
+
 /// Ten senders and lines of 2 us; host 10 sends to each of them, so that a pause waits for a full packet. After the packet that passes
 /// the threshold come 6,584 bytes, in 1.2 + 0.0672 + 4 us, and a packet that begins then: with ACKs among them all of it is needed.
 #[test]

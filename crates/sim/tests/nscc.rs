@@ -64,7 +64,7 @@ fn one_message__the_line_is_full() {
 
 /// A receiver that holds answers back answers the first packet at once, and those that ask. Of seven packets four leave by 3.6 us. None
 /// of them asks: the first is acknowledged at 3.264 us, so that the window has room for a fifth. That fills it and asks, and its ACK is
-/// there at 4.8 + 3.264 us. It lets the other two go, of which the last asks since it is the last.
+/// there at 4.8 + 3.264 us. It lets the other two go. The last of them asks for an answer, as nothing follows it.
 #[test]
 fn answers__are_held_back_until_the_sender_asks() {
     let trial = trial(&unmarked(2).with(None, "nscc_ack_bytes", "1MB")).until_ack();

@@ -246,7 +246,7 @@ fn each_setting_acts(first: usize) {
         }
     }
     let (paths, schemes) = OF_COFLOWS;
-    // NSCC's hosts hand their port a packet when the one before leaves.
+    // NSCC's hosts hand their port one packet at a time (`nic_packets` = 1): nothing waits there.
     let known = |path: &str, of: &BTreeSet<&str>| {
         let listed = EXCEPTIONS.iter().any(|(name, _)| path == *name || path.rsplit('.').next() == Some(*name));
         let of_nscc = path == "nic_backlog" && of.iter().all(|scheme| *scheme == "nscc");

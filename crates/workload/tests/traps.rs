@@ -264,6 +264,9 @@ fn rows__that_are_wrong_have_their_line() {
         let refused = read("hpcc-config", &text, Options { with, ..PLAIN }).expect_err(&text);
         assert_eq!((refused.kind, refused.line), (Kind::Row, Some(line)), "{text}: {}", refused.problem);
     }
+    let other = "CC_MODE 1\nKMIN_MAP 1 100000000000 400\n";
+    let refused = read("hpcc-config", &format!("{named}{other}"), Options { with, ..PLAIN }).unwrap_err();
+    assert!(refused.problem.contains("no thresholds for hosts of 25Gbps"), "{refused}");
     let without = read("hpcc-config", &format!("{named}CC_MODE 3\n"), PLAIN).unwrap_err();
     assert_eq!(without.kind, Kind::Option("with"));
     for (from, text, options, line) in cases {

@@ -21,13 +21,13 @@ use super::ecmp::ecmp_way;
 use super::flowlet::FlowletTable;
 use crate::balancer::{BalancerRules, BalancerSite};
 use crate::hash::{mix, reduce};
-use crate::hop::{Carried, Hears, HopSpec, OnHop, Report};
+use crate::hop::{Carried, Report};
 use crate::meta::Meta;
 use crate::program::{Asked, Counted, SwitchPorts, SwitchProgram, Watches};
 use crate::site::{Node, Place, Site};
 use crate::units::Time;
 
-/// CONGA's settings.
+/// CONGA's settings. Packets need trails ([`crate::hops::trails`]).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CongaParams {
     /// T, after which the estimate of a line shrinks. Above zero.
@@ -56,23 +56,6 @@ impl BalancerRules for CongaParams {
 
     fn program(&self, site: &mut dyn FnMut() -> Site) -> Option<Box<dyn SwitchProgram>> {
         Some(Box::new(Conga::new(&site(), *self)))
-    }
-}
-
-impl CongaParams {
-    /// Returns what gives packets a trail.
-    #[must_use]
-    pub fn trails() -> HopSpec {
-        HopSpec::new("trails", |_| Trails)
-    }
-}
-
-/// A part that does nothing.
-struct Trails;
-
-impl OnHop for Trails {
-    fn hears(&self) -> Hears {
-        Hears::NOTHING
     }
 }
 

@@ -73,7 +73,7 @@ mod tests {
     use rand_xoshiro::Xoshiro256PlusPlus;
     use rand_xoshiro::rand_core::SeedableRng;
 
-    /// How many of 4,000 packets are marked that leave so many bytes behind, on a ramp from 10,000 to 30,000 up to this probability.
+    /// Returns how many of 4,000 packets are marked. Each leaves `behind` bytes; the ramp goes from 10,000 to 30,000 bytes.
     fn marked(waits: u32, most: u32, ecn: Ecn) -> usize {
         let (min, max, scope) = (10_000, 30_000, MarkScope::Queue);
         let ramp = Marker::Red { min, max, most, weight: WHOLE, scope, counts_arriving: false };

@@ -52,7 +52,7 @@ impl OnHop for Telemetry {
     }
 }
 
-/// Eta, and N: so many flows of a link may add (1 - eta)/N of the largest window in a round trip.
+/// Eta. And N, the flows of a link for which the additive step, (1 - eta)/N of the largest window a round trip, is small enough.
 const TARGET: f64 = 0.95;
 const FLOWS: f64 = 100.0;
 

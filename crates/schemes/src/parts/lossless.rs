@@ -1,7 +1,7 @@
 //! What switches do beyond queueing, from the settings: stamps for transports that read them, and pauses.
 
-use flowsieve_core::balancers::conga::CongaParams;
 use flowsieve_core::hop::{HopSpec, MOST_STAMPS};
+use flowsieve_core::hops;
 use flowsieve_core::hops::pfc::{Headroom, PRIORITIES, Pfc, Threshold};
 use flowsieve_core::hops::stamps::Stamps;
 
@@ -67,7 +67,7 @@ declare! {
     .with_default(1.0);
 }
 
-/// Returns what switches do. `reads`: what the transport reads; `trails`: switches write into packets otherwise.
+/// Returns what switches do. `reads`: what the transport reads; `trails`: packets need them otherwise.
 pub(super) fn on_hop(context: &Context<'_>, reads: Reads, trails: bool) -> Result<Vec<HopSpec>, SettingsError> {
     let stamps = match reads {
         Reads::Nothing => None,
@@ -78,7 +78,7 @@ pub(super) fn on_hop(context: &Context<'_>, reads: Reads, trails: bool) -> Resul
         }
     };
     let pfc = pfc(context)?;
-    let carried = trails.then(CongaParams::trails);
+    let carried = trails.then(hops::trails);
     Ok(stamps.map(Stamps::spec).into_iter().chain(pfc.map(Pfc::spec)).chain(carried).collect())
 }
 

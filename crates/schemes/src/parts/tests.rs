@@ -693,6 +693,16 @@ fn go_back__of_lossless_transports_on_one_path() {
     assert_eq!(of("swift", &[ecmp, ("loss_detection", "go-back")]), LossDetection::GoBack);
 }
 
+/// A receiver that coalesces marks needs trails, which pauses alone would not give it.
+#[test]
+fn notifications__of_a_port_come_with_trails() {
+    let of = |by: &str| {
+        let settings = none_given().with(None, "pfc", false).with(None, "dcqcn_notify_by", by);
+        scheme("dcqcn", &settings).unwrap().on_hop.len()
+    };
+    assert_eq!(["connection", "host", "port"].map(of), [0, 1, 1]);
+}
+
 /// All switches tell each other of congestion, or none: a leaf alone would hear nothing.
 #[test]
 fn conga__at_all_places_or_at_none() {

@@ -19,7 +19,7 @@ pub(super) struct Sending {
     pub(super) facts: FlowFacts,
 }
 
-/// Messages of which some may send.
+/// The messages of a host, as its line asks for the next packet.
 pub(super) trait Ready {
     /// Returns whether a message may send.
     fn any_ready(&self) -> bool;

@@ -19,8 +19,8 @@ use crate::convert::units::{format_rate, ns3_rate};
 const HEADER: u64 = 48;
 const TELEMETRY: u64 = 42;
 
-/// Keys that name files of results or say how much is printed, and those whose values are as here.
-const BESIDE: [&str; 20] = [
+/// Keys that name files of results or say how much is written into them.
+const BESIDE: [&str; 17] = [
     "TRACE_FILE",
     "TRACE_OUTPUT_FILE",
     "FCT_OUTPUT_FILE",
@@ -38,9 +38,6 @@ const BESIDE: [&str; 20] = [
     "RATE_MON_FILE",
     "CNP_MON_FILE",
     "QLEN_MON_INTERVAL",
-    "L2_ACK_INTERVAL",
-    "GLOBAL_T",
-    "VAR_WIN",
 ];
 
 pub(crate) fn fit(source: &Source<'_>) -> Fit {
@@ -141,7 +138,11 @@ pub(crate) fn read(source: &Source<'_>, options: &Options<'_>, notes: &mut Notes
     }
     let (least, most, chance) = (config.map("KMIN_MAP")?, config.map("KMAX_MAP")?, config.map("PMAX_MAP")?);
     let at_hosts = [&least, &most, &chance].map(|map| map.get(&host_bps).copied());
-    if let (true, [Some(kmin), Some(kmax), Some(pmax)]) = (scheme != "hpcc", at_hosts) {
+    if scheme != "hpcc" {
+        let [Some(kmin), Some(kmax), Some(pmax)] = at_hosts else {
+            let problem = format!("no thresholds for hosts of {}", format_rate(host_bps));
+            return Err(source.fault(None, Kind::Row, problem, "KMIN_MAP, KMAX_MAP and PMAX_MAP with that rate"));
+        };
         let _ = write!(
             text,
             "marking = \"red\"\nred_min = \"{kmin}KB\"\nred_max = \"{kmax}KB\"\nred_probability = {pmax:?}\n"
@@ -185,6 +186,9 @@ pub(crate) fn read(source: &Source<'_>, options: &Options<'_>, notes: &mut Notes
         let _ = writeln!(text, "{key} = {value}");
     }
     let _ = write!(text, "\n[sweep]\nscheme = [\"{scheme}\"]\n\n[run]\nfct_end = \"ack\"\n");
+    if scheme == "dctcp" {
+        notes.say("DCTCP has a rate there, and a window here");
+    }
     notes.say("flows end there when the sender has the last ACK, as with fct_end = \"ack\"");
     config.keys.retain(|key, _| !BESIDE.contains(key));
     if !config.keys.is_empty() {

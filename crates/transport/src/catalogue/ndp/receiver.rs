@@ -37,7 +37,7 @@ pub(super) struct Answer {
     pub(super) pulls: bool,
     /// Its payload had come before.
     pub(super) unneeded: bool,
-    /// The message is complete with it, after so many packets that came after a later one.
+    /// The message is complete with this packet: how many of its packets came after a later one.
     pub(super) whole: Option<u32>,
 }
 

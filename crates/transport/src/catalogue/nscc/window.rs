@@ -80,7 +80,7 @@ impl Law {
 /// What an acknowledgement tells.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Acked {
-    /// Bytes of packets of which it is the first news.
+    /// Bytes of the packets that no answer has told of before.
     pub(super) bytes: f64,
     /// Delay of the packet that it answers, beyond the base round trip.
     pub(super) delay: Time,
@@ -114,7 +114,7 @@ pub(super) struct Window {
     round_ends: Option<Time>,
     achieved: f64,
     was_cut: bool,
-    /// Bytes of which marks are ignored after it: those that were under way.
+    /// Bytes that were under way when the window was cut. Marks of these are ignored.
     ignores: f64,
 }
 

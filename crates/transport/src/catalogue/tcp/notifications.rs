@@ -1,6 +1,8 @@
 //! Which marks a host's network card passes on as congestion notifications of DCQCN. Some cards send at most one in a while to
 //! each address, or from each of their ports, so that most of the flows that share a queue do not hear of it (Liu et al.,
 //! Lumina, SIGCOMM 2023, §6.3).
+//!
+//! Classes of traffic of a host coalesce apart from each other. Packets need trails ([`flowsieve_core::hops::trails`]).
 
 use flowsieve_core::Time;
 

@@ -135,7 +135,11 @@ impl TcpParams {
     pub(crate) fn gaps(&self) -> Option<Gaps> {
         match self.loss_detection {
             LossDetection::ByPriority(gaps) => Some(gaps),
-            _ => None,
+            LossDetection::Off
+            | LossDetection::DupAck(_)
+            | LossDetection::Rack
+            | LossDetection::RackTlp
+            | LossDetection::GoBack => None,
         }
     }
 

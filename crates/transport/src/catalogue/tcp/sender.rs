@@ -147,7 +147,10 @@ impl TcpSender {
             rack: match params.loss_detection {
                 LossDetection::Rack => Some(Box::new(Rack::new(false, params.undo))),
                 LossDetection::RackTlp => Some(Box::new(Rack::new(true, params.undo))),
-                _ => None,
+                LossDetection::Off
+                | LossDetection::DupAck(_)
+                | LossDetection::GoBack
+                | LossDetection::ByPriority(_) => None,
             },
             asked: None,
             falling: None,

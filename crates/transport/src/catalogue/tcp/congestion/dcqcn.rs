@@ -3,7 +3,7 @@
 //!
 //! An ACK that echoes a mark is a CNP, unless one came less than [`DcqcnRules::notify_every`] ago. So CNPs coalesce by connection, as
 //! by queue pair; cards that coalesce them by address or by port echo fewer marks
-//! ([`Coalescing`](crate::tcp::Coalescing)). There is no window: what limits a sender is its rate, and the lossless fabric below it.
+//! ([`Coalescing`]). There is no window: what limits a sender is its rate, and the lossless fabric below it.
 
 use std::num::NonZeroU64;
 

@@ -114,7 +114,7 @@ impl CongestionSpec {
     }
 
     /// Returns which marks receivers echo; `None`: all.
-    pub(crate) fn coalescing(&self) -> Option<Coalescing> {
+    pub fn coalescing(&self) -> Option<Coalescing> {
         if let CongestionSpec::Custom(own) = self { own.coalescing } else { None }
     }
 
