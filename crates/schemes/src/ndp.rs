@@ -48,7 +48,7 @@ declare! {
         Section::Network, "trim_return",
         "NDP: whether a cut packet that finds no room either goes back to its sender, instead of being lost",
     )
-    .computed("true; under HULA false");
+    .computed("true; under HULA or CONGA false");
 }
 
 /// Refuses what keeps switches from cutting packets for a transport; returns the bytes of a header.
